@@ -1,0 +1,35 @@
+import type { TSchema } from 'typebox'
+import { EmbeddingsBody } from './embeddings.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX } from './limits.ts'
+
+/** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
+export interface BodyForm {
+  readonly schema: TSchema
+  readonly bytesMax: number
+  /**
+   * The one member that may be large. When a body is too large for the loop, it is checked in a short job and this
+   * member comes back as its bytes (`BulkBytes`), since cloning the parsed value would block as long as parsing it.
+   */
+  readonly bulk?: string
+}
+
+/** Every JSON body by name; operations and worker threads look forms up here. */
+export const BODIES = {
+  embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
+} as const satisfies Record<string, BodyForm>
+export type BodyName = keyof typeof BODIES
+
+/** A bulky member that stayed text: UTF-8 JSON of a value that passed its schema. */
+export class BulkBytes {
+  readonly json: Uint8Array
+  /** What the value is: `string`, or `array` with what its first element is. */
+  readonly shape: 'string' | 'strings' | 'numbers' | 'lists' | 'objects'
+  /** Elements of the array; 1 for a string. */
+  readonly count: number
+
+  constructor(json: Uint8Array, shape: BulkBytes['shape'], count: number) {
+    this.json = json
+    this.shape = shape
+    this.count = count
+  }
+}

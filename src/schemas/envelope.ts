@@ -1,0 +1,19 @@
+import Type, { type Static } from 'typebox'
+
+/** The error envelope of every error status. §2.1, C1, C13. */
+export const ErrorEnvelope = Type.Object({
+  error: Type.Object({
+    code: Type.Integer({ description: 'Equals the HTTP status.' }),
+    message: Type.String(),
+    metadata: Type.Optional(
+      Type.Object({
+        error_type: Type.String({ description: 'Stable code from the failure catalogue.' }),
+        request_id: Type.String(),
+        issues: Type.Optional(
+          Type.Array(Type.Object({ path: Type.String(), message: Type.String(), expected: Type.String() })),
+        ),
+      }, { additionalProperties: true }),
+    ),
+  }),
+})
+export type ErrorEnvelope = Static<typeof ErrorEnvelope>

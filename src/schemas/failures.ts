@@ -1,0 +1,136 @@
+/**
+ * The failure catalogue. A row carries all that follows from a failure; no other file spells an error's status.
+ * `status`: the reply uses the first one that the operation lists; when it lists none, 400 or 500 by `fault`
+ * (contract C2). `text` may hold `{name}` places that `Failure.fields` fills.
+ */
+export interface FailureRow {
+  readonly status: readonly number[]
+  /** Whose doing it is: decides the fallback status and nothing else. */
+  readonly fault: 'caller' | 'ours'
+  readonly retry: 'no' | 'after_change' | 'backoff'
+  readonly log: 'debug' | 'info' | 'warn' | 'error'
+  readonly text: string
+}
+
+export const FAILURES = {
+  // Request line and headers
+  route_unknown: row([404], 'caller', 'no', 'No such path.'),
+  not_served: row([404], 'caller', 'no', 'Sluice does not serve {what}; it serves {instead}.'),
+  method_not_allowed: row([405], 'caller', 'no', 'This path takes {allowed}.'),
+  params_invalid: row([400, 404], 'caller', 'after_change', 'A path segment is not valid.'),
+  query_invalid: row([400], 'caller', 'after_change', 'A query parameter is not valid.'),
+  header_invalid: row([400], 'caller', 'after_change', 'A header is not valid.'),
+  // Credentials
+  credentials_missing: row([401], 'caller', 'after_change', 'Send an API key as `Authorization: Bearer <key>`.'),
+  key_unknown: row([401], 'caller', 'after_change', 'This API key is not known.'),
+  key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
+  key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
+  wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind} key.'),
+  // Limits
+  rate_limited: row([429], 'caller', 'backoff', 'The key is over its limit of {limit} requests a minute.'),
+  // Bodies
+  body_malformed: row([400], 'caller', 'after_change', 'The body is not valid JSON.'),
+  body_invalid: row([400], 'caller', 'after_change', 'The body is not valid.'),
+  body_too_large: row([413], 'caller', 'after_change', 'The body is larger than {limit} bytes.'),
+  body_slow: row([408], 'caller', 'backoff', 'The body did not arrive in time.'),
+  // Models and routing
+  model_unknown: row([404], 'caller', 'after_change', 'There is no such model.'),
+  model_unfit: row([400], 'caller', 'after_change', 'This model does not serve this operation.'),
+  input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model takes such an input.'),
+  endpoint_excluded: row([404], 'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
+  endpoint_unconfigured: row([404], 'caller', 'no', 'No provider of this model is set up on this installation.'),
+  endpoint_unavailable: row([503], 'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
+  // What a provider's failure becomes (contract C23)
+  upstream_failed: row([502], 'ours', 'backoff', 'The provider could not be reached or failed.', 'warn'),
+  upstream_invalid: row([502], 'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
+  upstream_too_large: row([502], 'ours', 'no', 'The provider returned more than {limit} bytes.', 'warn'),
+  upstream_credential: row([502], 'ours', 'no', 'The provider refused the credential of this installation.', 'error'),
+  upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The provider is overloaded.', 'warn'),
+  upstream_slow: row([524, 504], 'ours', 'backoff', 'The provider did not answer within its time-out.', 'warn'),
+  upstream_refused: row([400], 'caller', 'after_change', 'The provider refused the input.'),
+  deadline_exceeded: row([504, 524], 'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
+  // Ourselves
+  busy: row([503], 'ours', 'backoff', 'The gateway is at its limit; try again shortly.', 'warn'),
+  store_unavailable: row([503], 'ours', 'backoff', 'A store that this call needs cannot be reached.', 'error'),
+  draining: row([503], 'ours', 'backoff', 'This node is shutting down.'),
+  internal: row([500], 'ours', 'backoff', 'Internal error.', 'error'),
+  /** Never reaches the wire: the caller is gone. It ends awaits and is counted. */
+  client_gone: row([500], 'caller', 'no', 'The client left.', 'debug'),
+} as const satisfies Record<string, FailureRow>
+
+export type FailureName = keyof typeof FAILURES
+
+/** One thing that is wrong with an input, never with the offending value. Contract C13. */
+export interface Issue {
+  /** JSON pointer from the root of what was checked; the empty string is the root itself. */
+  readonly path: string
+  readonly message: string
+  readonly expected: string
+}
+
+export interface PreviousError {
+  readonly provider: string
+  readonly code: string
+  readonly status: number | null
+}
+
+/** What a failure may tell the caller beside its text. Contract C13. */
+export interface FailureMetadata {
+  readonly issues?: readonly Issue[]
+  readonly provider_name?: string
+  readonly provider_code?: string
+  readonly previous_errors?: readonly PreviousError[]
+  readonly limit_source?: string
+  readonly limit?: number
+  readonly reset_at?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Failure {
+  readonly name: FailureName
+  /** Fills the `{places}` of the row's text. */
+  readonly fields?: Readonly<Record<string, string | number>>
+  /** Replaces nothing: it is appended to the text and may reach the caller. No SQL, host, secret or stack. */
+  readonly detail?: string
+  readonly metadata?: FailureMetadata
+  /** Seconds, whole and at least 1; becomes `Retry-After`. */
+  readonly retryAfterS?: number
+  /** For the log only; never reaches the caller. */
+  readonly cause?: unknown
+}
+
+export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
+
+export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
+  return { ok: true, value }
+}
+
+export function fail(name: FailureName, more: Omit<Failure, 'name'> = {}): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: { name, ...more } }
+}
+
+/** The status of a failure for an operation that lists `listed`. Contract C2. */
+export function statusOf(name: FailureName, listed: readonly number[]): number {
+  const row: FailureRow = FAILURES[name]
+  for (const status of row.status) if (listed.includes(status) || ANYWHERE.includes(status)) return status
+  return row.fault === 'caller' ? 400 : 500
+}
+
+/** The caller's text of a failure: the row's text with its places filled, and the detail. */
+export function textOf(failure: Failure): string {
+  const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) => String(failure.fields?.[name] ?? place))
+  return failure.detail === undefined ? text : `${text} ${failure.detail}`
+}
+
+/** 401 is listed by every operation (contract C2, §5 rule 5); 404 and 405 of an unknown route have no operation. */
+const ANYWHERE: readonly number[] = [401, 405]
+
+function row(
+  status: readonly [number, ...number[]],
+  fault: FailureRow['fault'],
+  retry: FailureRow['retry'],
+  text: string,
+  log: FailureRow['log'] = 'info',
+): FailureRow {
+  return { status, fault, retry, log, text }
+}

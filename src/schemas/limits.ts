@@ -1,0 +1,70 @@
+/** Named limits: each once, with its unit and its source. Used by schema, code and test. */
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** Bytes of a JSON body, unless an operation says otherwise. C10. */
+export const JSON_BODY_BYTES_MAX = 4 * MIB
+/** Bytes of an embeddings body. C10. */
+export const EMBEDDINGS_BODY_BYTES_MAX = 32 * MIB
+/** Nesting levels of a JSON body; the outermost value is level 1. C10. */
+export const JSON_DEPTH_MAX = 64
+/** Bytes above which a JSON body is read in a short job instead of on the loop. Design §4.4. */
+export const INLINE_JSON_BYTES_MAX = 256 * KIB
+/** Milliseconds without a byte of an unfinished body. C10. */
+export const BODY_STALL_MS = 8_000
+/** Issues that one failure lists. C13. */
+export const ISSUES_MAX = 20
+
+/** Characters of a session id. §8. */
+export const SESSION_ID_CHARS_MAX = 256
+/** Least embedding dimensions. §8. */
+export const DIMENSIONS_MIN = 1
+
+/** Bytes of one provider answer. C10, design §4. */
+export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
+/** Bytes of provider answers that one front holds at once. Design §4. */
+export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
+/** Bytes of a provider's error body that are read. Design §4. */
+export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
+/** Milliseconds of one attempt at a provider whose catalogue entry names none. Decision. */
+export const UPSTREAM_TIMEOUT_MS_DEFAULT = 30_000
+/** Milliseconds of an embeddings call. Decision. */
+export const EMBEDDINGS_DEADLINE_MS = 60_000
+/** Milliseconds of a call that touches only our own stores. Decision. */
+export const CONTROL_DEADLINE_MS = 10_000
+
+/** Characters of a caller's own request id. C12. */
+export const REQUEST_ID_CHARS_MAX = 128
+/** Bytes of all request headers, names included. Facts: the front end has no cap of its own. Decision. */
+export const HEADERS_BYTES_MAX = 16 * KIB
+
+/** Page sizes of model lists. B2.3. */
+export const MODELS_PAGE_MAX = 1_000
+export const MODELS_PAGE_DEFAULT = 500
+
+/** Key records that a front caches, and unknown keys it remembers. Decision. */
+export const KEYS_CACHED_MAX = 50_000
+export const UNKNOWN_KEYS_CACHED_MAX = 10_000
+/** Key loads in flight in one front. Design §4.2. */
+export const KEY_LOADS_MAX = 32
+/** Milliseconds that an unknown key is remembered as unknown. Decision. */
+export const UNKNOWN_KEY_TTL_MS = 5_000
+/** Milliseconds between two polls of the epoch, and the time-out of one. Design §3. */
+export const EPOCH_POLL_MS = 1_000
+export const EPOCH_POLL_TIMEOUT_MS = 400
+
+/** Milliseconds of the caller's wait for Redis. Design §6. */
+export const RATE_WAIT_MS_MAX = 100
+/** Milliseconds of use that a rate block covers, and the rate limit's slack in C11's bound. Design §6. */
+export const RATE_BLOCK_MS = 50
+export const RATE_SLACK_MS = 100
+/** Tokens below which no block is lent ahead. Design §6. */
+export const RATE_PREFETCH_MIN = 8
+/** Share of a minute's limit that may come at once. C11. */
+export const RATE_BURST_DIVISOR = 10
+
+/** Milliseconds that a drain waits for what is in flight. Design §2. */
+export const DRAIN_MS = 30_000
+/** Milliseconds that a replaced front stays for idle keep-alive connections. Design §2. */
+export const REPLACED_FRONT_MS = 12_000

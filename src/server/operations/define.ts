@@ -1,0 +1,87 @@
+import type { Static, TSchema } from 'typebox'
+import type { BodyName } from '../../schemas/bodies.ts'
+import type { FailureName, Outcome } from '../../schemas/failures.ts'
+import type { KeyKind, KeyRecord } from '../ports/keys.ts'
+import type { CallNotes } from '../ports/observe.ts'
+import type { Ports } from '../ports/ports.ts'
+
+/** Headers that an operation may declare as inputs; all lower case. */
+export type HeaderName = 'x-session-id' | 'idempotency-key' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version'
+
+/**
+ * One operation of the API, as data. Routes, validators, OpenAPI, bench rows and contract tests are computed from it.
+ * Source: style guide §3.
+ */
+export interface Operation<P = unknown, Q = unknown, B = unknown> {
+  /** Stable name in logs, metrics and bench rows: `embeddings.create`. */
+  readonly id: string
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** Below `/api/v1`, with `{name}` segments: `/model/{author}/{slug}`. */
+  readonly path: string
+  readonly tag: string
+  readonly summary: string
+  readonly access: { readonly keys: readonly KeyKind[] }
+  readonly deadlineMs: number
+  /** True when work that began must end although the client left (writes, paid calls); false for reads. */
+  readonly outlivesClient: boolean
+  readonly input: {
+    readonly params?: TSchema
+    readonly query?: TSchema
+    readonly headers?: readonly HeaderName[]
+    /** A JSON body by its name in `schemas/bodies.ts`. */
+    readonly body?: BodyName
+  }
+  readonly success: { readonly status: number; readonly body: TSchema }
+  /** Statuses of the contract row (§7, else B1/B2), without 401, which every operation has. 429 listed = rate-limited. */
+  readonly statuses: readonly number[]
+  /** Failures that `run` itself may return; those of the pipeline's stages are not repeated here. */
+  readonly failures: readonly FailureName[]
+  readonly example: { readonly params?: P; readonly query?: Q; readonly body?: unknown }
+  run(call: Call<P, Q, B>, ports: Ports): Promise<Outcome<Success>> | Outcome<Success>
+}
+
+/** What an operation sees of a request: validated values, who calls, and when to give up. */
+export interface Call<P = unknown, Q = unknown, B = unknown> {
+  readonly requestId: string
+  readonly key: KeyRecord
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  readonly headers: Readonly<Partial<Record<HeaderName, string>>>
+  /** Milliseconds of `performance.now()`. */
+  readonly startedAt: number
+  readonly deadlineAt: number
+  /** Created on first use; its reason is a `CallEnded`. */
+  readonly signal: AbortSignal
+  readonly notes: CallNotes
+}
+
+/** Why a call's signal was aborted. */
+export class CallEnded extends Error {
+  readonly why: 'client_gone' | 'deadline' | 'drain'
+  constructor(why: CallEnded['why']) {
+    super(why)
+    this.why = why
+  }
+}
+
+/** A success: a JSON value, or bytes that are already JSON (slices of a provider's answer among them). */
+export type Success =
+  | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly kind: 'bytes'; readonly parts: readonly Uint8Array[]; readonly contentType: string; readonly headers?: Readonly<Record<string, string>> }
+
+type StaticOf<S> = S extends TSchema ? Static<S> : undefined
+
+interface InputShapes {
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly headers?: readonly HeaderName[]
+  readonly body?: BodyName
+}
+
+/** Types `run` by the declared inputs; `B` is given by the caller, since a bulky member may stay bytes. */
+export function defineOperation<const I extends InputShapes, B = undefined>(
+  operation: Omit<Operation<StaticOf<I['params']>, StaticOf<I['query']>, B>, 'input'> & { readonly input: I },
+): Operation<StaticOf<I['params']>, StaticOf<I['query']>, B> {
+  return operation
+}

@@ -1,0 +1,39 @@
+import type { Outcome, PreviousError } from '../../schemas/failures.ts'
+import type { BulkBytes } from '../../schemas/bodies.ts'
+import type { EmbeddingInput, EmbeddingsBody } from '../../schemas/embeddings.ts'
+import type { ResolvedModel } from './models.ts'
+
+/** A validated embeddings body: a large one keeps its input as bytes. */
+export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input: EmbeddingInput | BulkBytes }
+
+export interface EmbeddingJob {
+  readonly model: ResolvedModel
+  readonly request: EmbeddingsRequest
+  /** `performance.now()` milliseconds. */
+  readonly deadlineAt: number
+  readonly signal: AbortSignal
+  readonly requestId: string
+}
+
+export interface EmbeddingsResult {
+  /** UTF-8 JSON of the `data` array, in the encoding that was asked; slices that follow each other. */
+  readonly data: readonly Uint8Array[]
+  readonly promptTokens: number
+  readonly totalTokens: number
+  /** True when the provider's figures were missing or impossible and ours stand in. Design §6.4. */
+  readonly isEstimated: boolean
+  readonly provider: string
+  readonly promptNanoPerMillion: number
+  readonly requestNano: number
+  readonly attempts: number
+  readonly previousErrors: readonly PreviousError[]
+  /** Milliseconds of the answering attempt. */
+  readonly upstreamMs: number
+  /** Returns the bytes that this answer holds of the front's budget; call once when `data` was written. */
+  release(): void
+}
+
+/** Chooses endpoints by preferences and health, calls them in turn, answers with the first that succeeds. Design §10. */
+export interface Embedder {
+  embed(job: EmbeddingJob): Promise<Outcome<EmbeddingsResult>>
+}

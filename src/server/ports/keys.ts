@@ -1,0 +1,47 @@
+import type { Outcome } from '../../schemas/failures.ts'
+
+export type KeyKind = 'inference' | 'management' | 'intern'
+
+/** An API key as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
+export interface KeyRecord {
+  /** Lower-case hex SHA-256 of the plain key: the public identity of the key. */
+  readonly hash: string
+  readonly kind: KeyKind
+  readonly name: string
+  readonly organizationId: string
+  /** Null for management keys, which belong to the organization. */
+  readonly workspaceId: string | null
+  /** The workspace `default` of the organization: where a management key acts when it names none. */
+  readonly defaultWorkspaceId: string
+  readonly internId: string | null
+  /** Requests a minute; null = no limit. */
+  readonly rateLimitRpm: number | null
+  readonly isDisabled: boolean
+  readonly expiresAtMs: number | null
+}
+
+/** Loads key records from the truth. */
+export interface KeyStore {
+  /** `value` null: there is no such key (unknown, revoked and deleted alike). `store_unavailable` when it cannot tell. */
+  load(hash: string): Promise<Outcome<KeyRecord | null>>
+}
+
+/** Kinds of cached records; an invalidation names one and its id. Design §3. */
+export type CachedKind = 'key' | 'workspace' | 'organization' | 'catalogue'
+
+export interface Invalidation {
+  readonly n: number
+  readonly kind: CachedKind
+  /** For `key` the hash. */
+  readonly id: string
+}
+
+/** Committed changes in commit order, whichever channel told of them first. */
+export interface EpochFeed {
+  /** Highest epoch n up to which every invalidation was obeyed. */
+  readonly epoch: number
+  /** `Date.now()` of the last good poll of the store; decides grace. */
+  readonly lastGoodPollAtMs: number
+  /** Called synchronously, in order of arrival, for every invalidation by any channel; a second time is harmless. */
+  subscribe(listener: (change: Invalidation | { readonly kind: 'everything' }) => void): () => void
+}

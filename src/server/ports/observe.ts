@@ -1,0 +1,48 @@
+import type { FailureName } from '../../schemas/failures.ts'
+import type { Trace } from '../../schemas/trace.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** Structured events, never prose. Fields carry no bodies, keys or secret values. Style §10. */
+export interface Log {
+  debug(event: string, fields?: Fields): void
+  info(event: string, fields?: Fields): void
+  warn(event: string, fields?: Fields): void
+  error(event: string, fields?: Fields): void
+}
+
+/** Facts that stages and operations leave for the reply's `server-timing`, the log line, metrics and spans. */
+export interface CallNotes {
+  authMs?: number
+  limitsMs?: number
+  validateMs?: number
+  upstreamMs?: number
+  model?: string
+  provider?: string
+  /** Tokens of the prompt. */
+  promptTokens?: number
+  costUsd?: number
+  attempts?: number
+}
+
+/** One finished call; told once, after its last byte or its abort. */
+export interface CallSettled {
+  readonly operation: string
+  readonly requestId: string
+  readonly status: number
+  readonly failure: FailureName | null
+  readonly cause?: unknown
+  readonly isClientGone: boolean
+  readonly durationMs: number
+  readonly workspaceId: string | null
+  readonly keyHash: string | null
+  readonly sessionId: string | null
+  readonly notes: CallNotes
+}
+
+export interface Observer {
+  readonly log: Log
+  settled(call: CallSettled): void
+  /** Posts the trace object of a call to the operator's broadcast address, in batches, when one is set. C30. */
+  trace(trace: Trace, call: { readonly requestId: string; readonly operation: string; readonly model: string; readonly sessionId: string | null }): void
+}
