@@ -1,0 +1,26 @@
+import { createServer } from 'node:net'
+import {
+  attachSession, createRedisCommandExecutor, RedisServerState, resolveCompatibilityProfile, SocketConnectionTransport,
+} from 'js-redis-server/core'
+
+/**
+ * Serves the in-memory Redis on a Unix socket, in this process. Composed of the package's parts, since its own
+ * server takes no path and binds every interface (facts: toolchain §4.7).
+ * Resolves when it listens; the process should do nothing else.
+ */
+export function serveInMemoryRedis(socketPath: string): Promise<{ close(): Promise<void> }> {
+  const compatibility = resolveCompatibilityProfile(undefined)
+  const state = new RedisServerState({ databaseCount: 1, compatibility })
+  const executor = createRedisCommandExecutor({ compatibility })
+  const server = createServer((socket) => {
+    socket.setNoDelay(true)
+    attachSession(new SocketConnectionTransport(socket), { state, executor, clientAddress: '127.0.0.1:0' })
+  })
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(socketPath, () => {
+      server.off('error', reject)
+      resolve({ close: () => new Promise((done) => server.close(() => done())) })
+    })
+  })
+}
