@@ -1,9 +1,11 @@
-import type { Model } from '../../schemas/models.ts'
+import type { Model, ModelSort } from '../../schemas/models.ts'
 
 export type Protocol = 'openai' | 'cohere' | 'google' | 'anthropic' | 'local'
 
 export interface Provider {
   readonly slug: string
+  /** What people call it: `OpenAI`. */
+  readonly name: string
   readonly protocol: Protocol
   /** Without a trailing slash; empty for `local`. */
   readonly baseUrl: string
@@ -32,6 +34,16 @@ export interface Endpoint {
   readonly supportedParameters: readonly string[]
 }
 
+/** Wire bodies of a model as UTF-8 JSON, rendered once per boot: a read costs no serialising. */
+export interface ModelBodies {
+  /** `{"data":…}` of GET /model/{author}/{slug}. */
+  readonly answer: Uint8Array
+  /** The bare object, as lists hold it. */
+  readonly item: Uint8Array
+  /** `{"data":…}` of GET /models/{author}/{slug}/endpoints. */
+  readonly endpoints: Uint8Array
+}
+
 /** A model as a caller asked for it: an alias is resolved, a variant applied. C21. */
 export interface ResolvedModel {
   /** With the variant's suffix; what replies say. */
@@ -44,12 +56,46 @@ export interface ResolvedModel {
   readonly endpoints: readonly Endpoint[]
   /** Wire form of GET /model/{author}/{slug}. */
   readonly wire: Model
+  readonly bodies: ModelBodies
+}
+
+/** What a model list asks for; an absent member filters nothing, an empty list matches nothing. B2.3. */
+export interface ModelFilter {
+  /** Lower-case words that all occur in id, name or description. */
+  readonly words?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly architectures?: readonly string[]
+  readonly regions?: readonly string[]
+  /** All of them are taken as input. */
+  readonly inputModalities?: readonly string[]
+  /** Any of them is given as output. */
+  readonly outputModalities?: readonly string[]
+  readonly supportedParameters?: readonly string[]
+  readonly authors?: readonly string[]
+  readonly providers?: readonly string[]
+  readonly contextMin?: number
+  readonly isDistillable?: boolean
+  readonly isZdr?: boolean
+  /** Prices in USD per million tokens. */
+  readonly promptPriceMin?: number
+  readonly promptPriceMax?: number
+  readonly completionPriceMin?: number
+  readonly completionPriceMax?: number
+  readonly ageDaysMin?: number
+  readonly ageDaysMax?: number
+  readonly intelligenceMin?: number
+  readonly codingMin?: number
+  readonly agenticMin?: number
+  readonly toolSuccessMin?: number
+  readonly sort?: ModelSort
 }
 
 export interface ModelCatalogue {
-  /** @param id `author/slug`, `author/slug:variant`, or an alias; already percent-decoded */
+  /** @param id `author/slug`, `author/slug:variant`, or an alias; already percent-decoded; case is ignored */
   resolve(id: string): ResolvedModel | null
   /** Canonical models in the order of the catalogue, variants not listed apart. */
   readonly models: readonly ResolvedModel[]
   readonly providers: readonly Provider[]
+  /** Those of `models` that match, in the order of the catalogue or of `filter.sort`. */
+  select(filter: ModelFilter): readonly ResolvedModel[]
 }
