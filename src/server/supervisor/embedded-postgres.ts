@@ -1,0 +1,140 @@
+import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Log } from '../ports/observe.ts'
+import { findPostgresBinaries } from './postgres-binaries.ts'
+import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER, type ClusterPlace } from './postgres-cluster.ts'
+import { EmbeddedPostgresError } from './postgres-error.ts'
+import { clearOrphan, startPostmaster, stopPostmaster, type Postmaster, type PostmasterWish } from './postmaster.ts'
+import { identityOf, isRunning, type ProcessIdentity } from './process-state.ts'
+import { findSetpriv, stepDownAccount } from './step-down.ts'
+
+/** Where root keeps clusters and programs that the lesser account must reach. */
+const OUTSIDE_DIR = '/var/lib/sluice'
+/** Milliseconds before a server that died is started again; doubled each time, up to the second. */
+const RESTART_MS = 200
+const RESTART_MS_MAX = 5_000
+
+export interface EmbeddedPostgresOptions {
+  /** Exists already, 0700. */
+  readonly dataDir: string
+  readonly log: Log
+  /** Server settings beside our own: `{ fsync: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Only tests have another one. */
+  readonly outsideDir?: string
+}
+
+export interface EmbeddedPostgres {
+  /** With user, password and database. */
+  readonly url: string
+  /** Where the cluster lies. */
+  readonly clusterFolder: string
+  /** Resolves when the server is gone. */
+  stop(): Promise<void>
+}
+
+/**
+ * Brings up the Postgres that comes with the product, on a free loopback port with SCRAM, and keeps it up: a server
+ * that dies is started again on the same port. It ends when we end, also by `kill -9` (Linux with `setpriv`).
+ * Failures (thrown): EmbeddedPostgresError with the reason.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log, settings = {}, outsideDir = OUTSIDE_DIR } = options
+  const dataDir = await realpath(options.dataDir)
+  const setpriv = findSetpriv()
+  if (setpriv === null) log.warn('postgres.no_death_signal', { effect: 'a hard kill of this process may leave Postgres running until the next start' })
+  const isRoot = process.getuid?.() === 0
+  const account = stepDownAccount()
+  if (isRoot && account === null) throw new EmbeddedPostgresError('it refuses to run as root, and there is no user `postgres` or `nobody`')
+  if (isRoot) await openOutsideDir(outsideDir)
+  const place = await placeCluster({ dataDir, outsideDir, account })
+  await claim(place)
+  const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
+  const { password } = await ensureCluster(place, bin, setpriv)
+  await clearOrphan(place.data)
+  const keeper = new Keeper({ place, bin, setpriv, settings, log, port: null })
+  const port = await keeper.start()
+  return {
+    url: `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
+    clusterFolder: place.folder,
+    stop: () => keeper.stop(),
+  }
+}
+
+/** Keeps one server running until it is told to stop. */
+class Keeper {
+  readonly #wish: PostmasterWish
+  #running: Postmaster | null = null
+  #isStopping = false
+  #restart: NodeJS.Timeout | null = null
+  #starting: Promise<void> | null = null
+
+  constructor(wish: PostmasterWish) {
+    this.#wish = wish
+  }
+
+  async start(): Promise<number> {
+    this.#running = await startPostmaster(this.#wish)
+    this.#watch(this.#running)
+    return this.#running.port
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    if (this.#restart !== null) clearTimeout(this.#restart)
+    await this.#starting
+    const pid = this.#running?.child.pid
+    if (pid !== undefined) await stopPostmaster(pid)
+  }
+
+  #watch(running: Postmaster): void {
+    // Neither the process nor its pipe keeps ours alive: who started it decides when to end.
+    running.child.unref()
+    const pipe = running.child.stderr
+    if (pipe !== null && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
+    running.child.once('exit', (code, by) => {
+      if (this.#isStopping) return
+      this.#wish.log.error('postgres.died', { code, signal: by })
+      this.#startAgain(running.port, RESTART_MS)
+    })
+  }
+
+  #startAgain(port: number, afterMs: number): void {
+    this.#restart = setTimeout(() => {
+      this.#starting = this.#tryAgain(port, afterMs)
+    }, afterMs)
+  }
+
+  async #tryAgain(port: number, afterMs: number): Promise<void> {
+    try {
+      await clearOrphan(this.#wish.place.data)
+      this.#running = await startPostmaster({ ...this.#wish, port })
+      this.#watch(this.#running)
+      this.#wish.log.info('postgres.restarted', { port })
+    } catch (problem) {
+      this.#wish.log.error('postgres.restart_failed', { reason: (problem as Error).message })
+      if (!this.#isStopping) this.#startAgain(port, Math.min(afterMs * 2, RESTART_MS_MAX))
+    }
+  }
+}
+
+/** One supervisor a cluster: the second one would end the first one's server, taking it for an orphan. */
+async function claim(place: ClusterPlace): Promise<void> {
+  const file = join(place.folder, 'supervisor.json')
+  const holder = await readFile(file, 'utf8').then((text) => JSON.parse(text) as ProcessIdentity, () => null)
+  if (holder !== null && holder.pid !== process.pid && isRunning(holder)) {
+    throw new EmbeddedPostgresError(`process ${holder.pid} uses the cluster ${place.folder}`)
+  }
+  await writeFile(file, JSON.stringify(identityOf(process.pid)), { mode: 0o600 })
+}
+
+/** Root runs programs from here and keeps data here: nobody else may write to it. */
+async function openOutsideDir(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o755 }).catch((cause: unknown) => {
+    throw new EmbeddedPostgresError(`${path} cannot be made`, { cause })
+  })
+  const { uid, mode } = await stat(path)
+  if (uid !== 0 || (mode & 0o022) !== 0) throw new EmbeddedPostgresError(`others may write to ${path}`)
+  // A umask of 077 would have closed it to the account.
+  await chmod(path, 0o755)
+}

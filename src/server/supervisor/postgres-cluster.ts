@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, chown, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { EmbeddedPostgresError } from './postgres-error.ts'
+import { runPostgresProgram } from './postgres-program.ts'
+import type { Account } from './step-down.ts'
+
+export const POSTGRES_USER = 'sluice'
+export const POSTGRES_DATABASE = 'sluice'
+
+/** A place for one cluster; `data` may not exist yet. */
+export interface ClusterPlace {
+  readonly folder: string
+  /** Owned by `account`; everything beside it is ours, so that the lesser account cannot lead us astray. */
+  readonly data: string
+  /** Who runs the server; null = we ourselves. */
+  readonly account: Account | null
+}
+
+export interface PlaceWish {
+  readonly dataDir: string
+  /** Parent of clusters whose account cannot enter `dataDir`. */
+  readonly outsideDir: string
+  readonly account: Account | null
+}
+
+/**
+ * Finds or names the cluster of a data directory. Its place stands in `postgres.json` there: beside it by name, or
+ * elsewhere under a random name. A name made of the path would, after the data directory was deleted, meet an old
+ * cluster with a password that nobody knows.
+ * Failures (thrown): the recorded cluster is gone, or belongs to another user.
+ */
+export async function placeCluster(wish: PlaceWish): Promise<ClusterPlace> {
+  const record = join(wish.dataDir, 'postgres.json')
+  const recorded = await readFile(record, 'utf8').then((text) => (JSON.parse(text) as { cluster: string }).cluster, () => null)
+  if (recorded !== null) return recordedPlace(resolve(wish.dataDir, recorded), wish, record)
+  const name = wish.account === null ? 'postgres' : join(wish.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
+  const folder = resolve(wish.dataDir, name)
+  await mkdir(folder, { recursive: true })
+  // Passing through is enough for the account: it knows the names it needs.
+  await chmod(folder, wish.account === null ? 0o700 : 0o711)
+  await writeFile(record, `${JSON.stringify({ cluster: name })}\n`, { mode: 0o600 })
+  return { folder, data: join(folder, 'data'), account: wish.account }
+}
+
+/**
+ * Makes the cluster unless it stands already, and tells its password.
+ * `initdb` works in a folder of its own that is renamed when all is done: `PG_VERSION` is one of the first files it
+ * writes and proves nothing.
+ */
+export async function ensureCluster(place: ClusterPlace, bin: string, setpriv: string | null): Promise<{ readonly password: string }> {
+  const passwordFile = join(place.folder, 'password')
+  const isMade = await stat(place.data).then(() => true, () => false)
+  if (isMade) return { password: (await readFile(passwordFile, 'utf8')).trim() }
+  await removeUnfinished(place.folder)
+  const password = randomBytes(32).toString('base64url')
+  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
+  const fresh = join(place.folder, `data.new-${process.pid}`)
+  // A copy that the account can read, for as long as initdb runs.
+  const lentPassword = join(place.folder, `password.new-${process.pid}`)
+  await mkdir(fresh, { mode: 0o700 })
+  await writeFile(lentPassword, `${password}\n`, { mode: 0o600 })
+  for (const path of place.account === null ? [] : [fresh, lentPassword]) {
+    await chown(path, place.account?.uid ?? 0, place.account?.gid ?? 0)
+  }
+  const run = { account: place.account, setpriv, bin }
+  await runPostgresProgram({ ...run, name: 'initdb', args: [
+    '-D', fresh, '-U', POSTGRES_USER, '--locale=C', '-E', 'UTF8', '--auth=scram-sha-256', `--pwfile=${lentPassword}`,
+  ] })
+  await rm(lentPassword)
+  const input = `CREATE DATABASE ${POSTGRES_DATABASE};\n`
+  await runPostgresProgram({ ...run, name: 'postgres', args: ['--single', '-D', fresh, 'postgres'], input })
+  await rename(fresh, place.data)
+  return { password }
+}
+
+async function recordedPlace(folder: string, wish: PlaceWish, record: string): Promise<ClusterPlace> {
+  const data = join(folder, 'data')
+  const owner = await stat(data).catch(() => null)
+  if (owner === null) {
+    const isEmptyPlace = await stat(folder).then(() => true, () => false)
+    if (isEmptyPlace) return { folder, data, account: wish.account }
+    throw new EmbeddedPostgresError(`${record} names the cluster ${folder}, which is gone`)
+  }
+  const ourUid = process.getuid?.() ?? owner.uid
+  if (owner.uid === ourUid) return { folder, data, account: null }
+  if (ourUid !== 0) throw new EmbeddedPostgresError(`the cluster ${folder} belongs to user ${owner.uid}`)
+  // Root takes the account that made the cluster, whichever it would choose today.
+  return { folder, data, account: { uid: owner.uid, gid: owner.gid } }
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => /^(data|password)\.new-/.test(name))
+  for (const name of names) await rm(join(folder, name), { recursive: true, force: true })
+}

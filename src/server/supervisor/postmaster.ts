@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { ChildProcess } from 'node:child_process'
+import type { Log } from '../ports/observe.ts'
+import { POSTGRES_ENVIRONMENT } from './postgres-binaries.ts'
+import type { ClusterPlace } from './postgres-cluster.ts'
+import { EmbeddedPostgresError } from './postgres-error.ts'
+import { identityOf, postgresProcessesWith, signal, waitUntilGone } from './process-state.ts'
+import { launch } from './step-down.ts'
+
+/** Milliseconds that a postmaster of a dead parent has to end by its death signal. */
+const ORPHAN_MS = 3_000
+/** Milliseconds of each step of a stop: fast, immediate, kill. */
+const STOP_MS = 5_000
+const START_MS = 30_000
+const BIND_TRIES = 5
+const TAIL_CHARS = 2_000
+
+export interface PostmasterWish {
+  readonly place: ClusterPlace
+  readonly bin: string
+  readonly setpriv: string | null
+  readonly settings: Readonly<Record<string, string>>
+  /** A port to come back on; null = any free one. */
+  readonly port: number | null
+  readonly log: Log
+}
+
+export interface Postmaster {
+  readonly child: ChildProcess
+  readonly port: number
+}
+
+/** Starts the server and waits until it accepts connections. */
+export async function startPostmaster(wish: PostmasterWish): Promise<Postmaster> {
+  let problem = ''
+  for (let tries = 0; tries < BIND_TRIES; tries++) {
+    const port = wish.port ?? (await freePort())
+    const started = await tryStart(wish, port)
+    if ('child' in started) return started
+    problem = started.problem
+    // Somebody took the free port between our look and the server's.
+    if (wish.port !== null || !/could not bind|could not create any TCP/.test(problem)) break
+  }
+  throw new EmbeddedPostgresError(`the server ended while starting (${problem || 'it said nothing'})`)
+}
+
+/** Fast shutdown, then immediate, then by force. Resolves when the process is gone. */
+export async function stopPostmaster(pid: number): Promise<void> {
+  const identity = identityOf(pid)
+  if (identity === null) return
+  for (const name of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+    signal(pid, name)
+    if (await waitUntilGone(identity, STOP_MS)) return
+  }
+}
+
+/**
+ * Makes way for a new server: ends one that an earlier supervisor left, and removes a lock file that Postgres would
+ * wrongly believe in, because its pid is a zombie or somebody else's by now.
+ */
+export async function clearOrphan(data: string): Promise<void> {
+  const pid = Number(lockLines(data)[0] ?? 0)
+  if (!(pid > 0)) return
+  const identity = identityOf(pid)
+  const isOurs = identity !== null && postgresProcessesWith(clusterName(data)).includes(pid)
+  if (isOurs && !(await waitUntilGone(identity, ORPHAN_MS))) await stopPostmaster(pid)
+  // Without its lock file Postgres cannot see that children of a dead postmaster still write: they must be gone first.
+  for (const stray of postgresProcessesWith(clusterName(data))) {
+    const left = identityOf(stray)
+    signal(stray, 'SIGQUIT')
+    if (left !== null && !(await waitUntilGone(left, STOP_MS))) signal(stray, 'SIGKILL')
+  }
+  await rm(join(data, 'postmaster.pid'), { force: true })
+}
+
+async function tryStart(wish: PostmasterWish, port: number): Promise<Postmaster | { readonly problem: string }> {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    // Its path could be too long, and any local user could reach it.
+    unix_socket_directories: '',
+    logging_collector: 'off',
+    // Statements may carry what callers sent.
+    log_min_error_statement: 'panic',
+    log_min_messages: 'warning',
+    ...wish.settings,
+    cluster_name: clusterName(wish.place.data),
+  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = launch(join(wish.bin, 'postgres'), ['-D', wish.place.data, ...flags], {
+    account: wish.place.account,
+    setpriv: wish.setpriv,
+    deathSignal: 'INT',
+    options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'] },
+  })
+  let tail = ''
+  child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (problem) => resolve(problem.message))
+    child.once('close', (code, by) => resolve(tail.trim() || `exit ${code ?? by}`))
+  })
+  const problem = await Promise.race([ended, untilReady(wish.place.data, child)])
+  if (problem === null) return { child, port }
+  if (child.pid !== undefined) await stopPostmaster(child.pid)
+  return { problem }
+}
+
+/** The last line of the lock file says `ready` when connections are accepted; `pg_ctl` reads the same. */
+async function untilReady(data: string, child: ChildProcess): Promise<string | null> {
+  const endsAt = performance.now() + START_MS
+  while (performance.now() < endsAt && child.exitCode === null) {
+    const lines = lockLines(data)
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return null
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return `it was not ready after ${START_MS / 1000} s`
+}
+
+/** Stands in the command line of the server and of each of its children, and nowhere else on the machine. */
+function clusterName(data: string): string {
+  return `sluice-${createHash('sha256').update(data).digest('hex').slice(0, 16)}`
+}
+
+function lockLines(data: string): string[] {
+  try {
+    return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

@@ -1,0 +1,51 @@
+import { spawn, spawnSync, type ChildProcess, type SpawnOptions } from 'node:child_process'
+
+export interface Account {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** How a child of ours is started: as whom, and which signal it gets when we die without a word. */
+export interface Launch {
+  readonly account: Account | null
+  readonly deathSignal: 'INT' | 'TERM' | 'KILL'
+}
+
+/** Postgres refuses uid 0, and a uid without a passwd entry; these two have one nearly everywhere. */
+const STEP_DOWN_NAMES = ['postgres', 'nobody'] as const
+/** The first is looked up on the PATH. */
+const SETPRIV_PLACES = ['setpriv', '/usr/bin/setpriv', '/bin/setpriv'] as const
+
+/** The account that root steps down to; null when we are not root, or there is no such account. */
+export function stepDownAccount(): Account | null {
+  if (process.getuid?.() !== 0) return null
+  for (const name of STEP_DOWN_NAMES) {
+    const account = { uid: idOf('-u', name), gid: idOf('-g', name) }
+    if (account.uid > 0 && account.gid > 0) return account
+  }
+  return null
+}
+
+/** Path of a `setpriv` that can set a parent-death signal, or null: then a hard kill of us may leave children. */
+export function findSetpriv(): string | null {
+  if (process.platform !== 'linux') return null
+  return SETPRIV_PLACES.find((place) => spawnSync(place, ['--help'], { encoding: 'utf8' }).stdout?.includes('--pdeathsig')) ?? null
+}
+
+/**
+ * Starts a child in a group of its own, so that Ctrl-C reaches it through our drain only. The pid is that of the
+ * command itself, because `setpriv` replaces itself by it.
+ */
+export function launch(command: string, args: readonly string[], how: Launch & { setpriv: string | null; options: SpawnOptions }): ChildProcess {
+  const { account, setpriv } = how
+  if (setpriv === null) {
+    return spawn(command, args, { ...how.options, detached: true, ...(account === null ? {} : account) })
+  }
+  const as = account === null ? [] : [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups']
+  return spawn(setpriv, ['--pdeathsig', how.deathSignal, ...as, '--', command, ...args], { ...how.options, detached: true })
+}
+
+function idOf(flag: '-u' | '-g', name: string): number {
+  const { status, stdout } = spawnSync('id', [flag, name], { encoding: 'utf8' })
+  return status === 0 ? Number(stdout.trim()) : -1
+}
