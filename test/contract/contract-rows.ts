@@ -1,0 +1,81 @@
+/** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
+export interface ContractRow {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  readonly path: string
+  readonly success: number
+  /** Without 401, which every operation has (C2). */
+  readonly statuses: readonly number[]
+  readonly keys: readonly ('inference' | 'management' | 'intern')[]
+  readonly source: string
+  /** Statuses that nothing can cause yet, with what they wait for; they need no test. */
+  readonly uncaused: Readonly<Record<number, string>>
+}
+
+const EVERY_KEY = ['inference', 'management', 'intern'] as const
+const NO_MISSING_ROW = 'a list is never missing'
+
+export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
+  'embeddings.create': {
+    method: 'post',
+    path: '/embeddings',
+    success: 200,
+    statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
+    keys: ['inference', 'intern'],
+    source: '§4.3, §7 embeddings',
+    uncaused: { 402: 'money' },
+  },
+  'models.get': {
+    method: 'get',
+    path: '/model/{author}/{slug}',
+    success: 200,
+    statuses: [403, 404, 500],
+    keys: EVERY_KEY,
+    source: '§4.11, §7 model read',
+    uncaused: {},
+  },
+  'models.list': {
+    method: 'get',
+    path: '/models',
+    success: 200,
+    statuses: [400, 403, 500],
+    keys: EVERY_KEY,
+    source: 'B2.3',
+    uncaused: {},
+  },
+  'models.count': {
+    method: 'get',
+    path: '/models/count',
+    success: 200,
+    statuses: [400, 403, 500],
+    keys: EVERY_KEY,
+    source: 'B2.3',
+    uncaused: {},
+  },
+  'models.list_for_user': {
+    method: 'get',
+    path: '/models/user',
+    success: 200,
+    statuses: [403, 404, 500],
+    keys: EVERY_KEY,
+    source: 'B2.3',
+    uncaused: { 404: NO_MISSING_ROW },
+  },
+  'models.endpoints': {
+    method: 'get',
+    path: '/models/{author}/{slug}/endpoints',
+    success: 200,
+    statuses: [403, 404, 500],
+    keys: EVERY_KEY,
+    source: 'B2.3',
+    uncaused: {},
+  },
+  'embeddings.list_models': {
+    method: 'get',
+    path: '/embeddings/models',
+    success: 200,
+    statuses: [400, 500],
+    keys: EVERY_KEY,
+    source: 'B2.3',
+    uncaused: {},
+  },
+}

@@ -1,0 +1,153 @@
+/** Who may import whom, as data. Source: style guide §4, design §9 and §12. */
+import { posix } from 'node:path'
+import { importsOf, type Import, type SourceFile } from '../support/source.ts'
+
+const SERVER = 'src/server/'
+/** Drivers know the shapes and the ports, and no other driver. */
+const DRIVER = ['schemas', 'ports']
+
+/** What a folder may import of ours beside itself: a folder, or one file of it (`operations/define`). */
+const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
+  schemas: [],
+  ports: ['schemas'],
+  operations: ['schemas', 'ports'],
+  runner: ['schemas', 'ports'],
+  access: ['schemas', 'ports', 'operations/define'],
+  limits: ['schemas', 'ports', 'operations/define'],
+  store: DRIVER,
+  state: DRIVER,
+  ledger: [...DRIVER, 'store'],
+  catalogue: DRIVER,
+  storage: DRIVER,
+  upstream: DRIVER,
+  egress: DRIVER,
+  vault: DRIVER,
+  workers: DRIVER,
+  http: ['schemas', 'ports', 'access', 'limits', 'observe', 'operations/define', 'operations/index'],
+  // It implements the port `Observer`, whose types it takes.
+  observe: ['schemas', 'ports'],
+  config: ['schemas'],
+  supervisor: ['schemas', 'ports', 'config', 'observe', 'store/migrate'],
+  cli: 'all',
+  main: 'all',
+}
+
+/** Roots of the graph: they import everybody and nobody imports them. */
+const ROOTS = new Set(['cli', 'main'])
+
+/** Which folders may import a package that is a driver's client library or that only one part should know. */
+const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
+  'uWebSockets.js': ['http'],
+  busboy: ['http'],
+  undici: ['egress'],
+  postgres: ['store'],
+  ioredis: ['state'],
+  'js-redis-server': ['supervisor'],
+  piscina: ['workers'],
+  pino: ['observe'],
+  'prom-client': ['observe'],
+  '@opentelemetry/api': ['observe'],
+  commander: ['cli'],
+}
+
+/** Modules that open sockets, and the folders that design §9 names beside the gate. */
+const SOCKET_MODULES = new Set(['undici', 'net', 'tls', 'http', 'https', 'http2', 'dns', 'dgram'])
+const MAY_OPEN_SOCKETS = new Set(['egress', 'store', 'state', 'storage/s3', 'observe', 'http', 'supervisor'])
+const SOCKET_GLOBALS = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
+
+/** The uWebSockets.js repack exports `default` alone: a named value import type-checks and fails at run time. */
+const UWS_CLAUSE = /^uWS(?: , \{ type \w+(?: , type \w+)*(?: ,)? \})?$/
+
+/** Imports that the table of style guide §4 does not allow, one line each. */
+export function wrongDirections(files: readonly SourceFile[]): readonly string[] {
+  return eachImport(files, (file, found) => {
+    const target = ourTarget(file, found)
+    if (target === null) return null
+    const from = folderOf(file.path)
+    const to = folderOf(target)
+    const allowed = MAY_IMPORT[from]
+    if (allowed === undefined) return `${from} has no row in the table`
+    if (ROOTS.has(to) && !ROOTS.has(from)) return `${to} is never imported`
+    if (from === 'operations' && to === 'operations') return otherResource(file.path, target)
+    if (from === to || allowed === 'all') return null
+    const part = target.slice(target.indexOf(to)).replace(/\.ts$/, '')
+    return allowed.some((name) => name === to || name === part) ? null : `${from} may not import ${part}`
+  })
+}
+
+/** Packages imported outside their home, one line each. */
+export function packagesAbroad(files: readonly SourceFile[]): readonly string[] {
+  return eachImport(files, (file, found) => {
+    const name = packageOf(found.specifier)
+    const homes = name === null ? undefined : PACKAGE_HOMES[name]
+    return homes === undefined || homes.includes(folderOf(file.path)) ? null : `${name} belongs in ${homes.join(', ')}`
+  })
+}
+
+/** Sockets that could be opened outside the egress gate, one line each. */
+export function socketsOutsideGate(files: readonly SourceFile[]): readonly string[] {
+  const imported = eachImport(files, (file, found) => {
+    const name = found.specifier.replace(/^node:/, '').split('/')[0] ?? ''
+    return SOCKET_MODULES.has(name) && !mayOpenSockets(file) ? `${name} opens sockets outside the gate` : null
+  })
+  const called = files.filter((file) => !mayOpenSockets(file)).flatMap((file) => file.tokens
+    .filter((token, index) => token.kind === 'word' && SOCKET_GLOBALS.has(token.text)
+      && file.tokens[index - 1]?.text !== '.' && /^[(<]$/.test(file.tokens[index + 1]?.text ?? ''))
+    .map((token) => `${file.path}:${token.line} ${token.text} opens sockets outside the gate`))
+  return [...imported, ...called]
+}
+
+/** Files other than operations/index.ts that re-export, one line each. */
+export function barrels(files: readonly SourceFile[]): readonly string[] {
+  return eachImport(files, (file, found) => (found.isReExport && file.path !== `${SERVER}operations/index.ts`
+    ? `re-exports ${found.specifier}`
+    : null))
+}
+
+/** Imports of uWebSockets.js: by whom, and those in a form that fails at run time. */
+export function frontEndImports(files: readonly SourceFile[]): { readonly by: readonly string[]; readonly wrongForm: readonly string[] } {
+  const isFrontEnd = (found: Import): boolean => found.specifier === 'uWebSockets.js'
+  return {
+    by: files.filter((file) => importsOf(file).some(isFrontEnd)).map((file) => file.path),
+    wrongForm: eachImport(files, (_file, found) => (isFrontEnd(found) && !UWS_CLAUSE.test(found.clause)
+      ? `import ${found.clause}`
+      : null)),
+  }
+}
+
+function eachImport(
+  files: readonly SourceFile[],
+  judge: (file: SourceFile, found: Import) => string | null,
+): readonly string[] {
+  return files.flatMap((file) => importsOf(file).flatMap((found) => {
+    const finding = judge(file, found)
+    return finding === null ? [] : [`${file.path}:${found.line} ${finding}`]
+  }))
+}
+
+/** `schemas`, `http`, `config`, `workers`, …: the row of the table that a path belongs to. */
+function folderOf(path: string): string {
+  const parts = path.replace(/^src\/(?:server\/)?/, '').split('/')
+  return (parts[0] ?? '').replace(/\.ts$/, '')
+}
+
+function ourTarget(file: SourceFile, found: Import): string | null {
+  return found.specifier.startsWith('.') ? posix.join(posix.dirname(file.path), found.specifier) : null
+}
+
+function packageOf(specifier: string): string | null {
+  if (specifier.startsWith('.') || specifier.startsWith('node:')) return null
+  const [scope = '', name] = specifier.split('/')
+  return scope.startsWith('@') ? `${scope}/${name}` : scope
+}
+
+/** Resources do not import each other's operations; index.ts lists them all, define.ts is everybody's. */
+function otherResource(from: string, to: string): string | null {
+  const resource = (path: string): string => path.slice(`${SERVER}operations/`.length).split('/').slice(0, -1).join('/')
+  if (from === `${SERVER}operations/index.ts` || to === `${SERVER}operations/define.ts`) return null
+  return resource(from) === resource(to) ? null : `operations of ${resource(from)} may not import those of ${resource(to)}`
+}
+
+function mayOpenSockets(file: SourceFile): boolean {
+  return MAY_OPEN_SOCKETS.has(folderOf(file.path)) || file.path.startsWith(`${SERVER}storage/s3`)
+}

@@ -1,0 +1,90 @@
+import t from 'tap'
+import { functionsOf, readSources, sourceFile } from '../support/source.ts'
+import {
+  defaultExports, dumpingGrounds, environmentReads, FUNCTION_LINES_MAX, LINE_CHARS_MAX, statusNumbers, tooLong, typeHoles, unfinished,
+} from './source-rules.ts'
+
+const src = readSources('src')
+const all = [...src, ...readSources('test', 'bench')]
+const plant = (text: string, path = 'src/server/http/planted.ts') => [sourceFile(path, text)]
+
+t.test('no file but config.ts reads the environment', async (t) => {
+  t.same(environmentReads(src), [])
+})
+
+t.test('a read of the environment is found, in either form', async (t) => {
+  t.equal(environmentReads(plant('const port = process.env.SLUICE_PORT')).length, 1)
+  t.equal(environmentReads(plant('const { env } = process')).length, 1)
+  t.same(environmentReads(plant('const port = process.env.PORT', 'src/server/config.ts')), [])
+})
+
+t.test('no error status is spelled outside the failure catalogue and the definitions', async (t) => {
+  t.same(statusNumbers(src), [])
+})
+
+t.test('an error status is found as a number, as a text and beside the word status', async (t) => {
+  t.equal(statusNumbers(plant('reply(404)')).length, 1)
+  t.equal(statusNumbers(plant("res.writeStatus('503 Service Unavailable')")).length, 1)
+  t.equal(statusNumbers(plant('const status = 500')).length, 1)
+  t.same(statusNumbers(plant('const delayMs = 500')), [])
+})
+
+t.test('no type hole: any, non-null, silenced compiler', async (t) => {
+  t.same(typeHoles(all), [])
+})
+
+t.test('each type hole is found, and a negation is not', async (t) => {
+  t.equal(typeHoles(plant('let a: any')).length, 1)
+  t.equal(typeHoles(plant('const b = c as any')).length, 1)
+  t.equal(typeHoles(plant('let d: Array<any>')).length, 1)
+  t.equal(typeHoles(plant('e!.f()')).length, 1)
+  t.equal(typeHoles(plant('g()![0]')).length, 1)
+  t.equal(typeHoles(plant(['//', '@ts-ignore'].join(' '))).length, 1)
+  t.same(typeHoles(plant('return !h && !(i !== j)\nconst k = !l\napp.any(path, m)')), [])
+})
+
+t.test('nothing is left unfinished', async (t) => {
+  t.same(unfinished(all), [])
+})
+
+t.test('an unfinished place is found', async (t) => {
+  t.equal(unfinished(plant(['//', 'TO' + 'DO later'].join(' '))).length, 1)
+})
+
+t.test('files, functions and lines keep to their length', async (t) => {
+  t.same(tooLong(all), [])
+})
+
+t.test('a long function is found in each of its forms', async (t) => {
+  const body = `${'\n'.repeat(FUNCTION_LINES_MAX)}}`
+  const heads = [
+    'function a() {', 'async function b(c: { d: string }): Promise<Outcome<Map<string, { e: 1 }>>> {', 'const f = (g: number) => {',
+    'const h = async i => {', 'class J { k(l: string): void {', 'const m = { n() {', 'constructor(o: number) {', 'get p(): string {',
+  ]
+  for (const head of heads) t.equal(tooLong(plant(`${head}${body}`)).length, 1, head)
+})
+
+t.test('blocks that are no functions are not measured', async (t) => {
+  const text = 'if (a) {\n}\nfor (const b of c) {\n}\nwhile (d()) {\n}\nswitch (e) {\n}\ntry {\n} catch (f) {\n}\n'
+    + 'const g = {\n}\ninterface H {\n}\nclass I extends J {\n}\nexport type K = { l: string }\n'
+  t.same(functionsOf(sourceFile('planted.ts', text)), [])
+})
+
+t.test('a long file and a long line are found', async (t) => {
+  t.equal(tooLong(plant('a()\n'.repeat(401))).length, 1)
+  t.equal(tooLong(plant(`// ${'a'.repeat(LINE_CHARS_MAX)}`)).length, 1)
+})
+
+t.test('no dumping ground', async (t) => {
+  t.same(dumpingGrounds(all), [])
+})
+
+t.test('a dumping ground is found, folder or file', async (t) => {
+  t.equal(dumpingGrounds(plant('', 'src/server/utils/a.ts')).length, 1)
+  t.equal(dumpingGrounds(plant('', 'test/support/helpers.ts')).length, 1)
+})
+
+t.test('exports have names', async (t) => {
+  t.same(defaultExports(src), [])
+  t.equal(defaultExports(plant('export default function a() {}')).length, 1)
+})

@@ -1,0 +1,18 @@
+/**
+ * Which statuses of an operation a test shows. The convention: the title of a tap test begins with the operation's id
+ * and the status, `'embeddings.create 413: a body of 40 MiB is refused'`; several are separated by a comma,
+ * `'models.list 400, 403: …'`. So a forgotten status is found by name, and `grep 'embeddings.create 413'` finds the test.
+ */
+import type { SourceFile } from '../support/source.ts'
+
+const TITLE = /^['"`](?<id>[a-z_]+\.[a-z_]+) (?<statuses>\d{3}(?:, \d{3})*): ./
+
+export function coveredStatuses(tests: readonly SourceFile[], operationId: string): ReadonlySet<number> {
+  const covered = new Set<number>()
+  for (const token of tests.flatMap((file) => file.tokens)) {
+    const groups = token.kind === 'string' ? TITLE.exec(token.text)?.groups : undefined
+    if (groups?.['id'] !== operationId) continue
+    for (const status of (groups['statuses'] ?? '').split(', ')) covered.add(Number(status))
+  }
+  return covered
+}

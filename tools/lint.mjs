@@ -1,0 +1,47 @@
+// `npm run lint`: eslint with types over src, bench and test, and redocly over the generated OpenAPI document.
+// The tools have a lock file of their own (see tools/package.json) and are installed here when it changed.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from './build.mjs'
+import { install } from './install.mjs'
+
+process.chdir(new URL('..', import.meta.url).pathname)
+
+const WITH_OPENAPI = 'bin/sluice'
+
+install('tools')
+const failures = [eslint(), redocly()].filter((isGood) => !isGood).length
+process.exit(failures === 0 ? 0 : 1)
+
+function eslint() {
+  const folders = ['src', 'bench', 'test'].filter((folder) => existsSync(folder))
+  return run('eslint/bin/eslint.js', ['--config', 'tools/eslint.config.mjs', '--max-warnings', '0', ...folders])
+}
+
+/** Lints what the product itself prints, so that the document and the linted text cannot differ. */
+function redocly() {
+  build()
+  const printed = spawnSync(process.execPath, [WITH_OPENAPI, 'openapi'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  if (printed.status !== 0) {
+    process.stderr.write(`lint: \`sluice openapi\` failed\n${printed.stderr}`)
+    return false
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-lint-'))
+  try {
+    writeFileSync(join(folder, 'openapi.json'), printed.stdout)
+    return run('@redocly/cli/bin/cli.js', ['lint', join(folder, 'openapi.json'), '--config', 'tools/redocly.yaml'])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function run(tool, args) {
+  const ran = spawnSync(process.execPath, [`tools/node_modules/${tool}`, ...args], {
+    stdio: 'inherit',
+    // No version check and no usage report over the network.
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  })
+  return ran.status === 0
+}
