@@ -1,0 +1,290 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import Type, { type Static, type TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Secret } from './observe/secret.ts'
+
+/**
+ * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names; the
+ * environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a password.
+ */
+export const Settings = Type.Object({
+  SLUICE_HOST: text('an IP address or a host name', { default: '127.0.0.1', pattern: '^[A-Za-z0-9.:_%-]+$' }),
+  SLUICE_PORT: count('a port from 1 to 65535', 1, 65_535, 8_080),
+  SLUICE_ADMIN_HOST: text('an IP address or a host name', { default: '127.0.0.1', pattern: '^[A-Za-z0-9.:_%-]+$' }),
+  SLUICE_ADMIN_PORT: count('a port from 1 to 65535', 1, 65_535, 9_090),
+  SLUICE_DATA: text('a directory', { default: './.sluice' }),
+  SLUICE_FRONTS: auto('"auto" or a number from 1 to 256', 256),
+  SLUICE_WORKERS: auto('"auto" or a number from 1 to 1024', 1_024),
+  SLUICE_RUNNERS: count('a number from 1 to 16', 1, 16, 1),
+  DATABASE_URL: Type.Optional(text('postgres://user:password@host/database', { pattern: '^postgres(ql)?://.', mask: true })),
+  REDIS_URL: Type.Optional(text('redis://host:port or rediss://host:port', { pattern: '^rediss?://.', mask: true })),
+  SLUICE_TLS_CERT: Type.Optional(text('a PEM file')),
+  SLUICE_TLS_KEY: Type.Optional(text('a PEM file')),
+  SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
+  SLUICE_CATALOG: Type.Optional(text('a JSON file')),
+  SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
+  SLUICE_TRUSTED_PROXIES: list('a comma list of addresses or CIDR ranges', '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$'),
+  SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
+    default: 'info', expected: 'one of debug, info, warn, error, silent',
+  }),
+  SLUICE_BROADCAST: Type.Optional(text('an http or https URL', { pattern: '^https?://.', mask: true })),
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(text('an http or https URL', { pattern: '^https?://.', mask: true })),
+  SLUICE_EGRESS_CA: Type.Optional(text('a PEM file')),
+  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, 1_000_000_000)),
+})
+export type Settings = Static<typeof Settings>
+
+/** The settings of one generation in the form that the code uses. Frozen. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly adminHost: string
+  readonly adminPort: number
+  /** Absolute. */
+  readonly dataDir: string
+  readonly fronts: number
+  /** Long-session threads asked for; `supervisor/shares.ts` gives the effective number. */
+  readonly workers: number
+  readonly runners: number
+  readonly databaseUrl: Secret | null
+  readonly redisUrl: Secret | null
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+  /** How long known keys are served without either store. Design §3. */
+  readonly keyGraceMs: number
+  readonly catalogFile: string | null
+  readonly corsOrigins: readonly string[]
+  readonly trustedProxies: readonly string[]
+  readonly logLevel: Settings['SLUICE_LOG_LEVEL']
+  readonly broadcastUrl: Secret | null
+  readonly otlpEndpoint: Secret | null
+  readonly egressCaFile: string | null
+  /** Limit of keys that are made without one; null = none. C11. */
+  readonly rateLimitRpm: number | null
+}
+
+/** One thing that is wrong with the configuration. `got` is masked where it may hold a secret. */
+export interface Problem {
+  readonly name: string
+  readonly expected: string
+  readonly got: string
+}
+
+/** Names and texts as they were given. */
+export type Texts = Readonly<Record<string, string>>
+
+/** One reading of the configuration, at boot or at a reload. */
+export interface Generation {
+  readonly config: Config
+  /** The texts of settings that were given: what a child process builds the same config from. */
+  readonly settings: Texts
+  /** Names that look like settings of ours and are none: a slip of the pen in the environment. */
+  readonly unknown: readonly string[]
+  /** Effective values, secrets masked. */
+  readonly report: readonly { readonly name: string; readonly value: string; readonly source: 'default' | 'environment' | 'file' }[]
+  /** Provider keys by the names that the catalogue's providers list; names without a value are left out. */
+  providerKeys(names: Iterable<string>): ReadonlyMap<string, Secret>
+}
+
+export type Reading =
+  | { readonly ok: true; readonly generation: Generation }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** Reads the environment and the optional file; all problems at once, nothing thrown. */
+export function readConfig(): Reading {
+  return readFrom(environment())
+}
+
+/** @param env the environment to read instead of the process's own */
+export function readFrom(env: Texts): Reading {
+  const file = env['SLUICE_CONFIG'] === undefined ? { texts: {}, problems: [] } : readFile(env['SLUICE_CONFIG'])
+  const problems = [...file.problems]
+  const values: Record<string, unknown> = {}
+  const texts: Texts = { ...file.texts, ...env }
+  for (const [name, schema] of Object.entries(Settings.properties)) {
+    const value = convert(schema, texts[name])
+    const check = CHECKS.get(name)
+    if (value === undefined || check === undefined) continue
+    if (check.Check(value)) values[name] = value
+    else problems.push({ name, expected: expectedOf(schema, texts[name]), got: shown(schema, texts[name] ?? '') })
+  }
+  problems.push(...contradictions(values, new Set(problems.map((problem) => problem.name))))
+  if (problems.length > 0 || !isSettings(values)) return { ok: false, problems }
+  return { ok: true, generation: generationOf(values, texts, env) }
+}
+
+/** The environment of a forked process of ours: the thread pool of design §2, nothing of a test runner's. */
+export function childEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, UV_THREADPOOL_SIZE: '32' }
+}
+
+/** True when npm or npx runs us: then losing the parent means that they were told to end. */
+export function isStartedByNpm(): boolean {
+  return process.env['npm_lifecycle_event'] !== undefined
+}
+
+function generationOf(values: Settings, texts: Texts, env: Texts): Generation {
+  const names = Object.keys(Settings.properties)
+  const given = names.filter((name) => texts[name] !== undefined)
+  const config = configOf(values)
+  return Object.freeze({
+    config,
+    settings: Object.freeze(Object.fromEntries(given.map((name) => [name, texts[name] ?? '']))),
+    unknown: Object.keys(env).filter((name) => name.startsWith('SLUICE_') && !names.includes(name) && name !== 'SLUICE_CONFIG'),
+    report: Object.entries(Settings.properties).map(([name, schema]) => ({
+      name,
+      value: effectiveText(config, name, schema, texts[name]),
+      source: texts[name] === undefined ? 'default' as const : env[name] === undefined ? 'file' as const : 'environment' as const,
+    })),
+    providerKeys: (wanted: Iterable<string>) =>
+      new Map([...wanted].flatMap((name) => (texts[name] === undefined ? [] : [[name, new Secret(texts[name])] as const]))),
+  })
+}
+
+function configOf(values: Settings): Config {
+  const cores = availableParallelism()
+  const secret = (value: string | undefined): Secret | null => (value === undefined ? null : new Secret(value))
+  const path = (value: string | undefined): string | null => (value === undefined ? null : resolve(value))
+  const certFile = path(values.SLUICE_TLS_CERT)
+  const keyFile = path(values.SLUICE_TLS_KEY)
+  return Object.freeze({
+    host: values.SLUICE_HOST,
+    port: values.SLUICE_PORT,
+    adminHost: values.SLUICE_ADMIN_HOST,
+    adminPort: values.SLUICE_ADMIN_PORT,
+    dataDir: resolve(values.SLUICE_DATA),
+    fronts: values.SLUICE_FRONTS === 'auto' ? Math.max(1, Math.floor(cores / 2)) : values.SLUICE_FRONTS,
+    workers: values.SLUICE_WORKERS === 'auto' ? cores : values.SLUICE_WORKERS,
+    runners: values.SLUICE_RUNNERS,
+    databaseUrl: secret(values.DATABASE_URL),
+    redisUrl: secret(values.REDIS_URL),
+    tls: certFile === null || keyFile === null ? null : Object.freeze({ certFile, keyFile }),
+    keyGraceMs: durationMs(values.SLUICE_KEY_GRACE),
+    catalogFile: path(values.SLUICE_CATALOG),
+    corsOrigins: Object.freeze(values.SLUICE_CORS_ORIGINS),
+    trustedProxies: Object.freeze(values.SLUICE_TRUSTED_PROXIES),
+    logLevel: values.SLUICE_LOG_LEVEL,
+    broadcastUrl: secret(values.SLUICE_BROADCAST),
+    otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),
+    egressCaFile: path(values.SLUICE_EGRESS_CA),
+    rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
+  })
+}
+
+/** What only two settings together can get wrong. */
+function contradictions(values: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): readonly Problem[] {
+  const problems: Problem[] = []
+  for (const [one, other] of [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const) {
+    if (values[one] === undefined && values[other] !== undefined) problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
+  }
+  if (values['SLUICE_PORT'] === values['SLUICE_ADMIN_PORT'] && values['SLUICE_PORT'] !== undefined && !known.has('SLUICE_PORT')) {
+    problems.push({ name: 'SLUICE_ADMIN_PORT', expected: 'another port than SLUICE_PORT', got: String(values['SLUICE_ADMIN_PORT']) })
+  }
+  return problems
+}
+
+/** An empty text counts as unset: compose files and units pass those on. */
+function environment(): Texts {
+  const texts: Record<string, string> = {}
+  for (const [name, value] of Object.entries(process.env)) if (value !== undefined && value !== '') texts[name] = value
+  return texts
+}
+
+function readFile(path: string): { readonly texts: Texts; readonly problems: readonly Problem[] } {
+  const problem = (expected: string, got: string): { texts: Texts; problems: Problem[] } =>
+    ({ texts: {}, problems: [{ name: 'SLUICE_CONFIG', expected, got }] })
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    return problem('a readable JSON file', `${JSON.stringify(path)} (${cause instanceof SyntaxError ? 'not JSON' : codeOf(cause)})`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return problem('a JSON object of settings', JSON.stringify(path))
+  const texts: Record<string, string> = {}
+  const problems: Problem[] = []
+  for (const [name, given] of Object.entries(value)) {
+    const asText = textOf(given)
+    // Names of providers' keys are the catalogue's business; only what looks like ours can be wrong here.
+    if (name.startsWith('SLUICE_') && !(name in Settings.properties)) problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
+    else if (asText === null) problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value in the file' })
+    else if (asText !== '') texts[name] = asText
+  }
+  return { texts, problems }
+}
+
+function textOf(given: unknown): string | null {
+  if (typeof given === 'string') return given
+  if (typeof given === 'number') return String(given)
+  return Array.isArray(given) && given.every((item) => typeof item === 'string') ? given.join(',') : null
+}
+
+function convert(schema: TSchema, given: string | undefined): unknown {
+  if (given === undefined) return 'default' in schema ? schema.default : undefined
+  if (Type.IsArray(schema)) return given.split(',').map((item) => item.trim()).filter((item) => item !== '')
+  const takesNumber = Type.IsInteger(schema) || Type.IsUnion(schema)
+  return takesNumber && /^[0-9]{1,15}$/.test(given) ? Number(given) : given
+}
+
+function effectiveText(config: Config, name: string, schema: TSchema, given: string | undefined): string {
+  if (given !== undefined && given !== 'auto') return 'mask' in schema ? masked(given) : given
+  if (name === 'SLUICE_FRONTS') return String(config.fronts)
+  if (name === 'SLUICE_WORKERS') return String(config.workers)
+  return 'default' in schema ? String(schema.default) : ''
+}
+
+/** A problem shows what was given, cut short, and never the password in it. */
+function shown(schema: TSchema, given: string): string {
+  return JSON.stringify('mask' in schema ? masked(given) : given.slice(0, 80))
+}
+
+/** An URL without its password and query; any other text only by its length. */
+export function masked(given: string): string {
+  try {
+    const url = new URL(given)
+    const user = url.username === '' ? '' : `${url.username}${url.password === '' ? '' : ':***'}@`
+    return `${url.protocol}//${user}${url.host}${url.pathname}${url.search === '' ? '' : '?***'}`
+  } catch {
+    return `*** (${given.length} characters)`
+  }
+}
+
+function expectedOf(schema: TSchema, given: string | undefined): string {
+  const expected = 'expected' in schema ? String(schema.expected) : 'another value'
+  // A Kubernetes service that is called "sluice" puts its own SLUICE_PORT into every pod.
+  return given?.startsWith('tcp://') === true ? `${expected} (set enableServiceLinks: false on the pod)` : expected
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+function durationMs(given: string): number {
+  const unit = given.replace(/^[0-9]+/, '')
+  return Number.parseInt(given, 10) * (UNIT_MS[unit] ?? 1)
+}
+
+function text<const O extends { default?: string; pattern?: string; mask?: true }>(expected: string, options?: O) {
+  return Type.String({ minLength: 1, ...options, expected })
+}
+
+function count(expected: string, minimum: number, maximum: number, byDefault?: number) {
+  return Type.Integer({ minimum, maximum, expected, ...(byDefault === undefined ? {} : { default: byDefault }) })
+}
+
+function auto(expected: string, maximum: number) {
+  return Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum })], { default: 'auto', expected })
+}
+
+function list(expected: string, pattern: string) {
+  return Type.Array(Type.String({ pattern }), { default: [], expected })
+}
+
+const CHECKS = new Map(Object.entries(Settings.properties).map(([name, schema]) => [name, Compile(schema)]))
+const WHOLE = Compile(Settings)
+
+function isSettings(values: unknown): values is Settings {
+  return WHOLE.Check(values)
+}

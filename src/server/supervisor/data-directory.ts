@@ -1,0 +1,175 @@
+import {
+  chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { identify, isRunning, killAndWait, type ProcessId } from './processes.ts'
+import { StartRefused } from './start-refused.ts'
+
+/** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
+export interface Runtime {
+  readonly databaseUrl: string
+  readonly url: string
+  readonly adminUrl: string
+}
+
+/** The one directory that holds the state of a node, claimed by this process. Mode 0700. */
+export interface DataDirectory {
+  readonly path: string
+  /** Records a forked process, so that the next start ends it if this supervisor cannot. */
+  remember(role: string, pid: number): void
+  forget(pid: number): void
+  /** Tells the command line where the stores are. */
+  publish(runtime: Runtime): void
+  /** Writes a file that only its owner may read, whole or not at all. */
+  writePrivate(name: string, text: string): void
+  /** Null when there is no such file. */
+  read(name: string): string | null
+  /** Gives the claim back; call when every process is gone. */
+  release(): void
+}
+
+const PID_FILE = 'supervisor.pid'
+const PROCESSES_FILE = 'processes.json'
+const RUNTIME_FILE = 'runtime.json'
+
+/**
+ * Makes the directory where needed, claims it for this process, then kills and waits for processes of older
+ * incarnations. Throws `StartRefused` when another node runs on it or it cannot be written. Design §2.
+ */
+export async function openDataDirectory(path: string): Promise<DataDirectory> {
+  prepare(path)
+  claim(path)
+  await killAndWait(recorded(path).map(({ pid, startedAt }) => ({ pid, startedAt })))
+  rmSync(join(path, PROCESSES_FILE), { force: true })
+  rmSync(join(path, RUNTIME_FILE), { force: true })
+  const children = new Map<number, ProcessId & { readonly role: string }>()
+  const record = (): void => writePrivate(path, PROCESSES_FILE, JSON.stringify([...children.values()]))
+  return {
+    path,
+    remember(role, pid) {
+      const id = identify(pid)
+      if (id === null) return
+      children.set(pid, { ...id, role })
+      record()
+    },
+    forget(pid) {
+      if (children.delete(pid)) record()
+    },
+    publish: (runtime) => writePrivate(path, RUNTIME_FILE, JSON.stringify(runtime)),
+    writePrivate: (name, text) => writePrivate(path, name, text),
+    read: (name) => read(path, name),
+    release() {
+      for (const name of [RUNTIME_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
+    },
+  }
+}
+
+/** The supervisor that runs on this directory now, or null. */
+export function runningSupervisor(path: string): ProcessId | null {
+  const id = parseId(read(path, PID_FILE))
+  return id !== null && isRunning(id) ? id : null
+}
+
+/** What the node that runs on this directory published, or null when none runs or it is not ready yet. */
+export function runtimeOf(path: string): Runtime | null {
+  const text = runningSupervisor(path) === null ? null : read(path, RUNTIME_FILE)
+  const value: unknown = text === null ? null : JSON.parse(text)
+  return isRuntime(value) ? value : null
+}
+
+function prepare(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    const { mode, uid } = statSync(path)
+    if ((mode & 0o777) !== 0o700 && uid === process.geteuid?.()) chmodSync(path, 0o700)
+    writePrivate(path, '.writable', '')
+    rmSync(join(path, '.writable'))
+  } catch (cause) {
+    throw new StartRefused(`the data directory ${path} cannot be written (${codeOf(cause)}): set SLUICE_DATA`, { cause })
+  }
+}
+
+/** A link appears with its content and fails when the name is taken: two starts at once cannot both succeed. */
+function claim(path: string): void {
+  const own = identify(process.pid)
+  const file = join(path, PID_FILE)
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n`, { mode: 0o600 })
+  try {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      if (linked(draft, file)) return
+      const running = runningSupervisor(path)
+      if (running !== null) throw new StartRefused(`a node runs on ${path} already (pid ${running.pid})`)
+      removeStale(file)
+    }
+    throw new StartRefused(`another node is just starting on ${path}`)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** Takes a dead owner's file away, and puts it back if a new owner's file was caught instead. */
+function removeStale(file: string): void {
+  const aside = `${file}.stale-${process.pid}`
+  try {
+    renameSync(file, aside)
+  } catch {
+    return
+  }
+  const id = parseId(readFileSync(aside, 'utf8'))
+  if (id !== null && isRunning(id)) linked(aside, file)
+  rmSync(aside, { force: true })
+}
+
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (cause) {
+    if (codeOf(cause) === 'EEXIST') return false
+    throw cause
+  }
+}
+
+function recorded(path: string): readonly ProcessId[] {
+  try {
+    const value: unknown = JSON.parse(read(path, PROCESSES_FILE) ?? '[]')
+    return Array.isArray(value) ? value.filter(isProcessId) : []
+  } catch {
+    return []
+  }
+}
+
+function read(path: string, name: string): string | null {
+  try {
+    return readFileSync(join(path, name), 'utf8')
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return null
+    throw cause
+  }
+}
+
+function writePrivate(path: string, name: string, text: string): void {
+  const draft = join(path, `${name}.${process.pid}`)
+  writeFileSync(draft, text, { mode: 0o600 })
+  renameSync(draft, join(path, name))
+}
+
+function parseId(text: string | null): ProcessId | null {
+  const [pid, startedAt] = (text ?? '').split('\n')
+  return pid !== undefined && startedAt !== undefined && /^[0-9]+$/.test(pid) ? { pid: Number(pid), startedAt } : null
+}
+
+function isProcessId(value: unknown): value is ProcessId {
+  return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number'
+    && 'startedAt' in value && typeof value.startedAt === 'string'
+}
+
+function isRuntime(value: unknown): value is Runtime {
+  return typeof value === 'object' && value !== null
+    && ['databaseUrl', 'url', 'adminUrl'].every((name) => typeof Reflect.get(value, name) === 'string')
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'error'
+}
