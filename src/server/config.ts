@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Secret } from './observe/secret.ts'
+import { Secret } from '../schemas/secret.ts'
 
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names; the
@@ -176,7 +176,8 @@ function configOf(values: Settings): Config {
 function contradictions(values: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): readonly Problem[] {
   const problems: Problem[] = []
   for (const [one, other] of [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const) {
-    if (values[one] === undefined && values[other] !== undefined) problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
+    if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
+    problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
   }
   if (values['SLUICE_PORT'] === values['SLUICE_ADMIN_PORT'] && values['SLUICE_PORT'] !== undefined && !known.has('SLUICE_PORT')) {
     problems.push({ name: 'SLUICE_ADMIN_PORT', expected: 'another port than SLUICE_PORT', got: String(values['SLUICE_ADMIN_PORT']) })
@@ -206,8 +207,9 @@ function readFile(path: string): { readonly texts: Texts; readonly problems: rea
   for (const [name, given] of Object.entries(value)) {
     const asText = textOf(given)
     // Names of providers' keys are the catalogue's business; only what looks like ours can be wrong here.
-    if (name.startsWith('SLUICE_') && !(name in Settings.properties)) problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
-    else if (asText === null) problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value in the file' })
+    if (name.startsWith('SLUICE_') && !(name in Settings.properties)) {
+      problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
+    } else if (asText === null) problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value in the file' })
     else if (asText !== '') texts[name] = asText
   }
   return { texts, problems }

@@ -2,7 +2,7 @@ import {
   chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { identify, isRunning, killAndWait, type ProcessId } from './processes.ts'
+import { identityOf, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
@@ -31,6 +31,8 @@ export interface DataDirectory {
 const PID_FILE = 'supervisor.pid'
 const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
+/** Milliseconds that a killed process may take to be gone. */
+const GONE_MS_MAX = 5_000
 
 /**
  * Makes the directory where needed, claims it for this process, then kills and waits for processes of older
@@ -39,15 +41,15 @@ const RUNTIME_FILE = 'runtime.json'
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
   prepare(path)
   claim(path)
-  await killAndWait(recorded(path).map(({ pid, startedAt }) => ({ pid, startedAt })))
+  await end(recorded(path))
   rmSync(join(path, PROCESSES_FILE), { force: true })
   rmSync(join(path, RUNTIME_FILE), { force: true })
-  const children = new Map<number, ProcessId & { readonly role: string }>()
+  const children = new Map<number, ProcessIdentity & { readonly role: string }>()
   const record = (): void => writePrivate(path, PROCESSES_FILE, JSON.stringify([...children.values()]))
   return {
     path,
     remember(role, pid) {
-      const id = identify(pid)
+      const id = identityOf(pid)
       if (id === null) return
       children.set(pid, { ...id, role })
       record()
@@ -65,7 +67,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
 }
 
 /** The supervisor that runs on this directory now, or null. */
-export function runningSupervisor(path: string): ProcessId | null {
+export function runningSupervisor(path: string): ProcessIdentity | null {
   const id = parseId(read(path, PID_FILE))
   return id !== null && isRunning(id) ? id : null
 }
@@ -91,7 +93,7 @@ function prepare(path: string): void {
 
 /** A link appears with its content and fails when the name is taken: two starts at once cannot both succeed. */
 function claim(path: string): void {
-  const own = identify(process.pid)
+  const own = identityOf(process.pid)
   const file = join(path, PID_FILE)
   const draft = `${file}.${process.pid}`
   writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n`, { mode: 0o600 })
@@ -131,10 +133,17 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-function recorded(path: string): readonly ProcessId[] {
+async function end(older: readonly ProcessIdentity[]): Promise<void> {
+  for (const id of older) if (isRunning(id)) signal(id.pid, 'SIGKILL')
+  for (const id of older) {
+    if (!(await waitUntilGone(id, GONE_MS_MAX))) throw new StartRefused(`process ${id.pid} of an earlier start does not end`)
+  }
+}
+
+function recorded(path: string): readonly ProcessIdentity[] {
   try {
     const value: unknown = JSON.parse(read(path, PROCESSES_FILE) ?? '[]')
-    return Array.isArray(value) ? value.filter(isProcessId) : []
+    return Array.isArray(value) ? value.filter(isIdentity) : []
   } catch {
     return []
   }
@@ -155,12 +164,12 @@ function writePrivate(path: string, name: string, text: string): void {
   renameSync(draft, join(path, name))
 }
 
-function parseId(text: string | null): ProcessId | null {
+function parseId(text: string | null): ProcessIdentity | null {
   const [pid, startedAt] = (text ?? '').split('\n')
   return pid !== undefined && startedAt !== undefined && /^[0-9]+$/.test(pid) ? { pid: Number(pid), startedAt } : null
 }
 
-function isProcessId(value: unknown): value is ProcessId {
+function isIdentity(value: unknown): value is ProcessIdentity {
   return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number'
     && 'startedAt' in value && typeof value.startedAt === 'string'
 }

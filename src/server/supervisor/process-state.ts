@@ -65,7 +65,14 @@ function identityFromProc(pid: number): ProcessIdentity | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state] = fields
   const startTicks = fields[19]
-  return state === 'Z' || state === 'X' || startTicks === undefined ? null : { pid, startedAt: startTicks }
+  return state === 'Z' || state === 'X' || startTicks === undefined ? null : { pid, startedAt: `${bootId()}:${startTicks}` }
+}
+
+let boot: string | undefined
+/** Start times count from the boot, so that they repeat after the next one, and records on disk outlive both. */
+function bootId(): string {
+  boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+  return boot
 }
 
 function identityFromPs(pid: number): ProcessIdentity | null {
