@@ -68,7 +68,14 @@ export class CallEnded extends Error {
 /** A success: a JSON value, or bytes that are already JSON (slices of a provider's answer among them). */
 export type Success =
   | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly kind: 'bytes'; readonly parts: readonly Uint8Array[]; readonly contentType: string; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'bytes'
+      readonly parts: readonly Uint8Array[]
+      readonly contentType: string
+      readonly headers?: Readonly<Record<string, string>>
+      /** Called exactly once, when the last byte was written or the reply was dropped: it returns borrowed memory. */
+      readonly done?: () => void
+    }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined
 

@@ -11,8 +11,8 @@ export interface EmbeddingJob {
   readonly request: EmbeddingsRequest
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
-  readonly signal: AbortSignal
-  readonly requestId: string
+  /** Whose signal says that the caller left; read only when something has to wait. C24. */
+  readonly call: { readonly signal: AbortSignal }
 }
 
 export interface EmbeddingsResult {

@@ -12,7 +12,10 @@ export interface Provider {
   /** Name of the environment variable of its key; null = the provider needs none. */
   readonly apiKeyEnv: string | null
   readonly timeoutMs: number
-  /** Request fields that this provider spells differently: `{ dimensions: 'output_dimension' }`. */
+  /**
+   * Request fields that this provider spells differently, and values of `input_type` after a `=`:
+   * `{ "dimensions": "output_dimension", "input_type=search_query": "query" }`.
+   */
   readonly rename: Readonly<Record<string, string>>
 }
 
@@ -31,6 +34,7 @@ export interface Endpoint {
   readonly mayTrain: boolean | null
   readonly isDistillable: boolean | null
   readonly contextLength: number | null
+  /** Optional request fields that the endpoint takes (`dimensions`, `encoding_format`, `input_type`, `user`); empty = not known, all are sent. */
   readonly supportedParameters: readonly string[]
 }
 

@@ -1,4 +1,5 @@
 import type { BodyName } from '../../schemas/bodies.ts'
+import type { EmbeddingInput } from '../../schemas/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 
 /** Verdict of reading a large JSON body: the checked value without its bulky member, and that member's bytes. */
@@ -14,25 +15,34 @@ export type BodyVerdict =
 /** Pure, CPU-heavy tasks by name: what goes in and what comes out. Buffers are moved, not copied. */
 export interface ShortJobTypes {
   read_body: { in: { readonly body: BodyName; readonly bytes: Uint8Array }; out: BodyVerdict }
-  /** Deterministic lexical vectors of `sluice/lexical-1`; `texts` is JSON of a string or an array of strings. */
+  /** Deterministic lexical vectors of `sluice/lexical-1`; bytes are the JSON of a string or of an array of strings. */
   embed_lexical: {
-    in: { readonly texts: Uint8Array; readonly dimensions: number; readonly encoding: 'float' | 'base64' }
-    /** JSON array of `{object, index, embedding}`, and the count of tokens. */
-    out: { readonly data: Uint8Array; readonly tokens: number }
+    in: { readonly texts: Uint8Array | string | readonly string[]; readonly dimensions: number; readonly encoding: VectorEncoding }
+    /** JSON array of `{object, index, embedding}`, and the counts of its items and of the words read. */
+    out: { readonly data: Uint8Array; readonly count: number; readonly tokens: number }
   }
-  /** Re-writes an input for a wire protocol that is not OpenAI's: the request body as bytes. */
+  /** Writes the request body of a wire protocol that is not OpenAI's; `detail` says what the protocol cannot carry. */
   encode_embeddings: {
-    in: { readonly protocol: 'cohere' | 'google'; readonly input: Uint8Array; readonly fields: Readonly<Record<string, unknown>> }
-    out: { readonly body: Uint8Array }
+    in: {
+      readonly protocol: 'cohere' | 'google'
+      readonly upstreamModel: string
+      readonly input: Uint8Array | EmbeddingInput
+      readonly dimensions: number | null
+      readonly inputType: string | null
+    }
+    out: { readonly ok: true; readonly body: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
   /** Parses, validates and re-writes an answer that the structural scan did not take, or another encoding. */
   decode_embeddings: {
-    in: { readonly protocol: 'openai' | 'cohere' | 'google'; readonly answer: Uint8Array; readonly encoding: 'float' | 'base64' }
+    in: { readonly protocol: 'openai' | 'cohere' | 'google'; readonly answer: Uint8Array; readonly encoding: VectorEncoding }
+    /** Token figures are the provider's words: any number at all, null where it says none. */
     out:
       | { readonly ok: true; readonly data: Uint8Array; readonly count: number; readonly promptTokens: number | null; readonly totalTokens: number | null }
       | { readonly ok: false }
   }
 }
+/** How a vector is written in JSON: numbers, or base64 of little-endian float32. */
+export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
 
 /** The pool of worker threads for short jobs. `busy` when its queue is full; a bug in a job rejects. */
@@ -42,4 +52,6 @@ export interface ShortJobs {
     input: ShortJobTypes[N]['in'],
     more?: { readonly transfer?: readonly ArrayBuffer[]; readonly signal?: AbortSignal },
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
+  /** The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX: a hand-over would cost more. */
+  here<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }
