@@ -1,0 +1,137 @@
+import { connect, type Socket } from 'node:net'
+import type { LoadRequest } from './load-plan.ts'
+
+export interface LoadAnswer {
+  readonly status: number
+  readonly head: string
+  /** Bytes of head and body. */
+  bytes: number
+}
+
+/** `at` says where the request was when it failed. */
+export type LoadOutcome = LoadAnswer | { readonly failure: string }
+
+/**
+ * One keep-alive HTTP/1.1 connection that reads just enough to find where an answer ends: half the CPU of a real
+ * client, so that a bench measures the server. Answers are counted, not kept.
+ */
+export class LoadConnection {
+  readonly #socket: Socket
+  readonly #opened: (localPort: number) => void
+  readonly #closed: (isCut: boolean) => void
+  #settle: ((outcome: LoadOutcome) => void) | null = null
+  #held: Buffer | null = null
+  /** Bytes of the body still to come; -1 while the head is incomplete, -2 while chunks come. */
+  #left = HEAD
+  #answer: LoadAnswer | null = null
+  isOpen = false
+
+  constructor(to: { host: string; port: number }, on: { opened: (localPort: number) => void; closed: (isCut: boolean) => void }) {
+    this.#opened = on.opened
+    this.#closed = on.closed
+    this.#socket = connect(to.port, to.host)
+    this.#socket.setNoDelay(true)
+    this.#socket.on('connect', () => {
+      this.isOpen = true
+      this.#opened(this.#socket.localPort ?? 0)
+    })
+    this.#socket.on('data', (bytes) => this.#read(bytes))
+    this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#end(error.code ?? error.message))
+    this.#socket.on('close', () => this.#end('closed'))
+  }
+
+  /** Settles once, with the answer or the reason that none came. */
+  send(request: Buffer, settle: (outcome: LoadOutcome) => void): void {
+    this.#settle = settle
+    this.#socket.write(request)
+  }
+
+  destroy(reason: string): void {
+    this.#end(reason)
+    this.#socket.destroy()
+  }
+
+  #read(chunk: Buffer): void {
+    const bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
+    this.#held = null
+    if (this.#left === HEAD) this.#readHead(bytes)
+    else if (this.#left === CHUNKS) this.#readChunks(bytes)
+    else this.#count(bytes.length)
+  }
+
+  #readHead(bytes: Buffer): void {
+    const end = bytes.indexOf('\r\n\r\n')
+    if (end < 0) {
+      this.#held = bytes
+      return
+    }
+    const head = bytes.toString('latin1', 0, end)
+    const status = Number(head.slice(9, 12))
+    if (status === 100) return this.#readHead(bytes.subarray(end + 4))
+    this.#answer = { status, head, bytes: end + 4 }
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+    this.#left = length === undefined && /\r\ntransfer-encoding: *chunked/i.test(head) ? CHUNKS : Number(length ?? 0)
+    if (this.#left === CHUNKS) this.#readChunks(bytes.subarray(end + 4))
+    else this.#count(bytes.length - end - 4)
+  }
+
+  #count(received: number): void {
+    this.#left -= received
+    if (this.#left < 0) return this.destroy('more bytes than announced')
+    this.#add(received)
+    if (this.#left === 0) this.#done()
+  }
+
+  /** Holds an incomplete chunk until the rest comes. */
+  #readChunks(bytes: Buffer): void {
+    let at = 0
+    for (;;) {
+      const lineEnd = bytes.indexOf('\r\n', at)
+      const size = lineEnd < 0 ? 0 : Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
+      if (lineEnd < 0 || lineEnd + 2 + size + 2 > bytes.length) {
+        this.#held = Buffer.from(bytes.subarray(at))
+        return
+      }
+      at = lineEnd + 2 + size + 2
+      this.#add(size)
+      if (size === 0) return this.#done()
+    }
+  }
+
+  #add(bytes: number): void {
+    if (this.#answer !== null) this.#answer.bytes += bytes
+  }
+
+  #done(): void {
+    const settle = this.#settle
+    const answer = this.#answer
+    this.#settle = null
+    this.#answer = null
+    this.#left = HEAD
+    if (answer !== null && /\r\nconnection: *close/i.test(answer.head)) this.#end('asked to close')
+    if (answer !== null) settle?.(answer)
+  }
+
+  #end(reason: string): void {
+    const settle = this.#settle
+    this.#settle = null
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.isOpen = false
+    this.#closed(settle !== null)
+    this.#socket.end()
+    settle?.({ failure: reason })
+  }
+  #isEnded = false
+}
+
+const HEAD = -1
+const CHUNKS = -2
+
+/** The request's bytes, made once. */
+export function encodeRequest(request: LoadRequest, host: string, port: number): Buffer {
+  const head = [`${request.method} ${request.path} HTTP/1.1`, `host: ${host}:${port}`,
+    ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),
+    ...(request.body === '' ? [] : [`content-length: ${Buffer.byteLength(request.body)}`])]
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${request.body}`)
+}

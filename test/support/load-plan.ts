@@ -1,0 +1,78 @@
+/** What a load is and what it found. Shared by the generator's process and by those who start it. */
+
+export interface LoadRequest {
+  readonly method: string
+  readonly path: string
+  /** Beside host and content-length, which the generator writes. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Closed: each connection sends its next request when it has its answer. Open: a fixed rate, whoever is late. */
+export type LoadPace =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'open'; readonly ratePerS: number }
+  /** One connection that waits as long as `Retry-After` says. */
+  | { readonly kind: 'polite' }
+
+export interface LoadPlan {
+  readonly host: string
+  readonly port: number
+  readonly connections: number
+  readonly pace: LoadPace
+  /** Milliseconds; the load ends earlier when it is stopped. */
+  readonly durationMs: number
+  /** Connection `i` sends request `i mod length`. */
+  readonly requests: readonly LoadRequest[]
+  /** Milliseconds at the start that count for nothing. */
+  readonly warmUpMs?: number
+  /** Keeps a row per request; else only sums. */
+  readonly isEveryKept?: boolean
+  /** Milliseconds without an answer after which a request has failed. */
+  readonly answerTimeoutMs?: number
+}
+
+/** One request, as sent and answered. */
+export interface LoadRow {
+  readonly connection: number
+  /** `monotonicMs()` of its first byte out, comparable between processes of one machine. */
+  readonly startedAt: number
+  readonly endedAt: number
+  /** 0: no whole answer came. */
+  readonly status: number
+  readonly failure: string
+}
+
+/** A TCP connection's life; a failed one is opened anew under the same `connection` number. */
+export interface LoadSocket {
+  readonly connection: number
+  readonly localPort: number
+  readonly openedAt: number
+  closedAt: number
+  /** True when a request was unanswered as it closed. */
+  isCut: boolean
+}
+
+export interface LoadResult {
+  /** Answers by status; 0 counts requests without a whole answer. After the warm-up. */
+  readonly statuses: Readonly<Record<number, number>>
+  readonly requests: number
+  /** The warm-up's too: what CPU seconds from before to after the load are divided by. */
+  readonly requestsWithWarmUp: number
+  readonly measuredMs: number
+  /** Milliseconds; open pace counts from when the request was due. */
+  readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number; readonly max: number; readonly mean: number }
+  /** Share of one core that the generator itself used. Near 1 the generator was the limit. */
+  readonly generatorCores: number
+  /** Reasons of the first failed requests. */
+  readonly failures: readonly string[]
+  readonly sockets: readonly LoadSocket[]
+  /** Empty unless `isEveryKept`. */
+  readonly rows: readonly LoadRow[]
+  readonly answerBytes: number
+}
+
+/** Milliseconds of the machine's monotonic clock: the same in every process, never set back. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000
+}

@@ -1,0 +1,70 @@
+/** CPU seconds of a process and everything below it, as Linux counts them. */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface ProcessRow {
+  readonly pid: number
+  readonly parent: number
+  readonly name: string
+  /** Single letter; `Z` is a zombie. */
+  readonly state: string
+  /** Seconds of user and system time of all its threads and of the children that it has waited for. */
+  readonly cpuS: number
+}
+
+/** Every process that may be read; empty where there is no /proc. */
+export function processes(): readonly ProcessRow[] {
+  return pids().flatMap((pid) => {
+    const row = processRow(pid)
+    return row === null ? [] : [row]
+  })
+}
+
+export function processRow(pid: number): ProcessRow | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name may hold spaces and brackets: the fields begin after its last bracket.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    const field = (index: number): number => Number(fields[index])
+    const ticks = field(11) + field(12) + field(13) + field(14)
+    return {
+      pid,
+      parent: field(1),
+      name: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
+      state: fields[0] ?? '?',
+      cpuS: ticks / ticksPerSecond(),
+    }
+  } catch {
+    return null
+  }
+}
+
+/** The process and all its descendants. */
+export function tree(root: number): readonly ProcessRow[] {
+  const all = processes()
+  const found = all.filter((row) => row.pid === root)
+  for (const row of found) found.push(...all.filter((other) => other.parent === row.pid))
+  return found
+}
+
+/**
+ * CPU seconds of the tree. Live children are counted by themselves and ended ones by the parent that waited for them,
+ * so nothing is counted twice; a child that was orphaned is lost, which no server here has.
+ */
+export function treeCpuS(root: number): number {
+  return tree(root).reduce((sum, row) => sum + row.cpuS, 0)
+}
+
+function pids(): readonly number[] {
+  try {
+    return readdirSync('/proc').map(Number).filter((pid) => pid > 0)
+  } catch {
+    return []
+  }
+}
+
+let ticks = 0
+function ticksPerSecond(): number {
+  ticks ||= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+  return ticks
+}
