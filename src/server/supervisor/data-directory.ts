@@ -8,6 +8,8 @@ import { StartRefused } from './start-refused.ts'
 /** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
 export interface Runtime {
   readonly databaseUrl: string
+  /** Null when `REDIS_URL` says where it is. */
+  readonly redisSocketPath: string | null
   readonly url: string
   readonly adminUrl: string
 }

@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import { runningSupervisor } from '../supervisor/data-directory.ts'
+import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
+
+/** `serve`, `reload`. */
+export function addNodeVerbs(program: Command, outcome: { code: number | null }): void {
+  addVerb(program, 'serve', 'run a node until it is told to end').action(async () => {
+    const { serve } = await import('../main.ts')
+    outcome.code = await serve()
+  })
+  addVerb(program, 'reload', 'make the running node read its configuration again').action((options: { json?: boolean }) => {
+    const { config } = loadGeneration()
+    const running = runningSupervisor(config.dataDir)
+    if (running === null) throw new CliFailure(`no node runs on ${config.dataDir}`)
+    try {
+      process.kill(running.pid, 'SIGHUP')
+    } catch (cause) {
+      throw new CliFailure(`the node (pid ${running.pid}) cannot be told: does it belong to another user?`, { cause })
+    }
+    print(options, { pid: running.pid }, `the node (pid ${running.pid}) reads its configuration again`)
+  })
+}

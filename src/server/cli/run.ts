@@ -1,0 +1,50 @@
+import { Command, CommanderError } from 'commander'
+import { StartRefused } from '../supervisor/start-refused.ts'
+import { VERSION } from '../supervisor/version.ts'
+import { addConfigVerbs } from './config.ts'
+import { addNodeVerbs } from './node.ts'
+import { addRoles } from './roles.ts'
+import { CliFailure, ConfigInvalid } from './verb.ts'
+
+/**
+ * The command line.
+ * @param args without the two that name Node and the program
+ * @returns 0, 1 (failed), 2 (bad usage or configuration), or null when a forked role goes on in this process
+ */
+export async function run(args: readonly string[]): Promise<number | null> {
+  const outcome: { code: number | null } = { code: 0 }
+  try {
+    await programOf(outcome).parseAsync([...args], { from: 'user' })
+    return outcome.code
+  } catch (problem) {
+    return explain(problem, args.includes('--json'))
+  }
+}
+
+/** One file per group of verbs adds its own. */
+function programOf(outcome: { code: number | null }): Command {
+  const program = new Command('sluice').description('A self-hosted AI gateway')
+  program.exitOverride().version(VERSION).showHelpAfterError('(sluice --help lists the verbs)')
+  addNodeVerbs(program, outcome)
+  addConfigVerbs(program)
+  addRoles(program, outcome)
+  return program
+}
+
+function explain(problem: unknown, asJson: boolean): number {
+  // Commander has told it already.
+  if (problem instanceof CommanderError) return problem.exitCode === 0 ? 0 : 2
+  if (problem instanceof ConfigInvalid) {
+    tell(asJson, { error: 'config_invalid', problems: problem.problems }, problem.message)
+    return 2
+  }
+  const isExpected = problem instanceof CliFailure || problem instanceof StartRefused
+  const message = problem instanceof Error ? problem.message : String(problem)
+  const isQuiet = isExpected || !(problem instanceof Error)
+  tell(asJson, { error: 'failed', message }, isQuiet ? message : problem.stack ?? message)
+  return 1
+}
+
+function tell(asJson: boolean, value: unknown, text: string): void {
+  process.stderr.write(`${asJson ? JSON.stringify(value) : text}\n`)
+}

@@ -1,0 +1,14 @@
+import type { Fields, Log } from '../ports/observe.ts'
+
+/** The log of a verb: what matters goes to stderr, so that stdout stays the verb's answer. */
+export const stderrLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (event, fields) => write('warning', event, fields),
+  error: (event, fields) => write('error', event, fields),
+}
+
+function write(level: string, event: string, fields: Fields = {}): void {
+  const told = Object.entries(fields).map(([name, value]) => ` ${name}=${value instanceof Error ? value.message : JSON.stringify(value)}`)
+  process.stderr.write(`${level}: ${event}${told.join('')}\n`)
+}

@@ -1,0 +1,38 @@
+import { Secret } from '../../schemas/secret.ts'
+import type { Config } from '../config.ts'
+import { openDataDirectory, runningSupervisor, runtimeOf } from '../supervisor/data-directory.ts'
+import { startEmbeddedPostgres } from '../supervisor/embedded-postgres.ts'
+import { stderrLog } from './stderr-log.ts'
+import { CliFailure, loadGeneration } from './verb.ts'
+
+/** Where a verb finds the stores of this installation. */
+export interface StoreAddresses {
+  readonly databaseUrl: Secret
+  /** Null when no node runs here that has one: nobody is listening for hints either. */
+  readonly redis: { readonly url: Secret } | { readonly socketPath: string } | null
+}
+
+/**
+ * Runs a verb that needs the store. `DATABASE_URL` when it is set; else the running node's embedded Postgres; else
+ * the embedded Postgres is brought up for as long as the verb takes. Throws `CliFailure`, `ConfigInvalid`.
+ */
+export async function withStores<T>(use: (stores: StoreAddresses, config: Config) => Promise<T>): Promise<T> {
+  const { config } = loadGeneration()
+  const runtime = runtimeOf(config.dataDir)
+  const redis = config.redisUrl !== null ? { url: config.redisUrl }
+    : runtime?.redisSocketPath === undefined || runtime.redisSocketPath === null ? null : { socketPath: runtime.redisSocketPath }
+  if (config.databaseUrl !== null) return use({ databaseUrl: config.databaseUrl, redis }, config)
+  if (runtime !== null) return use({ databaseUrl: new Secret(runtime.databaseUrl), redis }, config)
+  if (runningSupervisor(config.dataDir) !== null) throw new CliFailure('the node is just starting: try again when it is ready')
+  const data = await openDataDirectory(config.dataDir)
+  try {
+    const postgres = await startEmbeddedPostgres({ dataDir: data.path, log: stderrLog })
+    try {
+      return await use({ databaseUrl: new Secret(postgres.url), redis: null }, config)
+    } finally {
+      await postgres.stop()
+    }
+  } finally {
+    data.release()
+  }
+}

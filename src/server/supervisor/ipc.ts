@@ -1,0 +1,34 @@
+import type { Texts } from '../config.ts'
+
+/** The roles that the supervisor forks. */
+export type Role = 'front' | 'runner'
+
+/** What a forked process needs beside its own code: one frozen generation of the configuration, and its place. */
+export interface ChildPart {
+  readonly role: Role
+  /** Number of the slot, from 0; stable over restarts and replacements. */
+  readonly slot: number
+  /** The texts of the settings, from which the child builds the same config. */
+  readonly settings: Texts
+  /** By the environment name that the catalogue lists. */
+  readonly providerKeys: Texts
+  readonly databaseUrl: string
+  readonly redis: { readonly url: string } | { readonly socketPath: string }
+  /** Threads for long sessions. */
+  readonly sessionThreads: number
+}
+
+/** Messages of the supervisor to a child. */
+export type ToChild =
+  | { readonly kind: 'start'; readonly part: ChildPart }
+  /** Finish what is in flight and end; a replaced front stays for idle keep-alive connections. Design §2. */
+  | { readonly kind: 'drain'; readonly isReplaced: boolean }
+  | { readonly kind: 'snapshot'; readonly id: number }
+
+/** Messages of a child to the supervisor. */
+export type FromChild =
+  | { readonly kind: 'ready' }
+  /** Why it ends before it was ready; the exit follows. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** Metrics in the JSON form of prom-client. */
+  | { readonly kind: 'snapshot'; readonly id: number; readonly metrics: unknown }
