@@ -7,7 +7,7 @@ export interface Provider {
   /** What people call it: `OpenAI`. */
   readonly name: string
   readonly protocol: Protocol
-  /** Without a trailing slash; empty for `local`. */
+  /** With the API's version and without a trailing slash: `https://api.openai.com/v1`, `https://api.cohere.com/v2`, `…/v1beta`; empty for `local`. */
   readonly baseUrl: string
   /** Name of the environment variable of its key; null = the provider needs none. */
   readonly apiKeyEnv: string | null
