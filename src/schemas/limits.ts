@@ -29,6 +29,8 @@ export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
 export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
 /** Milliseconds of one attempt at a provider whose catalogue entry names none. Decision. */
 export const UPSTREAM_TIMEOUT_MS_DEFAULT = 30_000
+/** Milliseconds that a catalogue may give one attempt; more would outlast every call. Decision. */
+export const PROVIDER_TIMEOUT_MS_MAX = 600_000
 /** Milliseconds of an embeddings call. Decision. */
 export const EMBEDDINGS_DEADLINE_MS = 60_000
 /** Milliseconds of a call that touches only our own stores. Decision. */

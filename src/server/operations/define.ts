@@ -26,6 +26,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly outlivesClient: boolean
   readonly input: {
     readonly params?: TSchema
+    /** A query is text: what the shape calls an integer, a number or a boolean is converted before it is validated. */
     readonly query?: TSchema
     readonly headers?: readonly HeaderName[]
     /** A JSON body by its name in `schemas/bodies.ts`. */
@@ -39,6 +40,12 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly example: { readonly params?: P; readonly query?: Q; readonly body?: unknown }
   run(call: Call<P, Q, B>, ports: Ports): Promise<Outcome<Success>> | Outcome<Success>
 }
+
+/**
+ * An operation as lists hold it: `run` takes its own inputs, so a list must forget them; the pipeline gives each only
+ * what it validated.
+ */
+export type AnyOperation = Omit<Operation<never, never, never>, 'example'> & Pick<Operation, 'example'>
 
 /** What an operation sees of a request: validated values, who calls, and when to give up. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {

@@ -1,7 +1,17 @@
-import type { Operation } from './define.ts'
-
-// `run` takes its own inputs, so a list of operations must forget them; the pipeline gives each only what it validated.
-type AnyOperation = Operation<never, never, never>
+import type { AnyOperation } from './define.ts'
+import { countModels } from './models/count-models.ts'
+import { getModel } from './models/get-model.ts'
+import { listEmbeddingModels } from './models/list-embedding-models.ts'
+import { listModelEndpoints } from './models/list-model-endpoints.ts'
+import { listModels } from './models/list-models.ts'
+import { listUserModels } from './models/list-user-models.ts'
 
 /** Every operation of the API, in the order of the reference page. */
-export const OPERATIONS: readonly AnyOperation[] = []
+export const OPERATIONS: readonly AnyOperation[] = [
+  getModel,
+  listModels,
+  countModels,
+  listUserModels,
+  listModelEndpoints,
+  listEmbeddingModels,
+]

@@ -63,35 +63,35 @@ export interface ResolvedModel {
   readonly bodies: ModelBodies
 }
 
-/** What a model list asks for; an absent member filters nothing, an empty list matches nothing. B2.3. */
+/** What a model list asks for; an undefined member filters nothing, an empty list matches nothing. B2.3. */
 export interface ModelFilter {
   /** Lower-case words that all occur in id, name or description. */
-  readonly words?: readonly string[]
-  readonly categories?: readonly string[]
-  readonly architectures?: readonly string[]
-  readonly regions?: readonly string[]
+  readonly words?: readonly string[] | undefined
+  readonly categories?: readonly string[] | undefined
+  readonly architectures?: readonly string[] | undefined
+  readonly regions?: readonly string[] | undefined
   /** All of them are taken as input. */
-  readonly inputModalities?: readonly string[]
+  readonly inputModalities?: readonly string[] | undefined
   /** Any of them is given as output. */
-  readonly outputModalities?: readonly string[]
-  readonly supportedParameters?: readonly string[]
-  readonly authors?: readonly string[]
-  readonly providers?: readonly string[]
-  readonly contextMin?: number
-  readonly isDistillable?: boolean
-  readonly isZdr?: boolean
+  readonly outputModalities?: readonly string[] | undefined
+  readonly supportedParameters?: readonly string[] | undefined
+  readonly authors?: readonly string[] | undefined
+  readonly providers?: readonly string[] | undefined
+  readonly contextMin?: number | undefined
+  readonly isDistillable?: boolean | undefined
+  readonly isZdr?: boolean | undefined
   /** Prices in USD per million tokens. */
-  readonly promptPriceMin?: number
-  readonly promptPriceMax?: number
-  readonly completionPriceMin?: number
-  readonly completionPriceMax?: number
-  readonly ageDaysMin?: number
-  readonly ageDaysMax?: number
-  readonly intelligenceMin?: number
-  readonly codingMin?: number
-  readonly agenticMin?: number
-  readonly toolSuccessMin?: number
-  readonly sort?: ModelSort
+  readonly promptPriceMin?: number | undefined
+  readonly promptPriceMax?: number | undefined
+  readonly completionPriceMin?: number | undefined
+  readonly completionPriceMax?: number | undefined
+  readonly ageDaysMin?: number | undefined
+  readonly ageDaysMax?: number | undefined
+  readonly intelligenceMin?: number | undefined
+  readonly codingMin?: number | undefined
+  readonly agenticMin?: number | undefined
+  readonly toolSuccessMin?: number | undefined
+  readonly sort?: ModelSort | undefined
 }
 
 export interface ModelCatalogue {

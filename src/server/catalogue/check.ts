@@ -1,0 +1,133 @@
+import type { Issue } from '../../schemas/failures.ts'
+import type { Pricing } from '../../schemas/models.ts'
+import { pointer } from './explain.ts'
+import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
+import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from './prices.ts'
+import type { CatalogueProblem, Placed } from './sources.ts'
+
+/** Prices per request, image or search; every other price is per token. */
+const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output', 'web_search'])
+/** Protocols that have no embeddings call. */
+const WITHOUT_EMBEDDINGS: ReadonlySet<string> = new Set(['anthropic'])
+
+/** Entries that say who they are twice within one file; across files the later one replaces the earlier. */
+export function checkRepeats<T>(entries: readonly Placed<T>[], member: 'id' | 'slug', idOf: (entry: T) => string) {
+  const seen = new Map<string, string>()
+  return entries.flatMap(({ entry, file, path }): CatalogueProblem[] => {
+    const id = idOf(entry).toLowerCase()
+    const first = seen.get(id)
+    if (first === undefined) {
+      seen.set(id, path)
+      return []
+    }
+    return [{ file, path: pointer(path, member), message: `is the ${member} of ${first} too`, expected: `a ${member} of its own` }]
+  })
+}
+
+/** What a shape cannot say: references, names used twice, prices finer than money is counted, impossible dates. */
+export function checkEntries(
+  providers: ReadonlyMap<string, Placed<ProviderEntry>>,
+  models: readonly Placed<ModelEntry>[],
+): readonly CatalogueProblem[] {
+  return [
+    ...[...providers.values()].flatMap((placed) => at(placed, checkProvider(placed.entry))),
+    ...models.flatMap((placed) => at(placed, checkModel(placed.entry, providers))),
+    ...checkNames(models),
+  ]
+}
+
+function checkProvider(provider: ProviderEntry): readonly Issue[] {
+  if (provider.protocol === 'local' || provider.base_url !== undefined) return []
+  return [{ path: '/base_url', message: 'is missing', expected: `a URL, since the protocol is ${provider.protocol}` }]
+}
+
+function checkModel(model: ModelEntry, providers: ReadonlyMap<string, Placed<ProviderEntry>>): readonly Issue[] {
+  const variants = (model.variants ?? []).map((variant) => (typeof variant === 'string' ? { suffix: variant } : variant))
+  const isEmbedding = model.architecture?.output_modalities?.includes('embeddings') ?? false
+  return [
+    ...checkPricing(model.pricing, '/pricing'),
+    ...checkDate(model.created),
+    ...checkEndpoints(model.endpoints ?? [], '/endpoints', { providers, isEmbedding }),
+    ...variants.flatMap((variant, index) => [
+      ...(variants.findIndex((other) => other.suffix === variant.suffix) === index ? [] : [
+        { path: `/variants/${index}`, message: `repeats the suffix ${variant.suffix}`, expected: 'each suffix once' },
+      ]),
+      ...checkPricing(variant.pricing, `/variants/${index}/pricing`),
+      ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, { providers, isEmbedding }),
+    ]),
+  ]
+}
+
+interface Known {
+  readonly providers: ReadonlyMap<string, Placed<ProviderEntry>>
+  readonly isEmbedding: boolean
+}
+
+function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known: Known): readonly Issue[] {
+  const seen = new Set<string>()
+  return endpoints.flatMap((endpoint, index) => {
+    const here = pointer(path, index)
+    const issues: Issue[] = [...checkPricing(endpoint.pricing, `${here}/pricing`)]
+    const provider = known.providers.get(endpoint.provider)?.entry
+    if (provider === undefined) {
+      const slugs = [...known.providers.keys()].join(', ')
+      issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected: `one of ${slugs}` })
+    } else if (known.isEmbedding && WITHOUT_EMBEDDINGS.has(provider.protocol)) {
+      issues.push({ path: `${here}/provider`, message: `cannot embed: its protocol is ${provider.protocol}`,
+        expected: 'a provider whose protocol has embeddings' })
+    }
+    const tag = `${endpoint.provider}/${endpoint.upstream_model}`
+    if (seen.has(tag)) issues.push({ path: here, message: `is ${tag} a second time`, expected: 'each endpoint once' })
+    seen.add(tag)
+    return issues
+  })
+}
+
+function checkPricing(pricing: Partial<Pricing> | undefined, path: string): readonly Issue[] {
+  return Object.entries(pricing ?? {}).flatMap(([name, price]) => {
+    if (typeof price !== 'string') return []
+    const places = PER_UNIT.has(name) ? UNIT_PRICE_PLACES : TOKEN_PRICE_PLACES
+    if (scaled(price, places) !== null) return []
+    return [{ path: pointer(path, name), message: 'is too fine or too large to count',
+      expected: `USD with at most ${places} decimal places, and at most ${BigInt(Number.MAX_SAFE_INTEGER) / 10n ** BigInt(places)}` }]
+  })
+}
+
+function checkDate(created: ModelEntry['created']): readonly Issue[] {
+  if (typeof created !== 'string') return []
+  const day = new Date(`${created}T00:00:00Z`)
+  if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(created)) return []
+  return [{ path: '/created', message: 'is no day of the calendar', expected: 'a date like `2024-01-25`' }]
+}
+
+interface NameUse {
+  readonly name: string
+  readonly member: string
+  readonly of: Placed<ModelEntry>
+}
+
+/** Ids, canonical slugs and aliases are one name space, so an alias can neither hide a model nor point at an alias. */
+function checkNames(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
+  const uses = models.flatMap((of): NameUse[] => [
+    { name: of.entry.id, member: '/id', of },
+    ...(of.entry.canonical_slug === undefined || of.entry.canonical_slug === of.entry.id ? [] :
+      [{ name: of.entry.canonical_slug, member: '/canonical_slug', of }]),
+    ...(of.entry.aliases ?? []).map((name, index) => ({ name, member: `/aliases/${index}`, of })),
+  ])
+  const owners = new Map<string, NameUse>()
+  // Ids claim their names first: of an alias and an id the alias is the one to change, wherever they stand.
+  for (const use of uses) if (use.member === '/id') owners.set(use.name.toLowerCase(), use)
+  return uses.flatMap((use): CatalogueProblem[] => {
+    const owner = owners.get(use.name.toLowerCase())
+    if (owner === undefined) owners.set(use.name.toLowerCase(), use)
+    if (owner === undefined || owner === use || use.member === '/id') return []
+    const whose = owner.of === use.of ? 'this model' : owner.of.entry.id
+    const what = owner.member === '/id' ? 'the id' : owner.member === '/canonical_slug' ? 'the canonical slug' : 'an alias'
+    return [{ file: use.of.file, path: use.of.path + use.member, message: `is ${what} of ${whose} already`,
+      expected: 'a name that nothing else has' }]
+  })
+}
+
+function at(placed: Placed<unknown>, issues: readonly Issue[]): readonly CatalogueProblem[] {
+  return issues.map((issue) => ({ file: placed.file, ...issue, path: placed.path + issue.path }))
+}

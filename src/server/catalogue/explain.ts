@@ -1,0 +1,63 @@
+import Type, {
+  IsArray, IsObject, IsOptional, IsString, IsUnion, type TArray, type TObject, type TSchema, type TUnion,
+} from 'typebox'
+import { Value } from 'typebox/value'
+import type { Issue } from '../../schemas/failures.ts'
+
+/**
+ * Says where a value departs from a shape, every place once. (The validator's own list stops at eight, and tells of
+ * each branch of a union.)
+ * @param path JSON pointer of the value
+ */
+export function explain(schema: TSchema, value: unknown, path: string): readonly Issue[] {
+  if (Value.Check(schema, value)) return []
+  if (IsUnion(schema)) return explainUnion(schema, value, path)
+  if (IsObject(schema) && isRecord(value)) return explainObject(schema, value, path)
+  if (IsArray(schema) && Array.isArray(value)) return explainList(schema, value, path)
+  return [{ path, message: 'is not valid', expected: expectedOf(schema) }]
+}
+
+/** One member of a pointer, escaped. RFC 6901. */
+export function pointer(path: string, member: string | number): string {
+  return `${path}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+function explainObject(schema: TObject, value: Record<string, unknown>, path: string): readonly Issue[] {
+  const issues: Issue[] = []
+  for (const [name, member] of Object.entries<TSchema>(schema.properties)) {
+    if (Object.hasOwn(value, name)) issues.push(...explain(member, value[name], pointer(path, name)))
+    else if (!IsOptional(member)) {
+      issues.push({ path: pointer(path, name), message: 'is missing', expected: expectedOf(member) })
+    }
+  }
+  if (Reflect.get(schema, 'additionalProperties') !== false) return issues
+  const known = Object.keys(schema.properties)
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue
+    issues.push({ path: pointer(path, name), message: 'is not known here', expected: `one of ${known.join(', ')}` })
+  }
+  return issues
+}
+
+function explainList(schema: TArray, value: readonly unknown[], path: string): readonly Issue[] {
+  return value.flatMap((item, at) => explain(schema.items, item, pointer(path, at)))
+}
+
+/** Of a union the branch that takes this kind of value says more than the union does. */
+function explainUnion(schema: TUnion, value: unknown, path: string): readonly Issue[] {
+  const branch = schema.anyOf.find((shape) =>
+    (IsObject(shape) && isRecord(value)) || (IsArray(shape) && Array.isArray(value)) ||
+    (IsString(shape) && typeof value === 'string'))
+  if (branch === undefined || IsString(branch)) return [{ path, message: 'is not valid', expected: expectedOf(schema) }]
+  return explain(branch, value, path)
+}
+
+function expectedOf(schema: TSchema): string {
+  const said: unknown = Reflect.get(schema, 'description')
+  if (typeof said === 'string') return said
+  return IsString(schema) ? 'a string' : Type.IsBoolean(schema) ? 'true or false' : IsObject(schema) ? 'an object' : 'a number'
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,104 @@
+import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models.ts'
+import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
+import { checkEntries, checkRepeats } from './check.ts'
+import type { ModelEntry, ProviderEntry } from './format.ts'
+import { listed, select, type Listed } from './select.ts'
+import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
+
+export type { CatalogueProblem } from './sources.ts'
+
+export interface CatalogueFiles {
+  /** The catalogue that ships with the product. */
+  readonly shippedFile: string
+  /** The operator's own (`SLUICE_CATALOG`): replaces entries of the same id or slug, adds the others. */
+  readonly extraFile: string | null
+  /** Wall clock in milliseconds, for filters on age. */
+  readonly now?: () => number
+}
+
+export type CatalogueResult =
+  | { readonly ok: true; readonly catalogue: ModelCatalogue }
+  | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
+
+/** Reads, checks and indexes the catalogue. Every mistake of both files is told, by file and JSON pointer. */
+export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: CatalogueFiles): CatalogueResult {
+  const read = [shippedFile, ...(extraFile === null ? [] : [extraFile])].map(readSource)
+  const unread = read.flatMap((result) => (result.ok ? [] : result.problems))
+  if (unread.length > 0) return { ok: false, problems: unread }
+  const sources = read.flatMap((result) => (result.ok ? [result.source] : []))
+
+  const { providers, models } = merge(sources)
+  const problems = [
+    ...sources.flatMap((source) => [
+      ...checkRepeats(source.providers, 'slug', (entry) => entry.slug),
+      ...checkRepeats(source.models, 'id', (entry) => entry.id),
+    ]),
+    ...checkEntries(providers, [...models.values()]),
+  ]
+  if (problems.length > 0) return { ok: false, problems }
+  return { ok: true, catalogue: index([...providers.values()], [...models.values()], now) }
+}
+
+interface Merged {
+  readonly providers: Map<string, Placed<ProviderEntry>>
+  readonly models: Map<string, Placed<ModelEntry>>
+}
+
+/** A later source's entry takes the place of the earlier one of the same name, so lists keep their order. */
+function merge(sources: readonly Source[]): Merged {
+  const from = Math.max(0, sources.findLastIndex((source) => source.isReplacing))
+  const merged: Merged = { providers: new Map(), models: new Map() }
+  for (const source of sources.slice(from)) {
+    for (const placed of source.providers) merged.providers.set(placed.entry.slug, placed)
+    for (const placed of source.models) merged.models.set(placed.entry.id.toLowerCase(), placed)
+  }
+  return merged
+}
+
+function index(
+  providerEntries: readonly Placed<ProviderEntry>[],
+  modelEntries: readonly Placed<ModelEntry>[],
+  now: () => number,
+): ModelCatalogue {
+  const providers = new Map(providerEntries.map(({ entry }) => [entry.slug, buildProvider(entry)]))
+  const built = modelEntries.map(({ entry }) => buildModel(entry, providers))
+  return new Catalogue(built, [...providers.values()], now)
+}
+
+class Catalogue implements ModelCatalogue {
+  readonly models: readonly ResolvedModel[]
+  readonly providers: readonly Provider[]
+  readonly #byName = new Map<string, ResolvedModel>()
+  readonly #listed: readonly Listed[]
+  readonly #now: () => number
+
+  constructor(built: readonly BuiltModel[], providers: readonly Provider[], now: () => number) {
+    this.models = built.map(({ model }) => model)
+    this.providers = providers
+    this.#listed = built.map(listed)
+    this.#now = now
+    for (const one of built) this.#name(one)
+  }
+
+  /** Every spelling that is in the catalogue is one look-up in one map; others are folded to lower case first. */
+  resolve(id: string): ResolvedModel | null {
+    return this.#byName.get(id) ?? this.#byName.get(id.toLowerCase()) ?? null
+  }
+
+  select(filter: ModelFilter): readonly ResolvedModel[] {
+    return select(this.#listed, filter, this.#now())
+  }
+
+  #name({ entry, model, bySuffix }: BuiltModel): void {
+    for (const [suffix, variant] of bySuffix) {
+      const aliased = underAlias(variant)
+      for (const name of [entry.id, model.canonicalSlug]) this.#add(name + suffix, variant)
+      for (const alias of entry.aliases ?? []) this.#add(alias + suffix, aliased)
+    }
+  }
+
+  #add(name: string, model: ResolvedModel): void {
+    this.#byName.set(name, model)
+    this.#byName.set(name.toLowerCase(), model)
+  }
+}

@@ -1,0 +1,127 @@
+import type { Model, ModelSort } from '../../schemas/models.ts'
+import type { ModelFilter, ResolvedModel } from '../ports/models.ts'
+import type { BuiltModel } from './build.ts'
+import { nanoPerMillion } from './prices.ts'
+
+const DAY_MS = 86_400_000
+const NANO = 1_000_000_000
+
+/** A model and what lists filter on, computed once. */
+export interface Listed {
+  readonly model: ResolvedModel
+  /** Lower case. */
+  readonly text: string
+  readonly author: string
+  readonly architecture: string | null
+  readonly categories: readonly string[]
+  readonly regions: readonly string[]
+  readonly providers: readonly string[]
+  /** Nano-USD per million tokens. */
+  readonly promptNano: number
+  readonly completionNano: number
+  /** `Date.now()` form; null when the catalogue does not say. */
+  readonly createdMs: number | null
+}
+
+export function listed({ entry, model }: BuiltModel): Listed {
+  const { wire } = model
+  return {
+    model,
+    text: `${wire.id}\n${wire.name}\n${wire.description ?? ''}`.toLowerCase(),
+    author: wire.id.slice(0, wire.id.indexOf('/')).toLowerCase(),
+    architecture: wire.architecture.tokenizer?.toLowerCase() ?? null,
+    categories: entry.categories ?? [],
+    regions: [...new Set((entry.endpoints ?? []).flatMap((endpoint) => endpoint.regions ?? []))],
+    providers: model.endpoints.map((endpoint) => endpoint.provider.slug),
+    promptNano: nanoPerMillion(wire.pricing.prompt) ?? 0,
+    completionNano: nanoPerMillion(wire.pricing.completion) ?? 0,
+    createdMs: wire.created === 0 ? null : wire.created * 1000,
+  }
+}
+
+/**
+ * The models that match every member of the filter, sorted. A filter on a fact that the catalogue lacks matches
+ * nothing (C21); a sort by one keeps the order of the catalogue and puts such models last.
+ */
+export function select(models: readonly Listed[], filter: ModelFilter, nowMs: number): readonly ResolvedModel[] {
+  const tests = testsOf(filter, nowMs)
+  const found = models.filter((one) => tests.every((test) => test(one)))
+  const rank = filter.sort === undefined ? null : RANKS[filter.sort]
+  if (rank !== null) found.sort((a, b) => compare(rank(a), rank(b)))
+  return found.map((one) => one.model)
+}
+
+type Test = (one: Listed) => boolean
+
+function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
+  const tests: Test[] = []
+  const add = <T>(wanted: T | undefined, test: (wanted: T, one: Listed) => boolean): void => {
+    if (wanted !== undefined) tests.push((one) => test(wanted, one))
+  }
+  add(filter.words, (words, one) => words.every((word) => one.text.includes(word)))
+  add(filter.categories, (names, one) => hasAny(names, one.categories))
+  add(filter.architectures, (names, one) => one.architecture !== null && names.includes(one.architecture))
+  add(filter.regions, (names, one) => hasAny(names, one.regions))
+  add(filter.inputModalities, (names, one) => hasAll(names, one.model.inputModalities))
+  add(filter.outputModalities, (names, one) => hasAny(names, one.model.wire.architecture.output_modalities))
+  add(filter.supportedParameters, (names, one) => hasAll(names, one.model.wire.supported_parameters))
+  add(filter.authors, (names, one) => names.includes(one.author))
+  add(filter.providers, (names, one) => hasAny(names, one.providers))
+  add(filter.contextMin, (least, one) => one.model.contextLength !== null && one.model.contextLength >= least)
+  add(filter.isDistillable, (wanted, one) => one.model.endpoints.some((endpoint) => endpoint.isDistillable === wanted))
+  add(filter.isZdr, (wanted, one) => one.model.endpoints.some((endpoint) => endpoint.isZdr === wanted))
+  // Asked in USD per million tokens, held in nano-USD per million tokens: rounding repairs the float of the question.
+  add(filter.promptPriceMin, (usd, one) => one.promptNano >= Math.round(usd * NANO))
+  add(filter.promptPriceMax, (usd, one) => one.promptNano <= Math.round(usd * NANO))
+  add(filter.completionPriceMin, (usd, one) => one.completionNano >= Math.round(usd * NANO))
+  add(filter.completionPriceMax, (usd, one) => one.completionNano <= Math.round(usd * NANO))
+  add(filter.ageDaysMin, (days, one) => one.createdMs !== null && one.createdMs <= nowMs - days * DAY_MS)
+  add(filter.ageDaysMax, (days, one) => one.createdMs !== null && one.createdMs >= nowMs - days * DAY_MS)
+  add(filter.intelligenceMin, (least, one) => scoreOf(one, 'intelligence_index') >= least)
+  add(filter.codingMin, (least, one) => scoreOf(one, 'coding_index') >= least)
+  add(filter.agenticMin, (least, one) => scoreOf(one, 'agentic_index') >= least)
+  add(filter.toolSuccessMin, (least, one) => scoreOf(one, 'tool_success_rate') >= least)
+  return tests
+}
+
+/** Not a number when the catalogue has no such score: every comparison with it is false. */
+function scoreOf(one: Listed, name: keyof NonNullable<Model['benchmarks']>): number {
+  return one.model.wire.benchmarks?.[name] ?? Number.NaN
+}
+
+function hasAny(wanted: readonly string[], has: readonly string[]): boolean {
+  return wanted.some((name) => has.includes(name))
+}
+
+/** An empty wish is a filter too, and matches nothing, so that `a,` with its `a` removed does not list everything. */
+function hasAll(wanted: readonly string[], has: readonly string[]): boolean {
+  return wanted.length > 0 && wanted.every((name) => has.includes(name))
+}
+
+type Rank = (one: Listed) => readonly number[]
+
+/** Lowest first; null where nothing is measured, so that the order of the catalogue stays. */
+const RANKS: Readonly<Record<ModelSort, Rank | null>> = {
+  'most-popular': null,
+  'top-weekly': null,
+  'throughput-high-to-low': null,
+  'latency-low-to-high': null,
+  'newest': (one) => [-(one.createdMs ?? Number.NaN)],
+  'pricing-low-to-high': (one) => [one.promptNano, one.completionNano],
+  'pricing-high-to-low': (one) => [-one.promptNano, -one.completionNano],
+  'context-high-to-low': (one) => [-(one.model.contextLength ?? Number.NaN)],
+  'intelligence-high-to-low': (one) => [-scoreOf(one, 'intelligence_index')],
+  'coding-high-to-low': (one) => [-scoreOf(one, 'coding_index')],
+  'agentic-high-to-low': (one) => [-scoreOf(one, 'agentic_index')],
+  'design-arena-elo-high-to-low': (one) => [-scoreOf(one, 'design_arena_elo')],
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  for (const [index, left] of a.entries()) {
+    const right = b[index] ?? Number.NaN
+    if (Number.isNaN(left) || Number.isNaN(right)) {
+      if (Number.isNaN(left) !== Number.isNaN(right)) return Number.isNaN(left) ? 1 : -1
+    } else if (left !== right) return left - right
+  }
+  return 0
+}

@@ -1,0 +1,109 @@
+import type { Model, ModelEndpoint, Pricing } from '../../schemas/models.ts'
+import type { Provider } from '../ports/models.ts'
+import type { EndpointEntry, ModelEntry } from './format.ts'
+
+/** One endpoint of a model under one id (plain or with a variant's suffix), before it is either wire or port. */
+export interface Offer {
+  readonly entry: EndpointEntry
+  readonly provider: Provider
+  readonly pricing: Pricing
+}
+
+export interface Shown {
+  readonly id: string
+  readonly entry: ModelEntry
+  readonly pricing: Pricing
+  readonly offers: readonly Offer[]
+}
+
+/** Unix seconds; 0 when the catalogue does not say. A date is the start of its day in UTC. */
+export function createdOf(entry: ModelEntry): number {
+  const { created = 0 } = entry
+  return typeof created === 'number' ? created : Date.parse(`${created}T00:00:00Z`) / 1000
+}
+
+export function architectureOf(entry: ModelEntry): Model['architecture'] {
+  const { modality, input_modalities = ['text'], output_modalities = ['text'], tokenizer, instruct_type = null } =
+    entry.architecture ?? {}
+  return {
+    modality: modality === undefined ? `${input_modalities.join('+')}->${output_modalities.join('+')}` : modality,
+    input_modalities,
+    output_modalities,
+    ...(tokenizer === undefined ? {} : { tokenizer }),
+    instruct_type,
+  }
+}
+
+/** Wire form of one model: nullable members are always there, optional ones only when the catalogue has them. B1.11. */
+export function wireModel({ id, entry, pricing }: Shown): Model {
+  const { context_length = null } = entry
+  return {
+    id,
+    canonical_slug: entry.canonical_slug ?? entry.id,
+    name: entry.name,
+    ...(entry.description === undefined ? {} : { description: entry.description }),
+    created: createdOf(entry),
+    context_length,
+    architecture: architectureOf(entry),
+    pricing,
+    top_provider: {
+      is_moderated: entry.top_provider?.is_moderated ?? false,
+      context_length: entry.top_provider?.context_length ?? context_length,
+      max_completion_tokens: entry.top_provider?.max_completion_tokens ?? null,
+    },
+    supported_parameters: entry.supported_parameters ?? [],
+    supported_voices: entry.supported_voices ?? null,
+    default_parameters: entry.default_parameters ?? null,
+    per_request_limits: entry.per_request_limits ?? null,
+    ...(entry.hugging_face_id === undefined ? {} : { hugging_face_id: entry.hugging_face_id }),
+    expiration_date: entry.expiration_date ?? null,
+    knowledge_cutoff: entry.knowledge_cutoff ?? null,
+    links: { details: `/api/v1/models/${id}/endpoints` },
+    ...(entry.benchmarks === undefined ? {} : { benchmarks: entry.benchmarks }),
+    ...(entry.reasoning === undefined ? {} : { reasoning: entry.reasoning }),
+  }
+}
+
+/** Body of GET /models/{author}/{slug}/endpoints. B2.3. */
+export function wireEndpoints(shown: Shown): object {
+  const { id, entry } = shown
+  return {
+    data: {
+      id,
+      name: entry.name,
+      created: createdOf(entry),
+      description: entry.description ?? '',
+      architecture: architectureOf(entry),
+      endpoints: shown.offers.map((offer) => wireEndpoint(shown, offer)),
+    },
+  }
+}
+
+function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }: Offer): ModelEndpoint {
+  return {
+    name: `${provider.name} | ${id}`,
+    model_id: id,
+    model_name: model.name,
+    provider_name: provider.name,
+    tag: tagOf(entry),
+    context_length: entry.context_length ?? model.context_length ?? 0,
+    quantization: entry.quantization ?? null,
+    max_completion_tokens: entry.max_completion_tokens ?? model.top_provider?.max_completion_tokens ?? null,
+    max_prompt_tokens: entry.max_prompt_tokens ?? null,
+    pricing,
+    supported_parameters: entry.supported_parameters ?? model.supported_parameters ?? [],
+    supports_implicit_caching: entry.supports_implicit_caching ?? false,
+    supports_tool_choice: entry.supports_tool_choice ?? { auto: false, function: false, none: false, required: false },
+    // Null says "not measured": the catalogue is a file, and figures of this node would not speak for the others.
+    uptime_last_5m: null,
+    uptime_last_30m: null,
+    uptime_last_1d: null,
+    latency_last_30m: null,
+    throughput_last_30m: null,
+    status: 0,
+  }
+}
+
+export function tagOf(entry: EndpointEntry): string {
+  return `${entry.provider}/${entry.upstream_model}`
+}

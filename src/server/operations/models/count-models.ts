@@ -1,0 +1,27 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { CountModelsQuery, ModelCountAnswer } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { filterOf } from './model-query.ts'
+
+/** Counts the models of the given output modalities. Source: B2.3. */
+export const countModels = defineOperation({
+  id: 'models.count',
+  method: 'get',
+  path: '/models/count',
+  tag: 'models',
+  summary: 'Count models',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: CountModelsQuery },
+  success: { status: 200, body: ModelCountAnswer },
+  statuses: [400, 403, 500],
+  failures: ['query_invalid'],
+  example: { query: { output_modalities: 'all' } },
+  run(call, ports) {
+    const filter = filterOf(call.query)
+    if (!filter.ok) return filter
+    return ok({ kind: 'json', value: { data: { count: ports.models.select(filter.value).length } } })
+  },
+})

@@ -1,0 +1,26 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { ModelAnswer, ModelParams } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { json } from './model-query.ts'
+
+/** Reads one model by its id, a variant of it or an alias. Source: §4.11, §7, decision C21. */
+export const getModel = defineOperation({
+  id: 'models.get',
+  method: 'get',
+  path: '/model/{author}/{slug}',
+  tag: 'models',
+  summary: 'Read a model',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: ModelParams },
+  success: { status: 200, body: ModelAnswer },
+  statuses: [403, 404, 500],
+  failures: ['model_unknown'],
+  example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },
+  run(call, ports) {
+    const model = ports.models.resolve(`${call.params.author}/${call.params.slug}`)
+    return model === null ? fail('model_unknown') : ok(json(model.bodies.answer))
+  },
+})

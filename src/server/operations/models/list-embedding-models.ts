@@ -1,0 +1,26 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { ModelListAnswer, PageQuery } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { pageOf } from './model-query.ts'
+
+/** Lists the models that create embeddings. Source: B2.3. */
+export const listEmbeddingModels = defineOperation({
+  id: 'embeddings.list_models',
+  method: 'get',
+  path: '/embeddings/models',
+  tag: 'models',
+  summary: 'List embedding models',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: PageQuery },
+  success: { status: 200, body: ModelListAnswer },
+  statuses: [400, 500],
+  failures: [],
+  example: { query: { limit: 10, offset: 0 } },
+  run(call, ports) {
+    const found = ports.models.select({ outputModalities: ['embeddings'] })
+    return ok(pageOf(found, { path: '/embeddings/models', query: call.query }))
+  },
+})

@@ -1,0 +1,26 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { ModelEndpointsAnswer, ModelParams } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { json } from './model-query.ts'
+
+/** Lists the endpoints of a model, a variant or an alias. Source: B2.3. */
+export const listModelEndpoints = defineOperation({
+  id: 'models.endpoints',
+  method: 'get',
+  path: '/models/{author}/{slug}/endpoints',
+  tag: 'models',
+  summary: 'List the endpoints of a model',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: ModelParams },
+  success: { status: 200, body: ModelEndpointsAnswer },
+  statuses: [403, 404, 500],
+  failures: ['model_unknown'],
+  example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },
+  run(call, ports) {
+    const model = ports.models.resolve(`${call.params.author}/${call.params.slug}`)
+    return model === null ? fail('model_unknown') : ok(json(model.bodies.endpoints))
+  },
+})

@@ -1,0 +1,27 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { ListModelsQuery, ModelListAnswer } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { filterOf, pageOf } from './model-query.ts'
+
+/** Lists models, filtered and sorted. Source: B2.3, decision C21. */
+export const listModels = defineOperation({
+  id: 'models.list',
+  method: 'get',
+  path: '/models',
+  tag: 'models',
+  summary: 'List models',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListModelsQuery },
+  success: { status: 200, body: ModelListAnswer },
+  statuses: [400, 403, 500],
+  failures: ['query_invalid'],
+  example: { query: { output_modalities: 'embeddings', sort: 'pricing-low-to-high', limit: 10 } },
+  run(call, ports) {
+    const filter = filterOf(call.query)
+    if (!filter.ok) return filter
+    return ok(pageOf(ports.models.select(filter.value), { path: '/models', query: call.query }))
+  },
+})

@@ -1,0 +1,27 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { filterOf, pageOf } from './model-query.ts'
+
+/** Lists the models that the caller's key may use: on one installation, those of the catalogue. Source: B2.3. */
+export const listUserModels = defineOperation({
+  id: 'models.list_for_user',
+  method: 'get',
+  path: '/models/user',
+  tag: 'models',
+  summary: 'List the models that the caller may use',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: UserModelsQuery },
+  success: { status: 200, body: ModelListAnswer },
+  statuses: [403, 404, 500],
+  failures: ['query_invalid'],
+  example: { query: { output_modalities: 'all' } },
+  run(call, ports) {
+    const filter = filterOf(call.query)
+    if (!filter.ok) return filter
+    return ok(pageOf(ports.models.select(filter.value), { path: '/models/user', query: call.query }))
+  },
+})

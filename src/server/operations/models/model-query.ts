@@ -1,0 +1,97 @@
+import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import { MODELS_PAGE_DEFAULT } from '../../../schemas/limits.ts'
+import type { ListModelsQuery } from '../../../schemas/models.ts'
+import type { ModelFilter, ResolvedModel } from '../../ports/models.ts'
+import type { Success } from '../define.ts'
+
+/** Lists are of models that write text, unless the caller asks for others. B2.3. */
+const OUTPUT_MODALITIES_DEFAULT = ['text']
+const EVERY = 'all'
+
+type Query = Partial<ListModelsQuery>
+type ListMember = 'category' | 'arch' | 'region' | 'input_modalities' | 'output_modalities' | 'supported_parameters'
+  | 'model_authors' | 'providers'
+
+/** What a validated query of a model list asks for; `query_invalid` names lists with an empty entry. */
+export function filterOf(query: Query): Outcome<ModelFilter> {
+  const issues: Issue[] = []
+  const list = (member: ListMember): readonly string[] | undefined => {
+    const names = query[member]?.split(',').map((name) => name.trim())
+    if (names?.includes('') === true) {
+      issues.push({ path: `/${member}`, message: 'has an empty entry', expected: 'a comma-separated list' })
+    }
+    return names
+  }
+  const folded = (member: ListMember) => list(member)?.map((name) => name.toLowerCase())
+  const modalities = (member: 'input_modalities' | 'output_modalities', unset?: readonly string[]) => {
+    const names = list(member) ?? unset
+    return names?.includes(EVERY) === true ? undefined : names
+  }
+  const filter: ModelFilter = {
+    words: query.q?.toLowerCase().split(/\s+/).filter((word) => word !== ''),
+    categories: list('category'),
+    architectures: folded('arch'),
+    regions: list('region'),
+    inputModalities: modalities('input_modalities'),
+    outputModalities: modalities('output_modalities', OUTPUT_MODALITIES_DEFAULT),
+    supportedParameters: list('supported_parameters'),
+    authors: folded('model_authors'),
+    providers: list('providers'),
+    contextMin: query.context,
+    isDistillable: query.distillable,
+    isZdr: query.zdr,
+    promptPriceMin: query.min_price,
+    promptPriceMax: query.max_price,
+    completionPriceMin: query.min_output_price,
+    completionPriceMax: query.max_output_price,
+    ageDaysMin: query.min_age_days,
+    ageDaysMax: query.max_age_days,
+    intelligenceMin: query.min_intelligence_index,
+    codingMin: query.min_coding_index,
+    agenticMin: query.min_agentic_index,
+    toolSuccessMin: query.min_tool_success_rate,
+    sort: query.sort,
+  }
+  return issues.length > 0 ? fail('query_invalid', { metadata: { issues } }) : ok(filter)
+}
+
+interface Listing {
+  /** Below `/api/v1`, as the operation declares it. */
+  readonly path: string
+  readonly query: Query
+}
+
+/**
+ * One page of a model list, joined from bodies that were rendered before. Everything when neither `limit` nor
+ * `offset` was given. B2.3; `links` and `total_count` are always there, since clients refuse a list without (B3.1).
+ */
+export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing): Success {
+  const isWhole = query.limit === undefined && query.offset === undefined
+  const offset = query.offset ?? 0
+  const limit = isWhole ? found.length : query.limit ?? MODELS_PAGE_DEFAULT
+  const page = found.slice(offset, offset + limit)
+  const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
+  const parts: Uint8Array[] = [OPEN]
+  for (const [index, model] of page.entries()) {
+    if (index > 0) parts.push(COMMA)
+    parts.push(model.bodies.item)
+  }
+  parts.push(Buffer.from(`],"links":{"next":${JSON.stringify(next)}},"total_count":${found.length}}`))
+  return json(Buffer.concat(parts))
+}
+
+/** A success whose body is JSON already. */
+export function json(body: Uint8Array): Success {
+  return { kind: 'bytes', parts: [body], contentType: 'application/json' }
+}
+
+const OPEN = Buffer.from('{"data":[')
+const COMMA = Buffer.from(',')
+
+function nextLink(path: string, query: Query, page: { readonly offset: number; readonly limit: number }): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries({ ...query, ...page })) {
+    if (value !== undefined) search.set(name, String(value))
+  }
+  return `/api/v1${path}?${search.toString()}`
+}
