@@ -2,11 +2,13 @@ import type { BodyName } from '../../schemas/bodies.ts'
 import type { EmbeddingInput } from '../../schemas/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 
-/** Verdict of reading a large JSON body: the checked value without its bulky member, and that member's bytes. */
+/**
+ * Verdict of reading a JSON body. Up to INLINE_JSON_BYTES_MAX: the checked value, whole. Above: the known members
+ * without the bulky one, and that one's bytes.
+ */
 export type BodyVerdict =
   | {
       readonly ok: true
-      /** The body without its bulky member. */
       readonly value: Record<string, unknown>
       readonly bulk: { readonly json: Uint8Array; readonly shape: 'string' | 'strings' | 'numbers' | 'lists' | 'objects'; readonly count: number } | null
     }
@@ -45,7 +47,10 @@ export interface ShortJobTypes {
 export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
 
-/** The pool of worker threads for short jobs. `busy` when its queue is full; a bug in a job rejects. */
+/**
+ * The pool of worker threads for short jobs. Failures: `busy` when its queue is full, `internal` when a job crashed,
+ * `client_gone`, `deadline_exceeded` and `draining` when the signal ended it before it began.
+ */
 export interface ShortJobs {
   run<N extends ShortJobName>(
     name: N,

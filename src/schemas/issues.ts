@@ -1,0 +1,162 @@
+import type { TSchema } from 'typebox'
+import { Check } from 'typebox/value'
+import type { Issue } from './failures.ts'
+import { ISSUES_MAX } from './limits.ts'
+
+/** The parts of JSON Schema that our shapes use. */
+interface Shape {
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly TSchema[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: boolean | TSchema
+  readonly items?: TSchema
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly pattern?: string
+  readonly format?: string
+}
+
+/** Characters of a caller's member name in a path. Decision. */
+const NAME_CHARS_MAX = 64
+
+/**
+ * What is wrong with a value that its compiled validator refused, in words a caller can act on. Made only on failure:
+ * it costs far more than the check.
+ * @returns 1 to ISSUES_MAX issues with JSON pointers, never with the offending value. Contract C13.
+ */
+export function issuesOf(schema: TSchema, value: unknown): Issue[] {
+  const issues: Issue[] = []
+  explain(schema, value, '', issues)
+  if (issues.length === 0) issues.push({ path: '', message: 'is not valid', expected: expectedBy(schema) })
+  return issues
+}
+
+/** A shape in words: `string, array of strings or null`. */
+export function expectedBy(schema: TSchema): string {
+  const shape: Shape = schema
+  if (shape.anyOf !== undefined) return alternatives(shape.anyOf)
+  if ('const' in shape) return JSON.stringify(shape.const)
+  if (shape.enum !== undefined) return oneOf(shape.enum)
+  if (shape.type === 'array') return `array of ${plural(shape.items === undefined ? 'value' : expectedBy(shape.items))}`
+  return `${shape.type ?? 'value'}${bounds(shape)}`
+}
+
+function explain(schema: TSchema, value: unknown, path: string, issues: Issue[]): void {
+  if (issues.length >= ISSUES_MAX) return
+  const shape: Shape = schema
+  if (shape.anyOf !== undefined) return explainUnion(schema, shape.anyOf, value, path, issues)
+  if (shape.type === 'object' && kindOf(value) === 'object') return explainObject(shape, value as object, path, issues)
+  if (shape.type === 'array' && Array.isArray(value)) return explainArray(shape, value, path, issues)
+  if (!Check(schema, value)) issues.push({ path, message: complaint(shape, value), expected: expectedBy(schema) })
+}
+
+function explainObject(shape: Shape, value: object, path: string, issues: Issue[]): void {
+  const known = shape.properties ?? {}
+  const members = value as Readonly<Record<string, unknown>>
+  for (const name of shape.required ?? []) {
+    if (issues.length >= ISSUES_MAX) return
+    if (Object.hasOwn(members, name)) continue
+    const expected = known[name]
+    issues.push({ path: below(path, name), message: 'is required', expected: expected === undefined ? 'value' : expectedBy(expected) })
+  }
+  for (const name of Object.keys(members)) {
+    if (issues.length >= ISSUES_MAX) return
+    const schema = Object.hasOwn(known, name) ? known[name] : shape.additionalProperties
+    if (typeof schema === 'object') explain(schema, members[name], below(path, name), issues)
+    else if (schema === false) issues.push({ path: below(path, name), message: 'is not a known member', expected: Object.keys(known).join(', ') })
+  }
+}
+
+function explainArray(shape: Shape, value: readonly unknown[], path: string, issues: Issue[]): void {
+  const isTooShort = value.length < (shape.minItems ?? 0)
+  if (isTooShort || value.length > (shape.maxItems ?? Infinity)) {
+    const expected = isTooShort ? `at least ${shape.minItems} elements` : `at most ${shape.maxItems} elements`
+    issues.push({ path, message: isTooShort ? 'has too few elements' : 'has too many elements', expected })
+    return
+  }
+  if (shape.items === undefined) return
+  for (let i = 0; i < value.length && issues.length < ISSUES_MAX; i++) explain(shape.items, value[i], `${path}/${i}`, issues)
+}
+
+/** Descends into the one branch that the caller plainly meant; otherwise names all of them. */
+function explainUnion(schema: TSchema, branches: readonly TSchema[], value: unknown, path: string, issues: Issue[]): void {
+  if (Check(schema, value)) return
+  const meant = branches.filter((branch) => resembles(branch, value))
+  const only = meant[0]
+  if (only !== undefined && meant.length === 1) return explain(only, value, path, issues)
+  issues.push({ path, message: complaint(schema, value), expected: expectedBy(schema) })
+}
+
+/** The same kind of value, judged by its discriminating literals and its first element only. */
+function resembles(schema: TSchema, value: unknown): boolean {
+  const shape: Shape = schema
+  if (shape.anyOf !== undefined) return shape.anyOf.some((branch) => resembles(branch, value))
+  const kind = kindOf(value)
+  if (shape.type === 'integer' || shape.type === 'number') return kind === 'number'
+  if ('const' in shape) return shape.const === value
+  if (shape.enum !== undefined) return shape.enum.includes(value)
+  if (shape.type !== kind) return false
+  if (Array.isArray(value)) return value.length === 0 || shape.items === undefined || resembles(shape.items, value[0])
+  if (kind !== 'object') return true
+  const members = value as Readonly<Record<string, unknown>>
+  return Object.entries(shape.properties ?? {}).every(([name, member]) => !('const' in member) || member['const'] === members[name])
+}
+
+function complaint(shape: Shape, value: unknown): string {
+  const kind = kindOf(value)
+  if (shape.enum !== undefined || 'const' in shape || shape.anyOf?.every((branch) => 'const' in branch)) return 'is not one of the allowed values'
+  if (shape.type === undefined) return 'matches none of the allowed forms'
+  if (shape.type !== kind && !(kind === 'number' && shape.type === 'integer')) return `is ${kind}`
+  if (typeof value === 'string') {
+    const chars = [...value].length
+    if (chars < (shape.minLength ?? 0)) return 'is too short'
+    return chars > (shape.maxLength ?? Infinity) ? 'is too long' : 'has the wrong form'
+  }
+  if (typeof value === 'number') {
+    if (value < (shape.minimum ?? -Infinity)) return 'is too small'
+    return value > (shape.maximum ?? Infinity) ? 'is too large' : 'is not a whole number'
+  }
+  return 'is not valid'
+}
+
+function bounds(shape: Shape): string {
+  if (shape.minimum !== undefined) return shape.maximum === undefined ? ` of at least ${shape.minimum}` : ` from ${shape.minimum} to ${shape.maximum}`
+  if (shape.maximum !== undefined) return ` of at most ${shape.maximum}`
+  if (shape.format !== undefined) return ` (${shape.format})`
+  if (shape.pattern !== undefined) return ` matching ${shape.pattern}`
+  if (shape.maxLength !== undefined) return ` of ${shape.minLength ?? 0} to ${shape.maxLength} characters`
+  return shape.minLength === 1 ? ', not empty' : ''
+}
+
+function alternatives(branches: readonly TSchema[]): string {
+  const literals = branches.filter((branch) => 'const' in branch).map((branch) => (branch as Shape).const)
+  const others = branches.filter((branch) => !('const' in branch)).map(expectedBy)
+  if (literals.length > 0) others.unshift(oneOf(literals))
+  return [...new Set(others)].join('; ')
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const words = values.map((value) => JSON.stringify(value))
+  return words.length === 1 ? `${words[0]}` : `one of ${words.join(', ')}`
+}
+
+function plural(words: string): string {
+  return words.replace(/^(string|integer|number|boolean|object|array|value)\b/, '$1s')
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function below(path: string, name: string): string {
+  const short = name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name
+  return `${path}/${short.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}

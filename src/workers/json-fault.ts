@@ -1,0 +1,42 @@
+import { JSON_DEPTH_MAX } from '../schemas/limits.ts'
+
+const TOO_DEEP = `It nests deeper than ${JSON_DEPTH_MAX} levels.`
+const LONE_SURROGATE = 'A string holds a lone surrogate.'
+const NOT_FINITE = 'A number is out of range.'
+
+/**
+ * What `JSON.parse` lets pass and we do not: depth over JSON_DEPTH_MAX, lone surrogates, numbers that overflow.
+ * Members called `__proto__` are dropped on the way, so that no later copy can mistake one for a prototype.
+ * @param text the text that `value` was parsed from: strings need a look only when it holds `\u` escapes
+ * @returns a sentence for the caller, or null. Source: contract C10, issue 2 acceptance 5.
+ */
+export function jsonFault(value: unknown, text: string): string | null {
+  const hasEscapes = text.includes('\\u')
+  return walk(value, 1, hasEscapes)
+}
+
+function walk(value: unknown, level: number, hasEscapes: boolean): string | null {
+  if (typeof value === 'string') return hasEscapes && !value.isWellFormed() ? LONE_SURROGATE : null
+  if (typeof value === 'number') return Number.isFinite(value) ? null : NOT_FINITE
+  if (typeof value !== 'object' || value === null) return null
+  if (level > JSON_DEPTH_MAX) return TOO_DEEP
+  return Array.isArray(value) ? walkArray(value, level, hasEscapes) : walkObject(value as Record<string, unknown>, level, hasEscapes)
+}
+
+function walkArray(value: readonly unknown[], level: number, hasEscapes: boolean): string | null {
+  for (let i = 0; i < value.length; i++) {
+    const fault = walk(value[i], level + 1, hasEscapes)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+function walkObject(value: Record<string, unknown>, level: number, hasEscapes: boolean): string | null {
+  for (const name in value) {
+    if (hasEscapes && !name.isWellFormed()) return LONE_SURROGATE
+    const fault = walk(value[name], level + 1, hasEscapes)
+    if (fault !== null) return fault
+    if (name === '__proto__') delete value[name]
+  }
+  return null
+}

@@ -1,0 +1,132 @@
+import { Piscina } from 'piscina'
+import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
+import type { ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { runTask } from './tasks.ts'
+import type { ThreadJob } from './thread.ts'
+
+/** A 32 MiB body of tiny objects, the worst one, stays below it. Decision. */
+const THREAD_HEAP_MIB = 1_536
+
+/** Long sessions that one thread takes at once. Design §2. */
+const SESSIONS_PER_THREAD_MAX = 256
+
+export interface Pools {
+  readonly jobs: ShortJobs
+  /** Threads for long sessions: each kind brings its own entry file, and the first one starts a thread. Design §5. */
+  readonly sessions: Piscina
+  /** Ends the threads; jobs under way and waiting answer `draining`. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the worker threads of a front or a runner. Design §2, §5.
+ * @param options.queueMax short jobs that may wait for a thread; one more is `busy`
+ * @param options.threadHeapMib old-generation MiB of a short-job thread; beyond, that thread alone ends
+ */
+export function openPools(options: {
+  readonly shortThreads: number
+  readonly sessionThreads: number
+  readonly queueMax: number
+  readonly threadHeapMib?: number
+}): Pools {
+  const jobs = new ShortPool(options.shortThreads, options.queueMax, options.threadHeapMib ?? THREAD_HEAP_MIB)
+  const sessions = new Piscina({
+    minThreads: 0,
+    maxThreads: options.sessionThreads,
+    concurrentTasksPerWorker: SESSIONS_PER_THREAD_MAX,
+  })
+  const close = async (): Promise<void> => {
+    await Promise.all([jobs.close(), sessions.destroy()])
+  }
+  return { jobs, sessions, close }
+}
+
+/** Tells a waiting job that a thread is its own (null), or why it gets none. */
+type Turn = (refusal: Failure | null) => void
+
+/**
+ * The queue stands in front of Piscina, which never queues here: a job that waits can then be cancelled, while
+ * Piscina's own way to cancel ends the thread that runs it.
+ */
+class ShortPool implements ShortJobs {
+  readonly #threads: Piscina<ThreadJob, unknown>
+  readonly #threadCount: number
+  readonly #queueMax: number
+  readonly #waiting = new Set<Turn>()
+  #running = 0
+  #isClosed = false
+
+  constructor(threadCount: number, queueMax: number, threadHeapMib: number) {
+    this.#threadCount = threadCount
+    this.#queueMax = queueMax
+    this.#threads = new Piscina({
+      filename: new URL('./thread.js', import.meta.url).href,
+      minThreads: threadCount,
+      maxThreads: threadCount,
+      resourceLimits: { maxOldGenerationSizeMb: threadHeapMib },
+    })
+  }
+
+  here<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
+    return runTask(name, input)
+  }
+
+  async run<N extends ShortJobName>(
+    name: N,
+    input: ShortJobTypes[N]['in'],
+    more: { readonly transfer?: readonly ArrayBuffer[]; readonly signal?: AbortSignal } = {},
+  ): Promise<Outcome<ShortJobTypes[N]['out']>> {
+    const refusal = await this.#turn(more.signal)
+    if (refusal !== null) return { ok: false, failure: refusal }
+    try {
+      const out = await this.#threads.run({ name, input }, { transferList: [...(more.transfer ?? [])] })
+      return ok(out as ShortJobTypes[N]['out'])
+    } catch (cause) {
+      // A bug in a task, or a thread that ended (out of memory): Piscina starts another one.
+      return fail(this.#isClosed ? 'draining' : 'internal', { cause })
+    } finally {
+      this.#running--
+      this.#startNext()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const turn of this.#waiting) turn({ name: 'draining' })
+    await this.#threads.destroy()
+  }
+
+  #turn(signal: AbortSignal | undefined): Failure | null | Promise<Failure | null> {
+    if (this.#isClosed) return { name: 'draining' }
+    if (signal?.aborted === true) return endedBy(signal)
+    if (this.#running < this.#threadCount) {
+      this.#running++
+      return null
+    }
+    if (this.#waiting.size >= this.#queueMax) return { name: 'busy', retryAfterS: 1 }
+    return new Promise((resolve) => {
+      const leave = (): void => turn(signal === undefined ? null : endedBy(signal))
+      const turn: Turn = (refusal) => {
+        this.#waiting.delete(turn)
+        signal?.removeEventListener('abort', leave)
+        resolve(refusal)
+      }
+      this.#waiting.add(turn)
+      signal?.addEventListener('abort', leave)
+    })
+  }
+
+  #startNext(): void {
+    for (const turn of this.#waiting) {
+      this.#running++
+      return turn(null)
+    }
+  }
+}
+
+/** The reason of a call's signal says why the call ended (`CallEnded`). */
+function endedBy(signal: AbortSignal): Failure {
+  const why = signal.reason instanceof Error ? signal.reason.message : ''
+  if (why === 'deadline') return { name: 'deadline_exceeded' }
+  return { name: why === 'drain' ? 'draining' : 'client_gone' }
+}

@@ -1,0 +1,97 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
+import { fail, ok, type Outcome } from '../schemas/failures.ts'
+import { issuesOf } from '../schemas/issues.ts'
+import { INLINE_JSON_BYTES_MAX } from '../schemas/limits.ts'
+import type { BodyVerdict } from '../server/ports/short-jobs.ts'
+import { jsonFault } from './json-fault.ts'
+import { memberSpan } from './member-span.ts'
+
+const VALIDATORS = new Map(Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]))
+const ENCODER = new TextEncoder()
+
+/**
+ * Reads a JSON body: parses it, validates it, and takes it apart when it is too large for the loop. Then the bulky
+ * member comes back as its bytes, a span of the input's own buffer, so that both can be moved; the parsed value never
+ * leaves the thread, since cloning it blocks as long as parsing did.
+ * @param input.bytes up to INLINE_JSON_BYTES_MAX they are only borrowed: nothing of the verdict points into them
+ */
+export function readBody(input: { readonly body: BodyName; readonly bytes: Uint8Array }): BodyVerdict {
+  const parsed = parseBody(input.body, input.bytes)
+  // A checked body is an object.
+  if (!parsed.ok) return parsed
+  const whole = parsed.value as Record<string, unknown>
+  if (input.bytes.length <= INLINE_JSON_BYTES_MAX) return { ok: true, value: whole, bulk: null }
+  const form: BodyForm = BODIES[input.body]
+  const value = knownMembers(form.schema, whole)
+  const bulk = form.bulk === undefined ? null : bulkOf(input.bytes, form.bulk, value[form.bulk])
+  if (form.bulk !== undefined) delete value[form.bulk]
+  if (JSON.stringify(value).length <= INLINE_JSON_BYTES_MAX) return { ok: true, value, bulk }
+  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${form.bulk ?? 'nothing'}`
+  return fail('body_invalid', { metadata: { issues: [{ path: '', message: 'is too large', expected }] } })
+}
+
+/**
+ * Parses and validates a JSON body.
+ * @returns the parsed value; `body_malformed` for what is not strict JSON (contract C10: UTF-8 without a mark, depth,
+ * well-formed strings, finite numbers), `body_invalid` with issues for what the schema refuses
+ */
+function parseBody(name: BodyName, bytes: Uint8Array): Outcome<unknown> {
+  const text = textOfUtf8(bytes)
+  if (text === null) return malformed('It is not UTF-8.')
+  if (text === '') return malformed('It is empty.')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return malformed(text.startsWith('\uFEFF') ? 'It begins with a byte order mark.' : positionOf(error))
+  }
+  const fault = jsonFault(value, text)
+  if (fault !== null) return malformed(fault)
+  if (VALIDATORS.get(name)?.Check(value) === true) return ok(value)
+  return fail('body_invalid', { metadata: { issues: issuesOf(BODIES[name].schema, value) } })
+}
+
+function bulkOf(bytes: Uint8Array, name: string, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {
+  if (value === undefined) return null
+  const shape = shapeOf(value)
+  const count = Array.isArray(value) ? value.length : 1
+  // Objects are written anew, so that what is passed on holds no member twice and nothing that was dropped here.
+  if (shape === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), shape, count }
+  const { from, to } = memberSpan(bytes, name)
+  return { json: bytes.subarray(from, to), shape, count }
+}
+
+function shapeOf(value: unknown): 'string' | 'strings' | 'numbers' | 'lists' | 'objects' {
+  if (!Array.isArray(value)) return typeof value === 'string' ? 'string' : 'objects'
+  const first: unknown = value[0]
+  if (Array.isArray(first)) return 'lists'
+  if (typeof first === 'number') return 'numbers'
+  return typeof first === 'string' ? 'strings' : 'objects'
+}
+
+function knownMembers(schema: TSchema, value: Record<string, unknown>): Record<string, unknown> {
+  const known: Record<string, unknown> = {}
+  const { properties } = schema as { properties?: Record<string, TSchema> }
+  for (const name of Object.keys(properties ?? {})) if (Object.hasOwn(value, name)) known[name] = value[name]
+  return known
+}
+
+/** Null for bytes that are not UTF-8. ASCII, the usual case, becomes a one-byte string without a decoder. */
+function textOfUtf8(bytes: Uint8Array): string | null {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (isAscii(buffer)) return buffer.toString('latin1')
+  return isUtf8(buffer) ? buffer.toString('utf8') : null
+}
+
+/** The parser's own message quotes the text; only its position may be told. */
+function positionOf(error: unknown): string | undefined {
+  const at = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined
+  return at === undefined ? undefined : `The error is near character ${at}.`
+}
+
+function malformed(detail: string | undefined): { readonly ok: false; readonly failure: { readonly name: 'body_malformed'; readonly detail?: string } } {
+  return { ok: false, failure: detail === undefined ? { name: 'body_malformed' } : { name: 'body_malformed', detail } }
+}

@@ -1,0 +1,28 @@
+import type { ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { readBody } from './read-body.ts'
+
+/** A pure, CPU-heavy function of the short-job pool. */
+export interface Task<N extends ShortJobName> {
+  run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
+  /** Bytes of the answer whose buffers are moved to the asking thread instead of being copied; no buffer twice. */
+  moves(out: ShortJobTypes[N]['out']): readonly Uint8Array[]
+}
+
+/**
+ * The registry that threads load: one line per task, each task a file of its own that exports its function.
+ * A new task is declared in `ports/short-jobs.ts` and named here.
+ */
+export const TASKS: { readonly [N in ShortJobName]?: Task<N> } = {
+  read_body: { run: readBody, moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []) },
+}
+
+/** Runs a task on this thread. A name without a task is a bug. */
+export function runTask<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
+  return taskOf(name).run(input)
+}
+
+export function taskOf<N extends ShortJobName>(name: N): Task<N> {
+  const task: Task<N> | undefined = TASKS[name]
+  if (task === undefined) throw new Error(`no such task: ${name}`)
+  return task
+}

@@ -1,0 +1,64 @@
+import t, { type Test } from 'tap'
+import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits.ts'
+import { openPools } from '../../src/workers/pool.ts'
+
+const open = (t: Test, queueMax = 4) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax })
+  t.teardown(() => pools.close())
+  return pools
+}
+const bytesOf = (input: string): Uint8Array<ArrayBuffer> => {
+  const text = Buffer.from(JSON.stringify({ model: 'm', input }))
+  return Uint8Array.from(text)
+}
+const job = (chars = 10) => ({ body: 'embeddings', bytes: bytesOf('x'.repeat(chars)) }) as const
+
+t.test('a large body goes to the thread and its bytes come back without a copy', async (t) => {
+  const { jobs } = open(t)
+  const input = job(INLINE_JSON_BYTES_MAX)
+  const length = input.bytes.length
+  const outcome = await jobs.run('read_body', input, { transfer: [input.bytes.buffer] })
+  t.equal(input.bytes.length, 0, 'the buffer was moved away')
+  t.match(outcome, { ok: true, value: { ok: true, value: { model: 'm' }, bulk: { shape: 'string', count: 1 } } })
+  if (outcome.ok && outcome.value.ok) t.equal(outcome.value.bulk?.json.buffer.byteLength, length, 'the same buffer came back')
+})
+
+t.test('a job beyond the bound of the queue is refused as busy', async (t) => {
+  const { jobs } = open(t, 2)
+  const outcomes = await Promise.all([1, 2, 3, 4].map(() => jobs.run('read_body', job())))
+  t.same(outcomes.map((outcome) => (outcome.ok ? 'done' : outcome.failure.name)), ['done', 'done', 'done', 'busy'])
+  t.match(await jobs.run('read_body', job()), { ok: true }, 'and the queue has room again')
+})
+
+t.test('a job that waits is cancelled by its signal, and the one that runs is not', async (t) => {
+  const { jobs } = open(t)
+  const leaving = new AbortController()
+  const first = jobs.run('read_body', job(), { signal: leaving.signal })
+  const second = jobs.run('read_body', job(), { signal: leaving.signal })
+  leaving.abort(new Error('client_gone'))
+  t.match(await first, { ok: true })
+  t.match(await second, { ok: false, failure: { name: 'client_gone' } })
+})
+
+t.test('a job that crashes is an internal failure and the pool goes on', async (t) => {
+  const { jobs } = open(t)
+  const broken = { body: 'no such body' as 'embeddings', bytes: bytesOf('x') }
+  t.match(await jobs.run('read_body', broken), { ok: false, failure: { name: 'internal' } })
+  t.match(await jobs.run('read_body', job()), { ok: true })
+})
+
+t.test('a thread that runs out of memory is replaced', async (t) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, threadHeapMib: 16 })
+  t.teardown(() => pools.close())
+  const hungry = Uint8Array.from(Buffer.from(`{"model":"m","input":"x","pad":[${'{},'.repeat(2_000_000)}{}]}`))
+  t.match(await pools.jobs.run('read_body', { body: 'embeddings', bytes: hungry }), { ok: false, failure: { name: 'internal' } })
+  t.match(await pools.jobs.run('read_body', job()), { ok: true })
+})
+
+t.test('closing answers what waits', async (t) => {
+  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4 })
+  const outcomes = [jobs.run('read_body', job()), jobs.run('read_body', job())]
+  await close()
+  for (const outcome of await Promise.all(outcomes)) t.match(outcome, { ok: false, failure: { name: 'draining' } })
+  t.match(await jobs.run('read_body', job()), { ok: false, failure: { name: 'draining' } })
+})

@@ -1,0 +1,94 @@
+import t from 'tap'
+import fc from 'fast-check'
+import { INLINE_JSON_BYTES_MAX, JSON_DEPTH_MAX } from '../../src/schemas/limits.ts'
+import { readBody } from '../../src/workers/read-body.ts'
+
+const read = (body: string | Uint8Array) => readBody({ body: 'embeddings', bytes: typeof body === 'string' ? Buffer.from(body) : body })
+const detailOf = (body: string | Uint8Array): string | undefined => {
+  const verdict = read(body)
+  return verdict.ok ? 'accepted' : verdict.failure.detail ?? verdict.failure.name
+}
+const nested = (levels: number): string => `{"model":"m","input":"x","extra":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+const large = (input: unknown, more: Record<string, unknown> = {}) => ({ pad: 'p'.repeat(INLINE_JSON_BYTES_MAX), model: 'm', input, ...more })
+
+t.test('a small body comes back whole', async (t) => {
+  t.same(read('{"model":"m","input":["a","é"]}'), { ok: true, value: { model: 'm', input: ['a', 'é'] }, bulk: null })
+})
+
+t.test('what is not strict JSON is malformed, with its reason and never its text', async (t) => {
+  t.equal(detailOf(''), 'It is empty.')
+  t.equal(detailOf('\uFEFF{"model":"m","input":"x"}'), 'It begins with a byte order mark.')
+  t.equal(detailOf(Buffer.from([0x7b, 0xff, 0x7d])), 'It is not UTF-8.')
+  t.equal(detailOf(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), 'It is not UTF-8.')
+  t.equal(detailOf('{"model":"m","input":"\\ud83d"}'), 'A string holds a lone surrogate.')
+  t.equal(detailOf('{"model":"m","input":"x","\\udc00":1}'), 'A string holds a lone surrogate.')
+  t.equal(detailOf('{"model":"m","input":"x","n":1e999}'), 'A number is out of range.')
+  for (const text of ['{"model":secret}', '{"a":1,}', "{'a':1}", '[1 2]', '{"a":NaN}', '// c\n{}', '{"a":01}']) {
+    t.notMatch(JSON.stringify(read(text)), /secret/)
+    t.match(read(text), { ok: false, failure: { name: 'body_malformed' } })
+  }
+})
+
+t.test('a pair of escaped surrogates is a character', async (t) => {
+  t.match(read('{"model":"m","input":"\\ud83d\\ude00"}'), { ok: true, value: { input: '😀' } })
+})
+
+t.test(`JSON of ${JSON_DEPTH_MAX} levels is read and of one more refused`, async (t) => {
+  t.equal(detailOf(nested(JSON_DEPTH_MAX)), 'accepted')
+  t.equal(detailOf(nested(JSON_DEPTH_MAX + 1)), `It nests deeper than ${JSON_DEPTH_MAX} levels.`)
+  t.equal(detailOf(nested(100_000)), `It nests deeper than ${JSON_DEPTH_MAX} levels.`)
+})
+
+t.test('a member __proto__ is dropped and changes no prototype', async (t) => {
+  const verdict = read('{"model":"m","input":"x","__proto__":{"polluted":1},"trace":{"\\u005f_proto__":{"polluted":1}}}')
+  t.ok(verdict.ok)
+  if (!verdict.ok) return
+  t.notOk(Object.hasOwn(verdict.value, '__proto__'))
+  t.same(Object.keys(verdict.value['trace'] as object), [])
+  t.equal((verdict.value as { polluted?: number }).polluted, undefined)
+})
+
+t.test('of a member that comes twice the last one counts, in a large body too', async (t) => {
+  t.match(read('{"model":"a","input":"x","model":"b"}'), { value: { model: 'b' } })
+  const text = JSON.stringify(large('first')).replace(/}$/, ',"\\u0069nput":["last"],"model":"n"}')
+  const verdict = read(text)
+  t.match(verdict, { ok: true, value: { model: 'n' }, bulk: { shape: 'strings', count: 1 } })
+  if (verdict.ok) t.equal(Buffer.from(verdict.bulk?.json ?? []).toString(), '["last"]')
+})
+
+t.test('a body that the schema refuses names each fault by its path', async (t) => {
+  t.match(read('{"input":["a",5],"dimensions":0,"provider":{"foo":1},"encoding_format":"hex"}'), {
+    failure: {
+      name: 'body_invalid',
+      metadata: { issues: [
+        { path: '/model', message: 'is required' },
+        { path: '/input/1', message: 'is number', expected: 'string, not empty' },
+        { path: '/dimensions', message: 'is too small', expected: 'integer of at least 1' },
+        { path: '/provider/foo', message: 'is not a known member' },
+        { path: '/encoding_format', message: 'is not one of the allowed values', expected: 'one of "float", "base64"' },
+      ] },
+    },
+  })
+})
+
+t.test('a large body keeps only known members beside the bulky one', async (t) => {
+  const verdict = read(JSON.stringify(large([[1, 2], [3]], { user: 'u', unknown: 1 })))
+  t.match(verdict, { ok: true, bulk: { shape: 'lists', count: 2 } })
+  if (verdict.ok) t.same(verdict.value, { model: 'm', user: 'u' })
+})
+
+t.test('a large member that is not the bulky one is refused', async (t) => {
+  t.match(read(JSON.stringify(large('x', { user: 'u'.repeat(INLINE_JSON_BYTES_MAX) }))), {
+    failure: { name: 'body_invalid', metadata: { issues: [{ message: 'is too large' }] } },
+  })
+})
+
+t.test('the bytes of the bulky member parse to the value that was sent', async () => {
+  const text = fc.string({ unit: 'binary', minLength: 1 }).filter((word) => word.isWellFormed())
+  const input = fc.oneof(text, fc.array(text, { minLength: 1 }), fc.array(fc.nat(), { minLength: 1 }),
+    fc.array(fc.array(fc.nat(), { minLength: 1 }), { minLength: 1 }))
+  fc.assert(fc.property(input, text, fc.nat(2), (value, name, indent) => {
+    const verdict = read(JSON.stringify({ [name]: [{ input: '}"' }], ...large(value), 'z,"input":': '"}' }, null, indent))
+    return verdict.ok && JSON.stringify(JSON.parse(Buffer.from(verdict.bulk?.json ?? []).toString())) === JSON.stringify(value)
+  }), { numRuns: 60 })
+})
