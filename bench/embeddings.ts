@@ -1,0 +1,137 @@
+/** `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same rig. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { plainEnvironment } from '../test/support/load.ts'
+import { BENCH_MODEL, startGateway, startUngoverned } from './gateway.ts'
+import { machine } from './machine.ts'
+import { GENERATOR_CORES_MAX, interleave, spread, type Repeat, type Settings } from './measure.ts'
+import type { MockReady, MockSettings } from './mock-provider.ts'
+import { startNginx, startPortkey, type Upstream } from './peers.ts'
+import { check, ratio, rowOf, table, type Check, type Report } from './report.ts'
+import { stopServer, type Absent, type Target } from './target.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '6' },
+    repeats: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '48' },
+    dimensions: { type: 'string', default: '1536' },
+    'latency-ms': { type: 'string', default: '0' },
+    only: { type: 'string' },
+    json: { type: 'string' },
+  },
+})
+
+const settings: Settings = {
+  connections: Number(options.connections),
+  durationMs: Number(options.seconds) * 1_000,
+  warmUpMs: 2_000,
+  repeats: Number(options.repeats),
+}
+const progress = (text: string): void => { process.stderr.write(`${text}\n`) }
+
+const facts = machine()
+const { child: mock, ready } = await startMock({ dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']) })
+const upstream: Upstream = {
+  port: ready.port,
+  embeddings: JSON.stringify({ model: BENCH_MODEL, input: 'The quick brown fox jumps over the lazy dog.', encoding_format: 'float' }),
+  chat: JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog.' }] }),
+}
+
+const targets: Target[] = []
+const absent: Absent[] = []
+try {
+  for (const start of starters()) {
+    const one = await start()
+    if ('absent' in one) absent.push(one)
+    else targets.push(one)
+  }
+  const repeats = await interleave(targets, settings, progress)
+  await print({
+    scenario: 'embeddings',
+    at: new Date().toISOString(),
+    machine: facts,
+    settings: { ...settings, dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']), answerBytes: ready.answerBytes },
+    rows: targets.map((target) => rowOf(target.name, repeats.get(target.name) ?? [])),
+    checks: checks(repeats),
+    notes: notes(),
+  })
+} finally {
+  for (const target of targets) await target.stop()
+  await stopServer(mock)
+}
+
+function starters(): readonly (() => Promise<Target | Absent>)[] {
+  const all: readonly (readonly [string, () => Promise<Target | Absent>])[] = [
+    ['direct', () => Promise.resolve(direct())],
+    ['nginx', () => startNginx(upstream)],
+    ['ungoverned', () => startUngoverned(upstream)],
+    ['sluice', () => startGateway(ROOT, upstream)],
+    ['portkey', () => startPortkey(ROOT, upstream)],
+  ]
+  const only = options.only?.split(',')
+  return all.filter(([name]) => only === undefined || only.includes(name)).map(([, start]) => start)
+}
+
+function direct(): Target {
+  return {
+    name: 'direct',
+    pid: mock.pid ?? 0,
+    port: ready.port,
+    request: { method: 'POST', path: '/v1/embeddings', headers: { 'content-type': 'application/json' }, body: upstream.embeddings },
+    note: 'the mock provider without anything in between',
+    stop: () => Promise.resolve(),
+  }
+}
+
+async function startMock(mockSettings: MockSettings): Promise<{ child: ChildProcess; ready: MockReady }> {
+  const child = fork(fileURLToPath(new URL('./mock-provider.js', import.meta.url)), { env: plainEnvironment(), execArgv: [] })
+  const answered = new Promise<MockReady>((resolve, reject) => {
+    child.once('message', (message: MockReady) => resolve(message))
+    child.once('exit', () => reject(new Error('the mock provider did not start')))
+  })
+  child.send(mockSettings)
+  return { child, ready: await answered }
+}
+
+/** The figures that the gateway was built to reach. */
+function checks(repeats: ReadonlyMap<string, readonly Repeat[]>): readonly Check[] {
+  const of = (name: string): readonly Repeat[] => repeats.get(name) ?? []
+  const cpu = (repeat: Repeat): number => repeat.loaded.cpuUs
+  const added = (name: string): readonly number[] => of(name).map((repeat, index) =>
+    repeat.alone.p50Ms - (of('direct')[index]?.alone.p50Ms ?? Number.NaN))
+  const addedRatio = spread(added('sluice').flatMap((value, index) => {
+    const other = added('nginx')[index]
+    return other === undefined ? [] : [value / other]
+  }))
+  const against = (text: string, name: string, atMost: number): readonly Check[] => (of('sluice').length === 0 || of(name).length === 0
+    ? []
+    : [check(`CPU a request, sluice over ${text}`, ratio(of('sluice'), of(name), cpu), atMost)])
+  return [
+    ...against('our ungoverned pipeline', 'ungoverned', 1.25),
+    ...against('nginx', 'nginx', 2.5),
+    ...against('portkey', 'portkey', 1 / 20),
+    ...(Number.isFinite(addedRatio.median) ? [check('added p50 at one connection, sluice over nginx', addedRatio, 3)] : []),
+  ]
+}
+
+function notes(): readonly string[] {
+  return [
+    ...targets.map((target) => `${target.name}: ${target.note}`),
+    ...absent.map((one) => `${one.name}: left out, ${one.absent}`),
+    `* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate is its limit, not the server's; CPU a request still holds`,
+    `generator, mock and servers share ${facts.cores} cores: rates and latencies under load are those of the whole rig`,
+  ]
+}
+
+async function print(report: Report): Promise<void> {
+  const file = options.json ?? join(ROOT, 'bench/results', `embeddings-${report.at.replace(/[:.]/g, '-')}.json`)
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
+  process.stdout.write(`${table(report)}\n\nwritten to ${file}\n`)
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
+
+/** What the figures were taken on; without it they mean nothing. */
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryGb: number
+  readonly kernel: string
+  readonly node: string
+  readonly glibc: string
+  /** Of the minute before the run: what else the machine was doing. */
+  readonly loadBefore: number
+  /** Per mille of CPU time that the host of a virtual machine took, since its boot. */
+  readonly stolenPerMille: number | null
+}
+
+export function machine(): Machine {
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 1e8) / 10,
+    kernel: release(),
+    node: process.version,
+    glibc: glibcVersion(),
+    loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+    stolenPerMille: stolen(),
+  }
+}
+
+function glibcVersion(): string {
+  const report: unknown = process.report.getReport()
+  const header = typeof report === 'object' && report !== null && 'header' in report ? report.header : null
+  return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header ? String(header.glibcVersionRuntime) : 'none'
+}
+
+function stolen(): number | null {
+  try {
+    const times = (readFileSync('/proc/stat', 'latin1').split('\n')[0] ?? '').trim().split(/\s+/).slice(1, 9).map(Number)
+    const all = times.reduce((sum, time) => sum + time, 0)
+    return Math.round(((times[7] ?? 0) / all) * 1_000)
+  } catch {
+    return null
+  }
+}

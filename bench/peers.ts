@@ -1,0 +1,94 @@
+/** Other people's servers on the same rig: nginx as a plain keep-alive proxy, and a gateway from npm. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { freePort, spawnServer, stopServer, untilListening, type Absent, type Target } from './target.ts'
+
+export interface Upstream {
+  readonly port: number
+  /** Body of the embeddings request. */
+  readonly embeddings: string
+  /** Body of the chat request whose answer has as many bytes. */
+  readonly chat: string
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer bench' }
+
+/** One worker, as one front of ours; nothing logged, nothing buffered to disk. */
+function nginxConfig(folder: string, port: number, upstreamPort: number): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`)
+  const user = process.getuid?.() === 0 ? 'user root;' : ''
+  return `${user} worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
+events { worker_connections 1024; }
+http {
+  access_log off; ${temporary.join(' ')}
+  keepalive_requests 100000000; client_max_body_size 64m; client_body_buffer_size 64k; proxy_buffers 8 64k;
+  upstream mock { server 127.0.0.1:${upstreamPort}; keepalive 64; keepalive_requests 100000000; }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass http://mock; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }
+}
+`
+}
+
+export async function startNginx(upstream: Upstream): Promise<Target | Absent> {
+  const program = programOnPath('nginx')
+  if (program === null) return { name: 'nginx', absent: 'nginx is not on the PATH' }
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-nginx-'))
+  await mkdir(folder, { recursive: true })
+  const port = await freePort()
+  await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port, upstream.port))
+  const server = spawnServer(program, ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`], {})
+  await untilListening(port, server)
+  return {
+    name: 'nginx',
+    pid: server.child.pid ?? 0,
+    port,
+    request: { method: 'POST', path: '/v1/embeddings', headers: JSON_HEADERS, body: upstream.embeddings },
+    note: `${versionOf(program)}: a keep-alive reverse proxy with one worker; reads no JSON, knows no keys`,
+    async stop() {
+      await stopServer(server.child)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const PORTKEY = 'tools/peers/node_modules/@portkey-ai/gateway'
+
+/** @param root the repository's root */
+export async function startPortkey(root: string, upstream: Upstream): Promise<Target | Absent> {
+  const program = join(root, PORTKEY, 'build/start-server.js')
+  if (!existsSync(program)) return { name: 'portkey', absent: 'tools/peers is not installed' }
+  const port = await freePort()
+  const server = spawnServer(process.execPath, [program, `--port=${port}`, '--headless'], { NODE_ENV: 'production' })
+  await untilListening(port, server)
+  return {
+    name: 'portkey',
+    pid: server.child.pid ?? 0,
+    port,
+    request: {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: {
+        ...JSON_HEADERS,
+        'x-portkey-provider': 'openai',
+        'x-portkey-custom-host': `http://127.0.0.1:${upstream.port}/v1`,
+      },
+      body: upstream.chat,
+    },
+    note: '@portkey-ai/gateway 1.15.2: the chat route with an answer of as many bytes; no key store was set up',
+    stop: () => stopServer(server.child),
+  }
+}
+
+function programOnPath(name: string): string | null {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
+  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null
+}
+
+function versionOf(program: string): string {
+  return spawnSync(program, ['-v'], { encoding: 'utf8' }).stderr.trim().replace('nginx version: ', '')
+}

@@ -1,0 +1,90 @@
+import type { Machine } from './machine.ts'
+import { spread, type Repeat, type Spread } from './measure.ts'
+
+export interface Row {
+  readonly name: string
+  readonly cpuUs: Spread
+  readonly requestsPerS: Spread
+  readonly p50Ms: Spread
+  readonly p90Ms: Spread
+  readonly p99Ms: Spread
+  /** At one connection. */
+  readonly aloneP50Us: Spread
+  readonly failed: number
+  readonly isGeneratorLimit: boolean
+}
+
+/** A figure that the gateway must reach, with the two rows that it is taken from. */
+export interface Check {
+  readonly text: string
+  readonly found: Spread
+  readonly atMost: number
+  readonly isMet: boolean
+}
+
+export interface Report {
+  readonly scenario: string
+  readonly at: string
+  readonly machine: Machine
+  readonly settings: Readonly<Record<string, number>>
+  readonly rows: readonly Row[]
+  readonly checks: readonly Check[]
+  readonly notes: readonly string[]
+}
+
+export function rowOf(name: string, repeats: readonly Repeat[]): Row {
+  const of = (read: (repeat: Repeat) => number): Spread => spread(repeats.map(read))
+  return {
+    name,
+    cpuUs: of((repeat) => repeat.loaded.cpuUs),
+    requestsPerS: of((repeat) => repeat.loaded.requestsPerS),
+    p50Ms: of((repeat) => repeat.loaded.p50Ms),
+    p90Ms: of((repeat) => repeat.loaded.p90Ms),
+    p99Ms: of((repeat) => repeat.loaded.p99Ms),
+    aloneP50Us: of((repeat) => repeat.alone.p50Ms * 1_000),
+    failed: repeats.reduce((sum, repeat) => sum + repeat.loaded.failed + repeat.alone.failed, 0),
+    isGeneratorLimit: repeats.some((repeat) => repeat.loaded.isGeneratorLimit),
+  }
+}
+
+/** Median of the ratios inside each repeat: what slowed the machine down slowed both sides. */
+export function ratio(over: readonly Repeat[], under: readonly Repeat[], read: (repeat: Repeat) => number): Spread {
+  return spread(over.flatMap((repeat, index) => {
+    const other = under[index]
+    return other === undefined ? [] : [read(repeat) / read(other)]
+  }))
+}
+
+export function check(text: string, found: Spread, atMost: number): Check {
+  return { text, found, atMost, isMet: found.median <= atMost }
+}
+
+export function table(report: Report): string {
+  const head = ['', 'CPU µs/request', 'requests/s', 'p50 ms', 'p90 ms', 'p99 ms', 'p50 alone µs', 'not 200']
+  const body = report.rows.map((row) => [row.name, text(row.cpuUs, 1), text(row.requestsPerS, 0) + (row.isGeneratorLimit ? ' *' : ''),
+    text(row.p50Ms, 2), text(row.p90Ms, 2), text(row.p99Ms, 2), text(row.aloneP50Us, 0), String(row.failed)])
+  const checks = report.checks.map((one) =>
+    `${one.isMet ? 'met   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, at most ${one.atMost.toFixed(3)}`)
+  const { machine } = report
+  return [
+    `${report.scenario} on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, `
+      + `load before ${machine.loadBefore}`,
+    `settings ${Object.entries(report.settings).map(([name, value]) => `${name}=${value}`).join(' ')}; median (least–most) of the repeats`,
+    '',
+    ...columns([head, ...body]),
+    '',
+    ...checks,
+    '',
+    ...report.notes,
+  ].join('\n')
+}
+
+function text(of: Spread, digits: number): string {
+  const print = (value: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
+  return `${print(of.median)} (${print(of.min)}–${print(of.max)})`
+}
+
+function columns(lines: readonly (readonly string[])[]): readonly string[] {
+  const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
+  return lines.map((line) => line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '))
+}
