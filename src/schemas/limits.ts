@@ -61,6 +61,14 @@ export const RATE_WAIT_MS_MAX = 100
 /** Milliseconds of use that a rate block covers, and the rate limit's slack in C11's bound. Design §6. */
 export const RATE_BLOCK_MS = 50
 export const RATE_SLACK_MS = 100
+/**
+ * Milliseconds after which a lent token is no longer used, and no longer returned. Their sum is the slack: a token
+ * may be used that much after it was lent, and a return may free what time had freed already.
+ */
+export const RATE_USE_MS = 40
+export const RATE_RETURN_MS = 60
+/** Rate purses of one front; the least recently used goes first. Decision. */
+export const RATE_PURSES_MAX = 50_000
 /** Tokens below which no block is lent ahead. Design §6. */
 export const RATE_PREFETCH_MIN = 8
 /** Share of a minute's limit that may come at once. C11. */

@@ -1,0 +1,69 @@
+import { LRUCache } from 'lru-cache'
+import { RATE_PURSES_MAX } from '../../schemas/limits.ts'
+import type { KeyRecord } from '../ports/keys.ts'
+import type { FrontCount, RateAuthority } from '../ports/rates.ts'
+import { RatePurse } from './rate-purse.ts'
+import { UNLIMITED, type Admitted } from './replies.ts'
+
+export interface AdmissionOptions {
+  readonly authority: RateAuthority
+  readonly fronts: FrontCount
+  /** Monotonic milliseconds, of the same clock as `authority.lastAnswerAt`. */
+  readonly now: () => number
+  /** `Date.now` for the reset instants that callers are told. */
+  readonly epochNow?: () => number
+  /** Runs a function at the end of this turn of the loop. */
+  readonly schedule?: (flush: () => void) => void
+  readonly pursesMax?: number
+}
+
+/** The limits stage: one rate token per call of a limited operation, before its body is read. */
+export interface Admission {
+  /**
+   * Synchronous while the key's balance, or a known refusal, lasts; else a promise that settles within
+   * RATE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`. Contract C11, design §6.
+   */
+  admit(key: KeyRecord): Admitted | Promise<Admitted>
+}
+
+/** Builds the limits stage of one front. */
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate, pursesMax = RATE_PURSES_MAX } = options
+  let asking: RatePurse[] = []
+  let forgotAt = 0
+  const flush = (): void => {
+    const purses = asking
+    asking = []
+    for (const purse of purses) void purse.flush()
+  }
+  const around = {
+    authority,
+    fronts,
+    now,
+    epochNow,
+    forgotAt: () => forgotAt,
+    ask(purse: RatePurse) {
+      // The refills of one turn go out together, in one write.
+      if (asking.push(purse) === 1) schedule(flush)
+    },
+  }
+  const purses = new LRUCache<string, RatePurse>({
+    max: pursesMax,
+    // A purse that was forgotten may not begin again with a free burst while the authority is away.
+    dispose: (_purse, _key, reason) => {
+      if (reason === 'evict') forgotAt = now()
+    },
+  })
+  return {
+    admit(key) {
+      if (key.rateLimitRpm === null) return UNLIMITED
+      let purse = purses.get(key.hash)
+      if (purse === undefined || purse.limitRpm !== key.rateLimitRpm) {
+        purse = new RatePurse(around, key.hash, key.rateLimitRpm)
+        purses.set(key.hash, purse)
+      }
+      const at = now()
+      return purse.take(at) ?? purse.refill(at)
+    },
+  }
+}

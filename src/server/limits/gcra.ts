@@ -1,0 +1,37 @@
+/** How full a window is, in milliseconds of its own emptying; between 0 and `toleranceMs`. */
+export interface Window {
+  /** Milliseconds per token. */
+  readonly intervalMs: number
+  /** The burst in milliseconds: interval × burst. */
+  readonly toleranceMs: number
+  levelMs: number
+  /** Monotonic milliseconds at which `levelMs` was true. */
+  at: number
+}
+
+/** A window of `perMinute` tokens with `burst` at once; both may be fractions. */
+export function windowOf(perMinute: number, burst: number): Pick<Window, 'intervalMs' | 'toleranceMs'> {
+  const intervalMs = 60_000 / perMinute
+  return { intervalMs, toleranceMs: intervalMs * burst }
+}
+
+/** Takes one token, or returns the milliseconds until one is free; a clock that goes back empties nothing. */
+export function takeOne(window: Window, now: number): { readonly isTaken: boolean; readonly retryAfterMs: number } {
+  settle(window, now)
+  const over = window.levelMs + window.intervalMs - window.toleranceMs
+  // A thousandth of a millisecond: sums of fractions do not come out even.
+  if (over > 0.001) return { isTaken: false, retryAfterMs: Math.ceil(over) }
+  window.levelMs += window.intervalMs
+  return { isTaken: true, retryAfterMs: 0 }
+}
+
+/** Whole tokens that are free at `now`. */
+export function freeOf(window: Window, now: number): number {
+  settle(window, now)
+  return Math.max(0, Math.floor((window.toleranceMs - window.levelMs) / window.intervalMs + 0.000001))
+}
+
+function settle(window: Window, now: number): void {
+  window.levelMs = Math.max(0, window.levelMs - Math.max(0, now - window.at))
+  window.at = now
+}

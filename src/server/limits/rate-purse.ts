@@ -1,0 +1,197 @@
+import {
+  RATE_BLOCK_MS, RATE_BURST_DIVISOR, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_USE_MS, RATE_WAIT_MS_MAX,
+} from '../../schemas/limits.ts'
+import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
+import { freeOf, takeOne, windowOf, type Window } from './gcra.ts'
+import { admittedOf, refusedOf, type Admitted } from './replies.ts'
+
+/** What all purses of a front share. */
+export interface PurseSurroundings {
+  readonly authority: RateAuthority
+  readonly fronts: FrontCount
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  readonly epochNow: () => number
+  /** Has `flush` of this purse called once, together with those of all purses that ask in this turn. */
+  readonly ask: (purse: RatePurse) => void
+  /** Monotonic milliseconds before which a local window of a purse that is new here counts as used up. */
+  readonly forgotAt: () => number
+}
+
+interface Waiter {
+  readonly since: number
+  settle(answer: Admitted): void
+}
+
+/**
+ * A front's local balance of one key's rate tokens. Design §6. A token is spent when a call is admitted, whatever
+ * becomes of the call. The bound limit × (W + 100 ms) + burst holds because a lent token is used within RATE_USE_MS or
+ * returned within RATE_RETURN_MS of being lent, or else lost.
+ */
+export class RatePurse {
+  readonly #around: PurseSurroundings
+  readonly #key: string
+  readonly limitRpm: number
+  #balance = 0
+  /** When the request for the balance was sent: no later than the authority lent it. */
+  #lentAt = 0
+  #admitted: Admitted | null = null
+  #deniedUntil = 0
+  #refused: { readonly atS: number; readonly until: number; readonly answer: Admitted } | null = null
+  #waiters: Waiter[] = []
+  #isAsking = false
+  /** Admissions of this slot of RATE_BLOCK_MS and of the one before. */
+  #slotAt = 0
+  #used = 0
+  #usedBefore = 0
+  /** The window that stands in while the authority is away, and what was spent from it and not yet emptied. */
+  #local: Window | null = null
+  #owed: { tokens: number; at: number } = { tokens: 0, at: 0 }
+
+  constructor(around: PurseSurroundings, key: string, limitRpm: number) {
+    this.#around = around
+    this.#key = key
+    this.limitRpm = limitRpm
+  }
+
+  /** Answers at once while the balance or a known refusal lasts, or the authority is away; null = call `refill`. */
+  take(now: number): Admitted | null {
+    const isReachable = this.#around.authority.isReachable
+    if (this.#local !== null && isReachable) this.#leaveLocal(now)
+    if (this.#balance > 0 && now - this.#lentAt < RATE_USE_MS && this.#admitted !== null) {
+      this.#balance -= 1
+      this.#count(now, 1)
+      return this.#admitted
+    }
+    if (now < this.#deniedUntil) return this.#refusal(now)
+    return isReachable ? null : this.#takeLocal(now)
+  }
+
+  /** Waits for the next block; single-flight. Never rejects and settles within RATE_WAIT_MS_MAX. */
+  refill(now: number): Promise<Admitted> {
+    return new Promise((settle) => {
+      this.#waiters.push({ since: now, settle })
+      if (this.#isAsking) return
+      this.#isAsking = true
+      this.#around.ask(this)
+    })
+  }
+
+  /** Unused tokens that are young enough to be counted back; the balance is empty afterwards. */
+  giveBack(now: number): number {
+    const unused = now - this.#lentAt <= RATE_RETURN_MS ? this.#balance : 0
+    this.#balance = 0
+    return unused
+  }
+
+  /** Asks the authority for what the waiters need, or for a block when the key is busy. */
+  async flush(): Promise<void> {
+    const { authority, now } = this.#around
+    const sentAt = now()
+    const owed = Math.ceil(this.#owedAt(sentAt))
+    this.#owed = { tokens: 0, at: sentAt }
+    try {
+      const want = Math.max(this.#waiters.length, this.#block(sentAt))
+      const oldest = this.#waiters[0]?.since ?? sentAt
+      const grant = await authority.lend({
+        key: this.#key,
+        limitRpm: this.limitRpm,
+        want,
+        giveBack: this.giveBack(sentAt) - owed,
+        waitMsMax: Math.max(1, RATE_WAIT_MS_MAX - (sentAt - oldest)),
+      })
+      this.#receive(grant, { sentAt, want })
+    } catch {
+      // Away or too slow: nobody waits longer. What the authority may have lent is lost, to the safe side.
+      this.#owed = { tokens: owed, at: sentAt }
+      this.#answerLocally()
+    }
+  }
+
+  #receive(grant: RateGrant, { sentAt, want }: { sentAt: number; want: number }): void {
+    const now = this.#around.now()
+    const isShort = grant.granted < want
+    const served = this.#waiters.splice(0, grant.granted)
+    const known = { limitRpm: this.limitRpm, remaining: grant.remaining, epochMs: this.#around.epochNow() }
+    this.#admitted = admittedOf({ ...known, resetAfterMs: grant.resetAfterMs })
+    this.#balance = grant.granted - served.length
+    this.#lentAt = sentAt
+    this.#count(now, served.length)
+    for (const waiter of served) waiter.settle(this.#admitted)
+    if (isShort) {
+      this.#deniedUntil = now + grant.retryAfterMs
+      const answer = this.#refusal(now)
+      for (const waiter of this.#waiters.splice(0)) waiter.settle(answer)
+    }
+    this.#isAsking = this.#waiters.length > 0
+    if (this.#isAsking) this.#around.ask(this)
+  }
+
+  #answerLocally(): void {
+    const now = this.#around.now()
+    this.#isAsking = false
+    for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#takeLocal(now))
+  }
+
+  /** One front's share of the limit, empty when the authority went away. */
+  #takeLocal(now: number): Admitted {
+    if (now < this.#deniedUntil) return this.#refusal(now)
+    const share = Math.max(1, this.#around.fronts.liveFronts)
+    const { intervalMs, toleranceMs } = windowOf(
+      this.limitRpm / share, Math.max(1, this.limitRpm / RATE_BURST_DIVISOR / share))
+    const before = this.#local
+    const at = Math.min(now, Math.max(this.#around.authority.lastAnswerAt, this.#around.forgotAt()))
+    const window = before === null
+      ? { intervalMs, toleranceMs, levelMs: toleranceMs, at }
+      : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, toleranceMs) }
+    this.#local = window
+    const { isTaken, retryAfterMs } = takeOne(window, now)
+    if (!isTaken) {
+      this.#deniedUntil = now + retryAfterMs
+      return this.#refusal(now)
+    }
+    this.#owed = { tokens: this.#owedAt(now) + 1, at: now }
+    const known = { limitRpm: this.limitRpm, remaining: freeOf(window, now), epochMs: this.#around.epochNow() }
+    return admittedOf({ ...known, resetAfterMs: window.levelMs })
+  }
+
+  /** The authority is back: it decides again, and is told what was spent without it. */
+  #leaveLocal(now: number): void {
+    this.#local = null
+    this.#deniedUntil = 0
+    this.#owed = { tokens: this.#owedAt(now), at: now }
+  }
+
+  #owedAt(now: number): number {
+    if (this.#owed.tokens === 0) return 0
+    const perMs = this.limitRpm / 60_000 / Math.max(1, this.#around.fronts.liveFronts)
+    return Math.max(0, this.#owed.tokens - Math.max(0, now - this.#owed.at) * perMs)
+  }
+
+  #refusal(now: number): Admitted {
+    const leftMs = this.#deniedUntil - now
+    const atS = Math.max(1, Math.ceil(leftMs / 1000))
+    if (this.#refused?.atS !== atS || this.#refused.until !== this.#deniedUntil) {
+      const known = { limitRpm: this.limitRpm, remaining: 0, epochMs: this.#around.epochNow() }
+      this.#refused = { atS, until: this.#deniedUntil, answer: refusedOf({ ...known, resetAfterMs: leftMs }) }
+    }
+    return this.#refused.answer
+  }
+
+  /** What this front used of the key in the last RATE_BLOCK_MS; 1 when that is too little to borrow ahead. */
+  #block(now: number): number {
+    this.#count(now, 0)
+    const recent = Math.max(this.#used, this.#usedBefore)
+    return recent < RATE_PREFETCH_MIN ? 1 : recent
+  }
+
+  #count(now: number, tokens: number): void {
+    const slots = Math.floor((now - this.#slotAt) / RATE_BLOCK_MS)
+    if (slots !== 0) {
+      this.#usedBefore = slots === 1 ? this.#used : 0
+      this.#used = 0
+      this.#slotAt = slots === 1 ? this.#slotAt + RATE_BLOCK_MS : now
+    }
+    this.#used += tokens
+  }
+}

@@ -1,0 +1,68 @@
+import type { Failure } from '../../schemas/failures.ts'
+
+/** What the stage says of a call: refused or not, and the headers of its reply. Shared between calls: never change it. */
+export interface Admitted {
+  readonly failure: Failure | null
+  /** Null when the key has no limit. */
+  readonly headers: Readonly<Record<string, string>> | null
+}
+
+export const UNLIMITED: Admitted = { failure: null, headers: null }
+
+/** What is known of a key's window when a reply is written. */
+export interface Known {
+  readonly limitRpm: number
+  /** Lowest figure known. */
+  readonly remaining: number
+  /** Milliseconds until the whole burst is free, or, on a refusal, until one request is. */
+  readonly resetAfterMs: number
+  /** `Date.now()` of this knowledge. */
+  readonly epochMs: number
+}
+
+/**
+ * Headers of an admitted call: the structured fields of draft-ietf-httpapi-ratelimit-headers-10 and the older ones.
+ * Source: contract C11. The reset of the older ones is in milliseconds since the epoch.
+ */
+export function admittedOf(known: Known): Admitted {
+  return { failure: null, headers: headersOf(known, Math.ceil(known.resetAfterMs / 1000)) }
+}
+
+/** Refusal with `Retry-After`; the three values stand in the envelope too. Source: contract C11, C13. */
+export function refusedOf(known: Known): Admitted {
+  // Rounded up, so that a lone client that waits it is admitted.
+  const retryAfterS = Math.max(1, Math.ceil(known.resetAfterMs / 1000))
+  const headers = headersOf(known, retryAfterS)
+  return {
+    failure: {
+      name: 'rate_limited',
+      fields: { limit: known.limitRpm },
+      retryAfterS,
+      metadata: {
+        limit_source: 'key_rate_limit',
+        limit: known.limitRpm,
+        reset_at: new Date(resetOf(known)).toISOString(),
+        headers: {
+          'X-RateLimit-Limit': String(known.limitRpm),
+          'X-RateLimit-Remaining': String(known.remaining),
+          'X-RateLimit-Reset': String(resetOf(known)),
+        },
+      },
+    },
+    headers,
+  }
+}
+
+function headersOf(known: Known, resetS: number): Readonly<Record<string, string>> {
+  return {
+    'RateLimit-Policy': `"requests";q=${known.limitRpm};w=60`,
+    RateLimit: `"requests";r=${known.remaining};t=${resetS}`,
+    'X-RateLimit-Limit': String(known.limitRpm),
+    'X-RateLimit-Remaining': String(known.remaining),
+    'X-RateLimit-Reset': String(resetOf(known)),
+  }
+}
+
+function resetOf(known: Known): number {
+  return Math.ceil(known.epochMs + known.resetAfterMs)
+}

@@ -1,0 +1,67 @@
+import type { Invalidation } from '../ports/keys.ts'
+import type { State } from './open.ts'
+
+/** Hints of committed changes by pub/sub. They may be lost: the poll of the epoch is the truth. Design §3. */
+export interface Hints {
+  subscribe(listener: (change: Invalidation) => void): () => void
+  /** Resolves when it was sent or given up; a hint that cannot be sent is no failure of the change. */
+  publish(change: Invalidation): Promise<void>
+  close(): Promise<void>
+}
+
+const CHANNEL = 'sluice:hints'
+/** Milliseconds between two heartbeats of the subscription. */
+const HEARTBEAT_MS = 1_000
+const KINDS: ReadonlySet<string> = new Set<Invalidation['kind']>(['key', 'workspace', 'organization', 'catalogue'])
+
+/** Opens a subscription of its own connection, which is taken up again after every loss of Redis. */
+export function openHints(state: State): Hints {
+  const listeners = new Set<(change: Invalidation) => void>()
+  const subscriber = state.duplicate()
+  // Subscribing again is harmless: it is the heartbeat of a connection that otherwise sends nothing and would never
+  // notice that it went silent; and ioredis repeats only subscriptions that once succeeded.
+  const beat = (): void => {
+    if (subscriber.status !== 'ready') return
+    subscriber.subscribe(CHANNEL).catch(() => {
+      if (subscriber.status === 'ready') subscriber.disconnect(true)
+    })
+  }
+  subscriber.on('ready', beat)
+  const timer = setInterval(beat, HEARTBEAT_MS)
+  timer.unref()
+  subscriber.on('message', (_channel: string, text: string) => {
+    const change = changeOf(text)
+    if (change !== null) for (const listener of listeners) listener(change)
+  })
+  return {
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    async publish(change) {
+      await state.redis.publish(CHANNEL, JSON.stringify(change)).catch(() => undefined)
+    },
+    close() {
+      clearInterval(timer)
+      subscriber.disconnect()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Anybody who may reach Redis may publish here: what is no invalidation is passed over. */
+function changeOf(text: string): Invalidation | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null) return null
+    const { n, kind, id } = value as Record<string, unknown>
+    if (typeof n !== 'number' || !Number.isSafeInteger(n) || typeof id !== 'string') return null
+    return typeof kind === 'string' && isKind(kind) ? { n, kind, id } : null
+  } catch {
+    return null
+  }
+}
+
+function isKind(kind: string): kind is Invalidation['kind'] {
+  return KINDS.has(kind)
+}
