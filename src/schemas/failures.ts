@@ -26,6 +26,11 @@ export const FAILURES = {
   key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
   wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind} key.'),
+  // Organizations, workspaces, keys
+  organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
+  workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),
+  reference_ambiguous: row([400], 'caller', 'after_change', 'Several {what} match; name one by its id.'),
+  slug_taken: row([400], 'caller', 'after_change', 'This slug is taken in the organization.'),
   // Limits
   rate_limited: row([429], 'caller', 'backoff', 'The key is over its limit of {limit} requests a minute.'),
   // Bodies

@@ -78,3 +78,22 @@ export const RATE_BURST_DIVISOR = 10
 export const DRAIN_MS = 30_000
 /** Milliseconds that a replaced front stays for idle keep-alive connections. Design §2. */
 export const REPLACED_FRONT_MS = 12_000
+
+/** Characters of an organization's, workspace's or key's name. B2.9; Decision for the others. */
+export const NAME_CHARS_MAX = 100
+/** Characters of a workspace's slug. B2.9. */
+export const SLUG_CHARS_MAX = 50
+
+/** Milliseconds that a statement may run in the store, and a wait for a lock within it. Decision. */
+export const STATEMENT_MS_MAX = 10_000
+export const LOCK_WAIT_MS_MAX = 5_000
+/** Milliseconds that a request waits for its key to be loaded. Decision. */
+export const KEY_LOAD_MS_MAX = 2_000
+/** Milliseconds between two heartbeats of a front, and of silence after which it no longer counts. Decision. */
+export const HEARTBEAT_MS = 2_000
+export const FRONT_LIVE_MS = 15_000
+/** Milliseconds that invalidations and rows of silent fronts are kept. Design §3; Decision. */
+export const INVALIDATIONS_KEPT_MS = 3_600_000
+export const SILENT_FRONTS_KEPT_MS = 600_000
+/** Invalidations that one poll reads; a front that missed more drops all it has cached. Decision. */
+export const INVALIDATIONS_READ_MAX = 1_000

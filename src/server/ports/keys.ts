@@ -1,6 +1,8 @@
 import type { Outcome } from '../../schemas/failures.ts'
 
-export type KeyKind = 'inference' | 'management' | 'intern'
+import type { KeyKind } from '../../schemas/api-keys.ts'
+
+export type { KeyKind }
 
 /** An API key as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
 export interface KeyRecord {

@@ -1,0 +1,37 @@
+import { hash, randomBytes } from 'node:crypto'
+
+/** What a plain key begins with tells its kind. Contract C9. */
+export const KEY_PREFIXES = {
+  inference: 'sk-sluice-v1-',
+  management: 'sk-sluice-mgmt-v1-',
+  intern: 'sk-sluice-intern-v1-',
+} as const
+
+export type KeyKind = keyof typeof KEY_PREFIXES
+
+/** Random bytes of a key, and their count of base64url characters. Contract C9. */
+const KEY_BYTES = 32
+const KEY_CHARS = 43
+const KEY_SHAPE = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[A-Za-z0-9_-]{${KEY_CHARS}}$`)
+
+export interface NewKey {
+  /** Shown once, then forgotten. */
+  readonly key: string
+  readonly hash: string
+}
+
+/** @param random source of random bytes; tests pass their own */
+export function newApiKey(kind: KeyKind, random: (bytes: number) => Buffer = randomBytes): NewKey {
+  const key = KEY_PREFIXES[kind] + random(KEY_BYTES).toString('base64url')
+  return { key, hash: hashOfKey(key) }
+}
+
+/** Lower-case hex SHA-256: the public identity of a key. */
+export function hashOfKey(key: string): string {
+  return hash('sha256', key, 'hex')
+}
+
+/** False for what cannot be a key of ours, whatever the store holds. */
+export function isKeyShaped(text: string): boolean {
+  return KEY_SHAPE.test(text)
+}

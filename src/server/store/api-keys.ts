@@ -1,0 +1,144 @@
+import { newApiKey, type KeyKind } from '../../schemas/api-keys.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { KEY_LOAD_MS_MAX } from '../../schemas/limits.ts'
+import type { Invalidation, KeyRecord, KeyStore } from '../ports/keys.ts'
+import { bump } from './epoch.ts'
+import type { Queryable, Store, Transaction } from './open.ts'
+import { bearScopes } from './scopes.ts'
+import { reach } from './translate.ts'
+
+export interface ApiKey {
+  readonly hash: string
+  readonly kind: KeyKind
+  readonly name: string
+  readonly organizationId: string
+  readonly workspaceId: string | null
+  readonly rateLimitRpm: number | null
+  readonly isDisabled: boolean
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+}
+
+export interface KeyWish {
+  readonly kind: 'inference' | 'management'
+  readonly name: string
+  readonly organizationId: string
+  /** Null for management keys. */
+  readonly workspaceId: string | null
+  readonly rateLimitRpm: number | null
+  readonly expiresAt: Date | null
+}
+
+export interface CreatedKey {
+  readonly apiKey: ApiKey
+  /** The plain key: nowhere else, and never again. */
+  readonly key: string
+  /** To be published as a hint: fronts may remember the hash as unknown. */
+  readonly change: Invalidation
+}
+
+/** What fronts load keys by. Failures: store_unavailable. */
+export function openKeyStore(store: Store): KeyStore {
+  return { load: (hash) => reach(async () => ok(await store.within(KEY_LOAD_MS_MAX, (sql) => loadKey(sql, hash)))) }
+}
+
+/** Makes a key with its scope. Failures: store_unavailable. */
+export function createKey(store: Store, wish: KeyWish): Promise<Outcome<CreatedKey>> {
+  return reach(async () => ok(await store.sql.begin((tx) => insertKey(tx, wish))))
+}
+
+/** Newest first, without the revoked. @param organizationId null = of all. Failures: store_unavailable. */
+export function listKeys(store: Store, organizationId: string | null): Promise<Outcome<readonly ApiKey[]>> {
+  return reach(async () => {
+    const { sql } = store
+    const rows = await sql<KeyRow[]>`
+      SELECT * FROM api_keys
+      WHERE revoked_at IS NULL AND ${organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`}
+      ORDER BY created_at DESC, hash`
+    return ok(rows.map(apiKeyOf))
+  })
+}
+
+/**
+ * Ends a key for good. A second time changes nothing, but tells caches again.
+ * @returns what to publish as a hint
+ * Failures: key_unknown, store_unavailable.
+ */
+export function revokeKey(store: Store, hash: string): Promise<Outcome<Invalidation>> {
+  return reach(async () => {
+    const change = await store.sql.begin((tx) => endKey(tx, hash))
+    return change === null ? fail('key_unknown') : ok(change)
+  })
+}
+
+export async function insertKey(tx: Transaction, wish: KeyWish): Promise<CreatedKey> {
+  const { key, hash } = newApiKey(wish.kind)
+  const [row] = await tx<KeyRow[]>`
+    INSERT INTO api_keys ${tx({
+      hash,
+      kind: wish.kind,
+      name: wish.name,
+      organization_id: wish.organizationId,
+      workspace_id: wish.workspaceId,
+      rate_limit_rpm: wish.rateLimitRpm,
+      expires_at: wish.expiresAt,
+    })} RETURNING *`
+  if (row === undefined) throw new Error('the insert returned nothing')
+  await bearScopes(tx, 'key', hash)
+  return { apiKey: apiKeyOf(row), key, change: await bump(tx, 'key', hash) }
+}
+
+/** The transaction of a revocation, for callers that have more to do in theirs. @returns null for an unknown key */
+export async function endKey(tx: Transaction, hash: string): Promise<Invalidation | null> {
+  const { count } = await tx`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE hash = ${hash}`
+  return count === 0 ? null : bump(tx, 'key', hash)
+}
+
+async function loadKey(sql: Queryable, hash: string): Promise<KeyRecord | null> {
+  const [row] = await sql<LoadedRow[]>`
+    SELECT k.*, d.id AS default_workspace_id FROM api_keys k
+    JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default
+    WHERE k.hash = ${hash} AND k.revoked_at IS NULL`
+  if (row === undefined) return null
+  return {
+    hash: row.hash,
+    kind: row.kind,
+    name: row.name,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    defaultWorkspaceId: row.default_workspace_id,
+    internId: row.intern_id,
+    rateLimitRpm: row.rate_limit_rpm,
+    isDisabled: row.is_disabled,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+  }
+}
+
+interface KeyRow {
+  readonly hash: string
+  readonly kind: KeyKind
+  readonly name: string
+  readonly organization_id: string
+  readonly workspace_id: string | null
+  readonly intern_id: string | null
+  readonly rate_limit_rpm: number | null
+  readonly is_disabled: boolean
+  readonly expires_at: Date | null
+  readonly created_at: Date
+}
+
+type LoadedRow = KeyRow & { readonly default_workspace_id: string }
+
+function apiKeyOf(row: KeyRow): ApiKey {
+  return {
+    hash: row.hash,
+    kind: row.kind,
+    name: row.name,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    rateLimitRpm: row.rate_limit_rpm,
+    isDisabled: row.is_disabled,
+    expiresAt: row.expires_at,
+    createdAt: row.created_at,
+  }
+}

@@ -1,0 +1,146 @@
+import { EPOCH_POLL_MS, EPOCH_POLL_TIMEOUT_MS, INVALIDATIONS_READ_MAX } from '../../schemas/limits.ts'
+import type { CachedKind, EpochFeed, Invalidation } from '../ports/keys.ts'
+import type { Log } from '../ports/observe.ts'
+import { openStore, type Store } from './open.ts'
+
+/** The fast, lossy, unordered channel; the poll makes good what it drops. */
+export interface Hints {
+  subscribe(listener: (change: Invalidation) => void): () => void
+  publish(change: Invalidation): Promise<void>
+}
+
+export type Change = Parameters<Parameters<EpochFeed['subscribe']>[0]>[0]
+
+export interface EpochFeedOptions {
+  readonly store: Store
+  readonly hints: Hints | null
+  readonly log: Log
+  readonly pollMs?: number
+}
+
+export interface RunningEpochFeed extends EpochFeed {
+  /** Resolves when a poll that began after the call has ended, well or not. */
+  poll(): Promise<void>
+  close(): Promise<void>
+}
+
+interface PolledRow {
+  readonly epoch: string
+  readonly n: string | null
+  readonly kind: CachedKind | null
+  readonly id: string | null
+}
+
+/**
+ * Follows the epoch by polling its row, and obeys hints at once in whatever order they come. Its first poll is under
+ * way when this returns; until one succeeds `lastGoodPollAtMs` is 0.
+ */
+export function openEpochFeed(options: EpochFeedOptions): RunningEpochFeed {
+  return new Feed(options)
+}
+
+class Feed implements RunningEpochFeed {
+  /** A connection of its own: a poll must not wait behind loads. */
+  readonly #lane: Store
+  readonly #log: Log
+  readonly #listeners = new Set<(change: Change) => void>()
+  readonly #leaveHints: () => void
+  readonly #timer: NodeJS.Timeout
+  #epoch = -1
+  #lastGoodPollAtMs = 0
+  #isBehind = false
+  #polling: Promise<void> | null = null
+  #isClosed = false
+
+  constructor({ store, hints, log, pollMs = EPOCH_POLL_MS }: EpochFeedOptions) {
+    this.#lane = openStore({ ...store.options, poolMax: 1, applicationName: `${store.options.applicationName}-epoch` })
+    this.#log = log
+    this.#leaveHints = hints?.subscribe((change) => this.#hear(change)) ?? (() => {})
+    this.#timer = setInterval(() => void this.#pollOnce(), pollMs)
+    this.#timer.unref()
+    void this.#pollOnce()
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  get lastGoodPollAtMs(): number {
+    return this.#lastGoodPollAtMs
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async poll(): Promise<void> {
+    await this.#polling
+    await this.#pollOnce()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#leaveHints()
+    this.#listeners.clear()
+    await this.#lane.close()
+  }
+
+  /** Obeyed before anything else is asked: knowledge wins over order. */
+  #hear(change: Invalidation): void {
+    if (this.#isClosed) return
+    this.#tell(change)
+    if (change.n === this.#epoch + 1) this.#epoch = change.n
+    // Something between was missed, and may be another revocation: do not wait for the timer.
+    else if (change.n > this.#epoch) void this.#pollSoon()
+  }
+
+  async #pollSoon(): Promise<void> {
+    if (this.#polling === null) return this.#pollOnce()
+    // The poll under way may have read before the missed change committed.
+    this.#isBehind = true
+  }
+
+  #pollOnce(): Promise<void> {
+    this.#polling ??= this.#readChanges().finally(() => {
+      this.#polling = null
+      if (!this.#isBehind || this.#isClosed) return
+      this.#isBehind = false
+      void this.#pollOnce()
+    })
+    return this.#polling
+  }
+
+  async #readChanges(): Promise<void> {
+    const seen = this.#epoch
+    let rows: readonly PolledRow[]
+    try {
+      rows = await this.#lane.within(EPOCH_POLL_TIMEOUT_MS, (sql) => sql<PolledRow[]>`
+        SELECT e.n AS epoch, i.n, i.kind, i.id FROM epoch e LEFT JOIN invalidations i ON i.n > ${seen}
+        ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`)
+    } catch (problem) {
+      if (!this.#isClosed) this.#log.warn('epoch.poll_failed', { reason: (problem as Error).message })
+      return
+    }
+    if (this.#isClosed) return
+    this.#obey(seen, rows)
+    // The wall clock, because grace is counted across a sleep of the machine too.
+    this.#lastGoodPollAtMs = Date.now()
+  }
+
+  #obey(seen: number, rows: readonly PolledRow[]): void {
+    const epoch = Number(rows[0]?.epoch ?? 0)
+    const changes = rows.flatMap(({ n, kind, id }) => (n === null || kind === null || id === null ? [] : [{ n: Number(n), kind, id }]))
+    const isWhole = seen >= 0 && epoch >= seen && changes.length === epoch - seen && changes.length <= INVALIDATIONS_READ_MAX
+    // Not whole: the first poll, rows pruned meanwhile, too many, or a database that was set back.
+    if (!isWhole) this.#tell({ kind: 'everything' })
+    else for (const change of changes) this.#tell(change)
+    // Hints may have moved it on while the answer was under way; only a database that was set back moves it back.
+    this.#epoch = epoch < seen ? epoch : Math.max(this.#epoch, epoch)
+  }
+
+  #tell(change: Change): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}

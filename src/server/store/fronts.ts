@@ -1,0 +1,104 @@
+import { FRONT_LIVE_MS, HEARTBEAT_MS } from '../../schemas/limits.ts'
+import type { EpochFeed } from '../ports/keys.ts'
+import type { Log } from '../ports/observe.ts'
+import type { FrontCount } from '../ports/rates.ts'
+import { newId } from './ids.ts'
+import type { Queryable, Store } from './open.ts'
+
+export interface HeartbeatOptions {
+  readonly store: Store
+  readonly feed: EpochFeed
+  /** Name of the node, the same for all of its fronts. */
+  readonly node: string
+  /** Connections that this front may hold, all together. */
+  readonly connections: number
+  readonly log: Log
+  readonly everyMs?: number
+}
+
+export interface Heartbeat extends FrontCount {
+  readonly frontId: string
+  /** Reports at once what the feed knows now. */
+  beat(): Promise<void>
+  /** Takes the row away: this front counts no more. */
+  close(): Promise<void>
+}
+
+/** Milliseconds that one heartbeat may take. */
+const BEAT_MS_MAX = 2_000
+
+/** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { store, feed, node, connections, log, everyMs = HEARTBEAT_MS } = options
+  const frontId = newId()
+  let liveFronts = 1
+  let beating: Promise<void> | null = null
+  let reported = -2
+  let isClosed = false
+
+  const report = async (): Promise<void> => {
+    const { epoch } = feed
+    try {
+      const [row] = await store.within(BEAT_MS_MAX, (sql) => sql<{ count: number }[]>`
+        WITH beat AS (
+          INSERT INTO fronts (id, node, connections, epoch, heartbeat_at)
+          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, clock_timestamp())
+          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, heartbeat_at = excluded.heartbeat_at)
+        SELECT count(*)::int AS count FROM fronts
+        WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`)
+      liveFronts = 1 + (row?.count ?? 0)
+      reported = epoch
+    } catch (problem) {
+      if (!isClosed) log.warn('heartbeat.failed', { reason: (problem as Error).message })
+    }
+  }
+  const beat = async (): Promise<void> => {
+    await beating
+    beating = report()
+    await beating
+    beating = null
+  }
+  // `keys revoke --wait` waits for this: an epoch that moved is told at once, in the turn after it was obeyed.
+  const catchUp = async (): Promise<void> => {
+    if (isClosed || beating !== null || feed.epoch === reported) return
+    const before = reported
+    await beat()
+    if (reported !== before) await catchUp()
+  }
+  const leaveFeed = feed.subscribe(() => void setImmediate(() => void catchUp()))
+  const timer = setInterval(() => {
+    if (beating === null) void beat().then(catchUp)
+  }, everyMs)
+  timer.unref()
+  void beat().then(catchUp)
+  return {
+    frontId,
+    get liveFronts() {
+      return liveFronts
+    },
+    beat,
+    async close() {
+      isClosed = true
+      clearInterval(timer)
+      leaveFeed()
+      await beating
+      await store.within(BEAT_MS_MAX, (sql) => sql`DELETE FROM fronts WHERE id = ${frontId}`).catch(() => {})
+    },
+  }
+}
+
+export interface FrontsAtEpoch {
+  /** Live fronts that have not reported the epoch yet. */
+  readonly behind: number
+  /** Fronts that fell silent without taking their row away: dead, or cut off from the store. */
+  readonly silent: number
+}
+
+/** Who has obeyed everything up to `epoch`. */
+export async function frontsAt(sql: Queryable, epoch: number): Promise<FrontsAtEpoch> {
+  const [row] = await sql<FrontsAtEpoch[]>`
+    SELECT count(*) FILTER (WHERE is_live)::int AS behind, count(*) FILTER (WHERE NOT is_live)::int AS silent
+    FROM (SELECT heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms' AS is_live
+          FROM fronts WHERE epoch < ${epoch}) AS late`
+  return row ?? { behind: 0, silent: 0 }
+}

@@ -1,0 +1,63 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { isId, newId } from './ids.ts'
+import type { Queryable, Store, Transaction } from './open.ts'
+import { bearScopes } from './scopes.ts'
+import { reach } from './translate.ts'
+import { insertWorkspace, type Workspace } from './workspaces.ts'
+
+export interface Organization {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: Date
+}
+
+export interface NewOrganization {
+  readonly organization: Organization
+  /** Its workspace `default`, born with it. */
+  readonly workspace: Workspace
+}
+
+/** Makes an organization with its scopes and its workspace `default`. Failures: store_unavailable. */
+export function createOrganization(store: Store, { name }: { readonly name: string }): Promise<Outcome<NewOrganization>> {
+  return reach(async () => ok(await store.sql.begin((tx) => insertOrganization(tx, name))))
+}
+
+/** Oldest first. Failures: store_unavailable. */
+export function listOrganizations(store: Store): Promise<Outcome<readonly Organization[]>> {
+  return reach(async () => {
+    const rows = await store.sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations ORDER BY id`
+    return ok(rows.map(organizationOf))
+  })
+}
+
+/**
+ * Finds an organization by UUID or name; without a reference the only one there is.
+ * Failures: organization_unknown, reference_ambiguous.
+ */
+export async function findOrganization(sql: Queryable, reference: string | null): Promise<Outcome<Organization>> {
+  const where = reference === null ? sql`true` : isId(reference) ? sql`id = ${reference}` : sql`name = ${reference}`
+  const rows = await sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT 2`
+  const [row] = rows
+  if (row === undefined) return fail('organization_unknown')
+  return rows.length > 1 ? fail('reference_ambiguous', { fields: { what: 'organizations' } }) : ok(organizationOf(row))
+}
+
+export async function insertOrganization(tx: Transaction, name: string): Promise<NewOrganization> {
+  const id = newId()
+  const [row] = await tx<OrganizationRow[]>`
+    INSERT INTO organizations (id, name) VALUES (${id}, ${name}) RETURNING id, name, created_at`
+  if (row === undefined) throw new Error('the insert returned nothing')
+  await bearScopes(tx, 'organization', id)
+  const workspace = await insertWorkspace(tx, { organizationId: id, name: 'Default', slug: 'default', isDefault: true })
+  return { organization: organizationOf(row), workspace }
+}
+
+interface OrganizationRow {
+  readonly id: string
+  readonly name: string
+  readonly created_at: Date
+}
+
+function organizationOf(row: OrganizationRow): Organization {
+  return { id: row.id, name: row.name, createdAt: row.created_at }
+}

@@ -1,0 +1,22 @@
+import { INVALIDATIONS_KEPT_MS, SILENT_FRONTS_KEPT_MS } from '../../schemas/limits.ts'
+import type { Queryable } from './open.ts'
+
+/** Rows that one statement removes, so that it never holds many locks for long. */
+const BATCH_ROWS = 5_000
+
+/** Removes invalidations older than an hour. A front that slept through them drops all it has cached. @returns rows */
+export async function pruneInvalidations(sql: Queryable, keptMs: number = INVALIDATIONS_KEPT_MS): Promise<number> {
+  for (let removed = 0; ; ) {
+    const { count } = await sql`
+      DELETE FROM invalidations WHERE n IN (
+        SELECT n FROM invalidations WHERE at < clock_timestamp() - ${keptMs} * interval '1 ms' ORDER BY n LIMIT ${BATCH_ROWS})`
+    removed += count
+    if (count < BATCH_ROWS) return removed
+  }
+}
+
+/** Removes the rows of fronts that died without taking them away. @returns rows */
+export async function pruneFronts(sql: Queryable, keptMs: number = SILENT_FRONTS_KEPT_MS): Promise<number> {
+  const { count } = await sql`DELETE FROM fronts WHERE heartbeat_at < clock_timestamp() - ${keptMs} * interval '1 ms'`
+  return count
+}
