@@ -1,17 +1,15 @@
 /** `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same rig. */
-import { fork, type ChildProcess } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { plainEnvironment } from '../test/support/load.ts'
-import { BENCH_MODEL, startGateway, startUngoverned } from './gateway.ts'
+import { startStand } from '../test/support/stand.ts'
+import { gatewayTarget, startUngoverned } from './gateway.ts'
 import { machine } from './machine.ts'
 import { GENERATOR_CORES_MAX, interleave, spread, type Repeat, type Settings } from './measure.ts'
-import type { MockReady, MockSettings } from './mock-provider.ts'
 import { startNginx, startPortkey, type Upstream } from './peers.ts'
 import { check, ratio, rowOf, table, type Check, type Report } from './report.ts'
-import { stopServer, type Absent, type Target } from './target.ts'
+import type { Absent, Target } from './target.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -36,10 +34,11 @@ const settings: Settings = {
 const progress = (text: string): void => { process.stderr.write(`${text}\n`) }
 
 const facts = machine()
-const { child: mock, ready } = await startMock({ dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']) })
+const stand = await startStand({ dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']) })
+const { mock } = stand
 const upstream: Upstream = {
-  port: ready.port,
-  embeddings: JSON.stringify({ model: BENCH_MODEL, input: 'The quick brown fox jumps over the lazy dog.', encoding_format: 'float' }),
+  port: mock.port,
+  embeddings: stand.embeddings().body,
   chat: JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog.' }] }),
 }
 
@@ -56,14 +55,14 @@ try {
     scenario: 'embeddings',
     at: new Date().toISOString(),
     machine: facts,
-    settings: { ...settings, dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']), answerBytes: ready.answerBytes },
+    settings: { ...settings, dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']), answerBytes: mock.answerBytes },
     rows: targets.map((target) => rowOf(target.name, repeats.get(target.name) ?? [])),
     checks: checks(repeats),
     notes: notes(),
   })
 } finally {
   for (const target of targets) await target.stop()
-  await stopServer(mock)
+  await stand.stop()
 }
 
 function starters(): readonly (() => Promise<Target | Absent>)[] {
@@ -71,7 +70,7 @@ function starters(): readonly (() => Promise<Target | Absent>)[] {
     ['direct', () => Promise.resolve(direct())],
     ['nginx', () => startNginx(upstream)],
     ['ungoverned', () => startUngoverned(upstream)],
-    ['sluice', () => startGateway(ROOT, upstream)],
+    ['sluice', () => Promise.resolve(gatewayTarget(stand))],
     ['portkey', () => startPortkey(ROOT, upstream)],
   ]
   const only = options.only?.split(',')
@@ -81,22 +80,12 @@ function starters(): readonly (() => Promise<Target | Absent>)[] {
 function direct(): Target {
   return {
     name: 'direct',
-    pid: mock.pid ?? 0,
-    port: ready.port,
+    pid: mock.pid,
+    port: mock.port,
     request: { method: 'POST', path: '/v1/embeddings', headers: { 'content-type': 'application/json' }, body: upstream.embeddings },
     note: 'the mock provider without anything in between',
     stop: () => Promise.resolve(),
   }
-}
-
-async function startMock(mockSettings: MockSettings): Promise<{ child: ChildProcess; ready: MockReady }> {
-  const child = fork(fileURLToPath(new URL('./mock-provider.js', import.meta.url)), { env: plainEnvironment(), execArgv: [] })
-  const answered = new Promise<MockReady>((resolve, reject) => {
-    child.once('message', (message: MockReady) => resolve(message))
-    child.once('exit', () => reject(new Error('the mock provider did not start')))
-  })
-  child.send(mockSettings)
-  return { child, ready: await answered }
 }
 
 /** The figures that the gateway was built to reach. */

@@ -1,10 +1,11 @@
 /** Other people's servers on the same rig: nginx as a plain keep-alive proxy, and a gateway from npm. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { freePort, spawnServer, stopServer, untilListening, type Absent, type Target } from './target.ts'
+import { freePort, spawnServer, stopServer, untilListening } from '../test/support/spawned.ts'
+import type { Absent, Target } from './target.ts'
 
 export interface Upstream {
   readonly port: number
@@ -38,10 +39,9 @@ export async function startNginx(upstream: Upstream): Promise<Target | Absent> {
   const program = programOnPath('nginx')
   if (program === null) return { name: 'nginx', absent: 'nginx is not on the PATH' }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-nginx-'))
-  await mkdir(folder, { recursive: true })
   const port = await freePort()
   await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port, upstream.port))
-  const server = spawnServer(program, ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`], {})
+  const server = spawnServer(program, ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`])
   await untilListening(port, server)
   return {
     name: 'nginx',
@@ -63,7 +63,7 @@ export async function startPortkey(root: string, upstream: Upstream): Promise<Ta
   const program = join(root, PORTKEY, 'build/start-server.js')
   if (!existsSync(program)) return { name: 'portkey', absent: 'tools/peers is not installed' }
   const port = await freePort()
-  const server = spawnServer(process.execPath, [program, `--port=${port}`, '--headless'], { NODE_ENV: 'production' })
+  const server = spawnServer(process.execPath, [program, `--port=${port}`, '--headless'], { env: { NODE_ENV: 'production' } })
   await untilListening(port, server)
   return {
     name: 'portkey',

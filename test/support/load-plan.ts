@@ -26,8 +26,8 @@ export interface LoadPlan {
   readonly requests: readonly LoadRequest[]
   /** Milliseconds at the start that count for nothing. */
   readonly warmUpMs?: number
-  /** Keeps a row per request; else only sums. */
-  readonly isEveryKept?: boolean
+  /** Keeps a row per request, but for those with the given statuses; else only sums. */
+  readonly keepRows?: { readonly except: readonly number[] }
   /** Milliseconds without an answer after which a request has failed. */
   readonly answerTimeoutMs?: number
 }
@@ -67,7 +67,7 @@ export interface LoadResult {
   /** Reasons of the first failed requests. */
   readonly failures: readonly string[]
   readonly sockets: readonly LoadSocket[]
-  /** Empty unless `isEveryKept`. */
+  /** Empty without `keepRows`. */
   readonly rows: readonly LoadRow[]
   readonly answerBytes: number
 }

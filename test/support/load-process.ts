@@ -104,7 +104,7 @@ class Load {
   #record(connection: number, at: { dueAt: number; startedAt: number; endedAt: number }, outcome: LoadOutcome): void {
     const status = 'status' in outcome ? outcome.status : 0
     const failure = 'failure' in outcome ? outcome.failure : ''
-    if (this.#plan.isEveryKept === true) this.#rows.push({ connection, startedAt: at.startedAt, endedAt: at.endedAt, status, failure })
+    if (this.#plan.keepRows?.except.includes(status) === false) this.#rows.push({ connection, startedAt: at.startedAt, endedAt: at.endedAt, status, failure })
     this.#requestsWithWarmUp += 1
     if (at.endedAt < this.#measureFrom) return
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1

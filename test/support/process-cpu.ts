@@ -10,6 +10,7 @@ export interface ProcessRow {
   readonly state: string
   /** Seconds of user and system time of all its threads and of the children that it has waited for. */
   readonly cpuS: number
+  readonly arguments: readonly string[]
 }
 
 /** Every process that may be read; empty where there is no /proc. */
@@ -33,6 +34,7 @@ export function processRow(pid: number): ProcessRow | null {
       name: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
       state: fields[0] ?? '?',
       cpuS: ticks / ticksPerSecond(),
+      arguments: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1),
     }
   } catch {
     return null
