@@ -27,6 +27,13 @@ export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
 export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
 /** Bytes of a provider's error body that are read. Design §4. */
 export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
+/** Connections to one provider origin, and calls that may wait for one, in one front; `busy` beyond. Decision. */
+export const UPSTREAM_CONNECTIONS_MAX = 512
+export const UPSTREAM_WAITING_MAX = 1_024
+/** Milliseconds of connecting to a provider; the attempt's own end may come earlier. Decision. */
+export const UPSTREAM_CONNECT_MS = 10_000
+/** Milliseconds that an idle connection to a provider is kept when the provider names no time. Decision. */
+export const UPSTREAM_KEEP_ALIVE_MS = 20_000
 /** Milliseconds of one attempt at a provider whose catalogue entry names none. Decision. */
 export const UPSTREAM_TIMEOUT_MS_DEFAULT = 30_000
 /** Milliseconds that a catalogue may give one attempt; more would outlast every call. Decision. */

@@ -1,0 +1,42 @@
+/** The headers of an answer that we act on; absent ones are the empty string, null or -1. */
+export interface AnswerHeaders {
+  /** Bytes; -1 when the answer does not say. */
+  readonly contentLength: number
+  /** Lower case. */
+  readonly contentEncoding: string
+  readonly retryAfter: string | null
+}
+
+const LENGTH = 'content-length'
+const ENCODING = 'content-encoding'
+const RETRY_AFTER = 'retry-after'
+
+/** Reads them from undici's raw list (name, value, …): the length of a name rules out nearly all of the others. */
+export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
+  let contentLength = -1
+  let contentEncoding = ''
+  let retryAfter: string | null = null
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at]
+    const value = raw[at + 1]
+    if (name === undefined || value === undefined) break
+    if (name.length === LENGTH.length && isNamed(name, LENGTH)) contentLength = lengthOf(latin1(value))
+    else if (name.length === ENCODING.length && isNamed(name, ENCODING)) contentEncoding = latin1(value).trim().toLowerCase()
+    else if (name.length === RETRY_AFTER.length && isNamed(name, RETRY_AFTER)) retryAfter = latin1(value)
+  }
+  return { contentLength, contentEncoding, retryAfter }
+}
+
+function isNamed(name: Uint8Array, expected: string): boolean {
+  return latin1(name).toLowerCase() === expected
+}
+
+/** The parser has refused every other form before. */
+function lengthOf(text: string): number {
+  const length = Number(text)
+  return Number.isSafeInteger(length) && length >= 0 ? length : -1
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+}

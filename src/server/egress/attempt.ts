@@ -1,0 +1,210 @@
+import type { Dispatcher } from 'undici'
+import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
+import type { EgressAnswer, EgressRequest } from '../ports/egress.ts'
+import type { AnswerBudget } from './answer-budget.ts'
+import { readHeaders, type AnswerHeaders } from './answer-headers.ts'
+import { decode, isPlain } from './decode.ts'
+import { HeldBody } from './held-body.ts'
+
+/** What an attempt needs of its origin. */
+export interface AttemptHome {
+  readonly budget: AnswerBudget
+  /** True when the error is the end of a connection that had served answers before. */
+  isStale(error: Error): boolean
+  /** Sends the attempt once more. */
+  repeat(attempt: Attempt): void
+  /** undici is done with the attempt, which may be long after it was settled. */
+  ended(): void
+}
+
+/**
+ * One request and its answer. undici's handler in the form that gets raw headers, which spares parsing all of them.
+ * It settles exactly once; whatever comes later only returns what was borrowed.
+ */
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly request: EgressRequest
+  isSent = false
+  isSettled = false
+  readonly #home: AttemptHome
+  readonly #settle: (outcome: Outcome<EgressAnswer>) => void
+  readonly #timer: NodeJS.Timeout
+  #isRepeated = false
+  #hasAnswerBegun = false
+  /** Cuts the connection; undici gives it when it writes the request. */
+  #cut: ((error: Error) => void) | null = null
+  #resume: (() => void) | null = null
+  #unwatch: (() => void) | null = null
+  #status = 0
+  #headers: AnswerHeaders | null = null
+  #body: HeldBody | null = null
+
+  constructor(request: EgressRequest, home: AttemptHome, settle: (outcome: Outcome<EgressAnswer>) => void) {
+    this.request = request
+    this.#home = home
+    this.#settle = settle
+    // undici's own timers tick once a second: too coarse for an attempt.
+    this.#timer = setTimeout(onTimeUp, Math.max(1, Math.ceil(request.attemptEndsAt - performance.now())), this)
+    if (request.mayCutSent) this.watch()
+  }
+
+  /** Begins to listen for the caller's leave; only a request that waits pays for a signal. C24. */
+  watch(): void {
+    if (this.#unwatch !== null) return
+    const { signal } = this.request.call
+    const onLeave = (): void => {
+      if (!this.isSent || this.request.mayCutSent) this.end('client_gone')
+    }
+    signal.addEventListener('abort', onLeave)
+    this.#unwatch = () => signal.removeEventListener('abort', onLeave)
+    if (signal.aborted) onLeave()
+  }
+
+  /** Settles with a failure and cuts what runs. */
+  end(name: FailureName, more?: Omit<Failure, 'name'>): void {
+    if (this.isSettled) return
+    this.#finish(fail(name, more))
+    this.#cut?.(CUT)
+  }
+
+  timeUp(): void {
+    this.end(this.#body?.isWaiting === true ? 'busy' : 'upstream_slow')
+  }
+
+  onConnect(cut: (error?: Error) => void): void {
+    this.#cut = cut
+    if (this.isSettled) {
+      cut(CUT)
+      return
+    }
+    this.isSent = true
+    if (this.#unwatch !== null && !this.request.mayCutSent) this.#stopWatching()
+  }
+
+  onResponseStarted(): void {
+    this.#hasAnswerBegun = true
+  }
+
+  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
+    if (status < 200 || this.isSettled) return true
+    const headers = readHeaders(raw)
+    this.#status = status
+    this.#headers = headers
+    this.#resume = resume
+    if (!this.#isSuccess) {
+      this.#body = new HeldBody(this.#home.budget, 0)
+      return true
+    }
+    if (headers.contentLength > this.request.answerBytesMax) {
+      this.#tooLarge()
+      return true
+    }
+    this.#body = new HeldBody(this.#home.budget, headers.contentLength)
+    return headers.contentLength <= 0 || this.#body.hold(headers.contentLength, this.#goOn)
+  }
+
+  onData(chunk: Buffer): boolean {
+    const body = this.#body
+    if (this.isSettled || body === null) return true
+    const hasRoom = body.push(chunk, this.#goOn)
+    if (this.#isSuccess) {
+      if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()
+      return hasRoom
+    }
+    // The rest of a long error says nothing that we would use: a new connection is cheaper than reading it.
+    if (body.sizeBytes >= UPSTREAM_ERROR_BYTES_MAX) {
+      this.#complete()
+      this.#cut?.(CUT)
+    }
+    return true
+  }
+
+  onComplete(): void {
+    this.#home.ended()
+    this.#complete()
+  }
+
+  onError(error: Error): void {
+    if (this.#mayRepeat(error)) {
+      this.#isRepeated = true
+      this.isSent = false
+      this.#cut = null
+      this.#home.repeat(this)
+      return
+    }
+    this.#home.ended()
+    if (!this.isSettled) this.#finish(fail('upstream_failed', { cause: error }))
+  }
+
+  get #isSuccess(): boolean {
+    return this.#status >= 200 && this.#status < 300
+  }
+
+  #mayRepeat(error: Error): boolean {
+    if (this.isSettled || this.#isRepeated || this.#hasAnswerBegun || !this.isSent) return false
+    return this.request.mayRepeat && this.#home.isStale(error)
+  }
+
+  #complete(): void {
+    if (this.isSettled || this.#body === null || this.#headers === null) return
+    const joined = this.#body.join()
+    const { contentEncoding } = this.#headers
+    if (joined instanceof Uint8Array && isPlain(contentEncoding)) this.#answer(joined, this.#body)
+    else void this.#decode(joined, contentEncoding, this.#body)
+  }
+
+  async #decode(joining: Uint8Array | Promise<Uint8Array>, contentEncoding: string, body: HeldBody): Promise<void> {
+    const joined = await joining
+    if (isPlain(contentEncoding) || this.isSettled) {
+      this.#answer(joined, body)
+      return
+    }
+    const isSuccess = this.#isSuccess
+    const decoded = await decode(joined, contentEncoding, {
+      bytesMax: isSuccess ? this.request.answerBytesMax : UPSTREAM_ERROR_BYTES_MAX,
+      room: (bytes) => !this.isSettled && (!isSuccess || this.#room(bytes, body)),
+    })
+    // What an error said is a nicety: one that cannot be read is still that error.
+    if (decoded.ok || !isSuccess) this.#answer(decoded.ok ? decoded.value : new Uint8Array(), body)
+    else if (!this.isSettled) this.#finish(decoded)
+  }
+
+  #room(bytes: number, body: HeldBody): true | Promise<boolean> {
+    let answered: (isGranted: boolean) => void = () => undefined
+    const granted = new Promise<boolean>((resolve) => (answered = resolve))
+    return body.hold(bytes, answered) ? true : granted
+  }
+
+  readonly #goOn = (isGranted: boolean): void => {
+    if (isGranted) this.#resume?.()
+  }
+
+  #answer(bytes: Uint8Array, body: HeldBody): void {
+    if (this.isSettled) return
+    const retryAfter = this.#headers?.retryAfter ?? null
+    this.#finish(ok({ status: this.#status, retryAfter, body: bytes, release: body.handOver() }))
+  }
+
+  #tooLarge(): void {
+    this.end('upstream_too_large', { fields: { limit: this.request.answerBytesMax } })
+  }
+
+  #finish(outcome: Outcome<EgressAnswer>): void {
+    this.isSettled = true
+    clearTimeout(this.#timer)
+    this.#stopWatching()
+    this.#body?.drop()
+    this.#settle(outcome)
+  }
+
+  #stopWatching(): void {
+    this.#unwatch?.()
+    this.#unwatch = null
+  }
+}
+
+const CUT = new Error('cut by the gate')
+
+function onTimeUp(attempt: Attempt): void {
+  attempt.timeUp()
+}

@@ -1,0 +1,100 @@
+import { rootCertificates } from 'node:tls'
+import { Pool, buildConnector } from 'undici'
+import { fail, type Outcome } from '../../schemas/failures.ts'
+import { UPSTREAM_CONNECTIONS_MAX, UPSTREAM_CONNECT_MS, UPSTREAM_KEEP_ALIVE_MS, UPSTREAM_WAITING_MAX } from '../../schemas/limits.ts'
+import type { EgressAnswer, EgressRequest, TrustedOrigin } from '../ports/egress.ts'
+import type { AnswerBudget } from './answer-budget.ts'
+import { Attempt, type AttemptHome } from './attempt.ts'
+import { bodyOf } from './request-body.ts'
+
+/** A keep-alive pool to one origin of the operator's. Design §9. */
+export class PooledOrigin implements TrustedOrigin, AttemptHome {
+  readonly budget: AnswerBudget
+  /** Attempts that undici still knows, settled or not. */
+  calls = 0
+  readonly #pool: Pool
+  readonly #staleErrors = new WeakSet<Error>()
+  #unsent: Attempt[] = []
+  #unsentLonger: Attempt[] = []
+  #isSweeping = false
+
+  constructor(origin: string, budget: AnswerBudget, extraCa: readonly string[]) {
+    this.budget = budget
+    const connect = buildConnector({ timeout: UPSTREAM_CONNECT_MS, ...(extraCa.length > 0 ? { ca: [...rootCertificates, ...extraCa] } : {}) })
+    this.#pool = new Pool(origin, {
+      pipelining: 1,
+      connections: UPSTREAM_CONNECTIONS_MAX,
+      // Ours are finer, and cover the whole attempt.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
+      connect: (options, connected) => {
+        connect(options, (error, socket) => {
+          if (error !== null) {
+            connected(error, null)
+            return
+          }
+          // Noted before undici's own listener fails the request that sits on the connection.
+          socket.on('error', (cause: Error) => {
+            if (socket.bytesRead > 0) this.#staleErrors.add(cause)
+          })
+          connected(null, socket)
+        })
+      },
+    })
+  }
+
+  call(request: EgressRequest): Promise<Outcome<EgressAnswer>> {
+    if (this.calls >= UPSTREAM_CONNECTIONS_MAX + UPSTREAM_WAITING_MAX) return Promise.resolve(fail('busy'))
+    this.calls++
+    return new Promise((settle) => this.#dispatch(new Attempt(request, this, settle)))
+  }
+
+  isStale(error: Error): boolean {
+    if (this.#staleErrors.has(error)) return true
+    // undici makes this error itself when the other side closed politely; it tells what the socket had read.
+    const { socket } = error as { socket?: { bytesRead?: number } }
+    return (socket?.bytesRead ?? 0) > 0
+  }
+
+  repeat(attempt: Attempt): void {
+    // undici is in the middle of failing the connection: let it finish before it gets the request again.
+    queueMicrotask(() => this.#dispatch(attempt))
+  }
+
+  ended(): void {
+    this.calls--
+  }
+
+  destroy(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  #dispatch(attempt: Attempt): void {
+    const { request } = attempt
+    const body = bodyOf(request.body)
+    const headers = body.lengthHeader === null ? request.headers : [...request.headers, 'content-length', body.lengthHeader]
+    this.#pool.dispatch({ method: request.method, path: request.path, headers: headers as string[], body: body.content }, attempt)
+    if (!attempt.isSent && !attempt.isSettled) this.#watchLater(attempt)
+  }
+
+  /**
+   * undici lets a kept-alive connection rest for one turn before it writes on it, so that nearly every request is
+   * unsent now and sent in a moment. Only what is still unsent after two turns is worth a signal.
+   */
+  #watchLater(attempt: Attempt): void {
+    this.#unsent.push(attempt)
+    if (this.#isSweeping) return
+    this.#isSweeping = true
+    setImmediate(this.#sweep)
+  }
+
+  readonly #sweep = (): void => {
+    const due = this.#unsentLonger
+    this.#unsentLonger = this.#unsent
+    this.#unsent = []
+    for (const attempt of due) if (!attempt.isSent && !attempt.isSettled) attempt.watch()
+    this.#isSweeping = this.#unsentLonger.length > 0
+    if (this.#isSweeping) setImmediate(this.#sweep)
+  }
+}

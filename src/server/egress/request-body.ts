@@ -1,0 +1,31 @@
+import { Readable } from 'node:stream'
+
+/** Bytes that are handed to the socket at once: a single 31 MiB write stops the loop for 8 ms. */
+const PIECE_BYTES = 256 * 1024
+
+export interface RequestBody {
+  readonly content: string | Uint8Array | Readable | null
+  /** undici cannot know the length of a stream. */
+  readonly lengthHeader: string | null
+}
+
+/**
+ * Puts a body into the form that undici sends best; a large one goes out piece by piece and is never joined.
+ * A stream can be read once: ask again for every sending.
+ */
+export function bodyOf(body: string | Uint8Array | readonly Uint8Array[] | null): RequestBody {
+  if (body === null || typeof body === 'string') return { content: body, lengthHeader: null }
+  if (body instanceof Uint8Array) return body.length <= PIECE_BYTES ? { content: body, lengthHeader: null } : inPieces([body])
+  return inPieces(body)
+}
+
+function inPieces(parts: readonly Uint8Array[]): RequestBody {
+  const sizeBytes = parts.reduce((sum, part) => sum + part.length, 0)
+  return { content: Readable.from(piecesOf(parts), { objectMode: false }), lengthHeader: String(sizeBytes) }
+}
+
+function* piecesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES)
+  }
+}

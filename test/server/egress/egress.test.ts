@@ -1,0 +1,273 @@
+import { createServer, type AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { gzipSync } from 'node:zlib'
+import { openEgress } from '../../../src/server/egress/egress.ts'
+import type { EgressAnswer, EgressRequest } from '../../../src/server/ports/egress.ts'
+import type { Outcome } from '../../../src/schemas/failures.ts'
+import { startProvider, type ScriptedProvider } from '../../support/provider.ts'
+import {
+  answers, hangsUp, neverAnswers, redirects, refuses, resetsInBody, sends, sendsBrokenGzip, sendsHuge, stallsInBody, truncatesBody,
+  type Behaviour,
+} from '../../support/provider-behaviours.ts'
+
+const BODY = JSON.stringify({ model: 'm', input: 'one two' })
+const SLOW_MS = 60
+
+interface Rig {
+  readonly provider: ScriptedProvider
+  readonly egress: ReturnType<typeof openEgress>
+  call(more?: Partial<EgressRequest>): Promise<Outcome<EgressAnswer>>
+  /** Waits until undici is done with everything, and says what is still held. */
+  rest(): Promise<{ heldBytes: number; calls: number }>
+}
+
+async function rigged(test: Test, answersBytesMax?: number): Promise<Rig> {
+  const provider = await startProvider()
+  const egress = openEgress(answersBytesMax === undefined ? {} : { answersBytesMax })
+  test.teardown(async () => {
+    await egress.close()
+    await provider.close()
+  })
+  return {
+    provider,
+    egress,
+    call: (more) => egress.trusted(provider.origin).call(request(more)),
+    rest: async () => {
+      while (egress.load.calls > 0) await new Promise((next) => setImmediate(next))
+      return egress.load
+    },
+  }
+}
+
+function request(more: Partial<EgressRequest> = {}): EgressRequest {
+  return {
+    method: 'POST',
+    path: '/v1/embeddings',
+    headers: ['content-type', 'application/json'],
+    body: BODY,
+    attemptEndsAt: performance.now() + 20_000,
+    call: { signal: new AbortController().signal },
+    mayCutSent: false,
+    mayRepeat: true,
+    answerBytesMax: 1024 * 1024,
+    ...more,
+  }
+}
+
+/** undici gives a connection back to its pool one turn after the answer. */
+async function turn(): Promise<void> {
+  for (let nth = 0; nth < 3; nth++) await new Promise((next) => setImmediate(next))
+}
+
+function nameOf(outcome: Outcome<EgressAnswer>): string {
+  return outcome.ok ? `answer ${outcome.value.status}` : outcome.failure.name
+}
+
+t.test('an answer is held until it is released, and released once', async (t) => {
+  const { call, egress } = await rigged(t)
+  const outcome = await call()
+  if (!outcome.ok) throw new Error(outcome.failure.name)
+  t.equal(egress.load.heldBytes, outcome.value.body.length)
+  outcome.value.release()
+  outcome.value.release()
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('a kept-alive connection is used again', async (t) => {
+  const { call, provider } = await rigged(t)
+  for (let nth = 0; nth < 5; nth++) {
+    await call()
+    await turn()
+  }
+  t.equal(provider.connections.total, 1)
+})
+
+const misbehaviours: readonly (readonly [string, Behaviour, string])[] = [
+  ['that never answers is upstream_slow', neverAnswers, 'upstream_slow'],
+  ['that stalls in its body is upstream_slow', stallsInBody, 'upstream_slow'],
+  ['that resets in its body is upstream_failed', resetsInBody, 'upstream_failed'],
+  ['that ends its body early is upstream_failed', truncatesBody, 'upstream_failed'],
+  ['that hangs up is upstream_failed', hangsUp, 'upstream_failed'],
+  ['that announces 10 GB is upstream_too_large', sendsHuge(true), 'upstream_too_large'],
+  ['that sends 10 GB unannounced is upstream_too_large', sendsHuge(false), 'upstream_too_large'],
+  ['that sends broken gzip is upstream_invalid', sendsBrokenGzip, 'upstream_invalid'],
+  ['that answers in an encoding we do not know is upstream_invalid', answers({ contentEncoding: 'zstd' }), 'upstream_invalid'],
+  ['that redirects is answered as it is', redirects, 'answer 307'],
+  ['that overloads is answered as it is', refuses(529), 'answer 529'],
+]
+for (const [title, behaviour, expected] of misbehaviours) {
+  t.test(`a provider ${title}, and nothing stays held`, async (t) => {
+    const { call, provider, rest } = await rigged(t)
+    provider.script(behaviour)
+    const isSlow = expected === 'upstream_slow'
+    const outcome = await call(isSlow ? { attemptEndsAt: performance.now() + SLOW_MS } : {})
+    t.equal(nameOf(outcome), expected)
+    if (outcome.ok) outcome.value.release()
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  })
+}
+
+t.test('a provider that is not there is upstream_failed', async (t) => {
+  const { call, provider, rest } = await rigged(t)
+  await provider.close()
+  t.equal(nameOf(await call()), 'upstream_failed')
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
+
+for (const contentEncoding of ['gzip', 'deflate', 'br'] as const) {
+  t.test(`${contentEncoding} that nobody asked for is decoded`, async (t) => {
+    const { call, provider } = await rigged(t)
+    provider.script(answers({ contentEncoding, dimensions: 2000 }), answers({ dimensions: 2000 }))
+    const [encoded, plain] = [await call(), await call()]
+    if (!encoded.ok || !plain.ok) throw new Error('both answer')
+    t.equal(Buffer.from(encoded.value.body).toString(), Buffer.from(plain.value.body).toString())
+  })
+}
+
+t.test('a body that is small on the wire and large when decoded meets the same cap', async (t) => {
+  const { call, provider, rest } = await rigged(t)
+  const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024))
+  provider.script(({ res }) => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb))
+  t.equal(nameOf(await call()), 'upstream_too_large')
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
+
+t.test('of a long error body only the first 64 KiB are read', async (t) => {
+  const { call, provider, rest } = await rigged(t)
+  provider.script(({ res }) => void res.writeHead(500).end(Buffer.alloc(5 * 1024 * 1024, 'x')))
+  const outcome = await call()
+  if (!outcome.ok) throw new Error(outcome.failure.name)
+  t.ok(outcome.value.body.length >= 65_536 && outcome.value.body.length < 1024 * 1024)
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
+
+t.test('a chunked answer in many pieces comes out in one', async (t) => {
+  const { call, provider } = await rigged(t)
+  provider.script(answers({ dimensions: 20_000, chunkBytes: 1000 }), answers({ dimensions: 20_000 }))
+  const [chunked, plain] = [await call(), await call()]
+  if (!chunked.ok || !plain.ok) throw new Error('both answer')
+  t.same(chunked.value.body, plain.value.body)
+})
+
+t.test('an answer above the size that is copied into place comes out whole, announced or not', async (t) => {
+  const { call, provider, egress } = await rigged(t)
+  const large = Buffer.alloc(9 * 1024 * 1024, '0123456789')
+  provider.script(sends(large), ({ res }) => void res.writeHead(200).end(large))
+  for (let nth = 0; nth < 2; nth++) {
+    const outcome = await call({ answerBytesMax: 16 * 1024 * 1024 })
+    if (!outcome.ok) throw new Error(outcome.failure.name)
+    t.ok(large.equals(outcome.value.body))
+    outcome.value.release()
+  }
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('a large request body arrives as its parts, in order, with its length', async (t) => {
+  const { call, provider } = await rigged(t)
+  const slice = Buffer.from(JSON.stringify('x'.repeat(3 * 1024 * 1024)))
+  const head = Buffer.from('{"model":"m","input":')
+  t.equal(nameOf(await call({ body: [head, slice, Buffer.from('}')] })), 'answer 200')
+  t.equal(provider.calls[0]?.text.length, head.length + slice.length + 1)
+  t.equal(provider.calls[0]?.headers['content-length'], String(head.length + slice.length + 1))
+})
+
+t.test('a kept-alive connection that turns out to be closed is replaced once', async (t) => {
+  const { call, provider } = await rigged(t)
+  provider.script(answers(), hangsUp)
+  await call()
+  await turn()
+  t.equal(nameOf(await call()), 'answer 200')
+  t.equal(provider.calls.length, 3)
+})
+
+t.test('a closed connection is not replaced twice, nor for a request that may not be repeated', async (t) => {
+  const { call, provider } = await rigged(t)
+  provider.script(answers(), hangsUp, hangsUp, answers(), hangsUp)
+  await call()
+  await turn()
+  t.equal(nameOf(await call()), 'upstream_failed')
+  await call()
+  await turn()
+  t.equal(nameOf(await call({ mayRepeat: false })), 'upstream_failed')
+  t.equal(provider.calls.length, 5)
+})
+
+t.test('a caller who leaves before the request is sent cancels it', async (t) => {
+  const egress = openEgress()
+  const silent = createServer((socket) => void t.teardown(() => socket.destroy()))
+  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
+  t.teardown(async () => {
+    await egress.close()
+    silent.close()
+  })
+  // A TLS handshake that nobody answers: the request can never be written.
+  const origin = egress.trusted(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`)
+  const caller = new AbortController()
+  const outcome = origin.call(request({ call: caller }))
+  setImmediate(() => setImmediate(() => caller.abort()))
+  t.equal(nameOf(await outcome), 'client_gone')
+})
+
+t.test('a caller who leaves after the request is sent changes nothing', async (t) => {
+  const { call, provider } = await rigged(t)
+  const caller = new AbortController()
+  let answerNow: () => void = () => undefined
+  provider.script((exchange) => void (answerNow = () => answers()(exchange)))
+  const outcome = call({ call: caller })
+  await provider.arrived(1)
+  caller.abort()
+  setImmediate(() => answerNow())
+  t.equal(nameOf(await outcome), 'answer 200')
+})
+
+t.test('a read that may be cut ends when its caller leaves', async (t) => {
+  const { call, provider, rest } = await rigged(t)
+  const caller = new AbortController()
+  provider.script(neverAnswers)
+  const outcome = call({ call: caller, mayCutSent: true })
+  await provider.arrived(1)
+  caller.abort()
+  t.equal(nameOf(await outcome), 'client_gone')
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
+
+for (const isAnnounced of [true, false]) {
+  t.test(`an answer ${isAnnounced ? 'of known length' : 'of unknown length'} waits for room and then comes whole`, async (t) => {
+    const body = Buffer.alloc(600_000, 'y')
+    const { call, provider, rest } = await rigged(t, 1_000_000)
+    provider.usually(isAnnounced ? sends(body) : ({ res }) => void res.writeHead(200).end(body))
+    const first = await call()
+    const second = call()
+    if (!first.ok) throw new Error(first.failure.name)
+    setTimeout(first.value.release, 20)
+    const outcome = await second
+    if (!outcome.ok) throw new Error(outcome.failure.name)
+    t.ok(body.equals(outcome.value.body))
+    outcome.value.release()
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  })
+}
+
+t.test('an answer that finds no room within its attempt is busy', async (t) => {
+  const { call, provider, rest } = await rigged(t, 1_000_000)
+  provider.usually(sends(Buffer.alloc(600_000, 'y')))
+  const first = await call()
+  t.equal(nameOf(await call({ attemptEndsAt: performance.now() + SLOW_MS })), 'busy')
+  if (first.ok) first.value.release()
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
+
+t.test('under a random mix of answers, misbehaviours and leaving callers every call settles and nothing stays held', async (t) => {
+  const { call, provider, rest } = await rigged(t, 300_000)
+  const mix = [answers(), answers({ dimensions: 3000 }), hangsUp, resetsInBody, refuses(500), sendsBrokenGzip, stallsInBody, neverAnswers]
+  provider.script(...Array.from({ length: 200 }, (_, nth) => mix[(nth * 7 + (nth >> 3)) % mix.length] ?? answers()))
+  const outcomes = await Promise.all(Array.from({ length: 150 }, async (_, nth) => {
+    const caller = new AbortController()
+    if (nth % 5 === 0) setTimeout(() => caller.abort(), nth % 13)
+    const outcome = await call({ call: caller, mayCutSent: nth % 2 === 0, attemptEndsAt: performance.now() + SLOW_MS + nth })
+    if (outcome.ok) outcome.value.release()
+    return outcome
+  }))
+  t.equal(outcomes.length, 150)
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
