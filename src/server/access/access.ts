@@ -1,0 +1,77 @@
+import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
+import type { Operation } from '../operations/define.ts'
+import type { EpochFeed, KeyKind, KeyRecord, KeyStore } from '../ports/keys.ts'
+import { FOREIGN, hashOfBearer, MISSING } from './bearer.ts'
+import { KeyLoads } from './key-loads.ts'
+import { KnownKeys } from './known-keys.ts'
+
+export interface AccessOptions {
+  readonly keys: KeyStore
+  readonly feed: EpochFeed
+  /** Milliseconds after the last good poll during which known keys are served without asking the store. Design §3. */
+  readonly graceMs: number
+  /** Milliseconds of the wall clock, as `Date.now`. */
+  readonly now: () => number
+}
+
+/** Decides who calls, from the request's headers alone. */
+export interface Access {
+  /**
+   * Synchronous for a key that this front knows, which is nearly always.
+   * Failures: credentials_missing, key_unknown, key_expired, key_disabled, busy, store_unavailable.
+   */
+  authenticate(authorization: string): Outcome<KeyRecord> | Promise<Outcome<KeyRecord>>
+  /** `wrong_key_kind`, naming the kind that is needed, or null. C3, C4. */
+  checkKind(operation: Operation, key: KeyRecord): Failure | null
+  close(): void
+}
+
+const CREDENTIALS_MISSING = fail('credentials_missing')
+const KEY_UNKNOWN = fail('key_unknown')
+const KEY_EXPIRED = fail('key_expired')
+const KEY_DISABLED = fail('key_disabled')
+
+export function createAccess({ keys, feed, graceMs, now }: AccessOptions): Access {
+  const known = new KnownKeys(now)
+  const loads = new KeyLoads(keys, known)
+  const leave = feed.subscribe((change) => {
+    loads.overtake(change)
+    known.forget(change)
+  })
+
+  const usable = (record: KeyRecord, outcome: Outcome<KeyRecord>): Outcome<KeyRecord> => {
+    // An expired key is an unknown one to its caller, whether or not it was disabled before. C3.
+    if (record.expiresAtMs !== null && now() >= record.expiresAtMs) return KEY_EXPIRED
+    return record.isDisabled ? KEY_DISABLED : outcome
+  }
+  const load = async (hash: string): Promise<Outcome<KeyRecord>> => {
+    const loaded = await loads.load(hash)
+    if (!loaded.ok) return loaded
+    return loaded.value === null ? KEY_UNKNOWN : usable(loaded.value, { ok: true, value: loaded.value })
+  }
+
+  return {
+    authenticate(authorization) {
+      const hash = hashOfBearer(authorization)
+      if (hash === MISSING) return CREDENTIALS_MISSING
+      if (hash === FOREIGN) return KEY_UNKNOWN
+      const found = known.find(hash)
+      // Beyond the grace what is known may long be revoked: only the store can tell.
+      if (found !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) return usable(found.record, found.outcome)
+      if (found === undefined && known.isUnknown(hash)) return KEY_UNKNOWN
+      return load(hash)
+    },
+    checkKind(operation, key) {
+      const { keys: kinds } = operation.access
+      if (kinds.includes(key.kind)) return null
+      return { name: 'wrong_key_kind', fields: { kind: kinds.map((kind) => KIND_TEXTS[kind]).join(' or ') } }
+    },
+    close: leave,
+  }
+}
+
+const KIND_TEXTS: Readonly<Record<KeyKind, string>> = {
+  inference: 'an inference',
+  management: 'a management',
+  intern: 'an intern',
+}
