@@ -5,7 +5,8 @@ import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { nano, nanoPerMillion } from './prices.ts'
 import { type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
 
-const FREE: Pricing = { prompt: '0', completion: '0' }
+/** What a caller pays for what the catalogue puts no price on; the four that §2.10 names are always told. */
+const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
 
 /** A model with all that answers for it: itself first, then its variants, each under its suffix ('' for none). */
 export interface BuiltModel {

@@ -24,14 +24,17 @@ export function checkRepeats<T>(entries: readonly Placed<T>[], member: 'id' | 's
   })
 }
 
+export interface KnownProviders {
+  readonly providers: ReadonlyMap<string, Placed<ProviderEntry>>
+  /** Slugs of entries whose own mistakes are told elsewhere. */
+  readonly faulty: readonly string[]
+}
+
 /** What a shape cannot say: references, names used twice, prices finer than money is counted, impossible dates. */
-export function checkEntries(
-  providers: ReadonlyMap<string, Placed<ProviderEntry>>,
-  models: readonly Placed<ModelEntry>[],
-): readonly CatalogueProblem[] {
+export function checkEntries(known: KnownProviders, models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
   return [
-    ...[...providers.values()].flatMap((placed) => at(placed, checkProvider(placed.entry))),
-    ...models.flatMap((placed) => at(placed, checkModel(placed.entry, providers))),
+    ...[...known.providers.values()].flatMap((placed) => at(placed, checkProvider(placed.entry))),
+    ...models.flatMap((placed) => at(placed, checkModel(placed.entry, known))),
     ...checkNames(models),
   ]
 }
@@ -41,25 +44,24 @@ function checkProvider(provider: ProviderEntry): readonly Issue[] {
   return [{ path: '/base_url', message: 'is missing', expected: `a URL, since the protocol is ${provider.protocol}` }]
 }
 
-function checkModel(model: ModelEntry, providers: ReadonlyMap<string, Placed<ProviderEntry>>): readonly Issue[] {
+function checkModel(model: ModelEntry, known: KnownProviders): readonly Issue[] {
   const variants = (model.variants ?? []).map((variant) => (typeof variant === 'string' ? { suffix: variant } : variant))
   const isEmbedding = model.architecture?.output_modalities?.includes('embeddings') ?? false
   return [
     ...checkPricing(model.pricing, '/pricing'),
     ...checkDate(model.created),
-    ...checkEndpoints(model.endpoints ?? [], '/endpoints', { providers, isEmbedding }),
+    ...checkEndpoints(model.endpoints ?? [], '/endpoints', { ...known, isEmbedding }),
     ...variants.flatMap((variant, index) => [
       ...(variants.findIndex((other) => other.suffix === variant.suffix) === index ? [] : [
         { path: `/variants/${index}`, message: `repeats the suffix ${variant.suffix}`, expected: 'each suffix once' },
       ]),
       ...checkPricing(variant.pricing, `/variants/${index}/pricing`),
-      ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, { providers, isEmbedding }),
+      ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, { ...known, isEmbedding }),
     ]),
   ]
 }
 
-interface Known {
-  readonly providers: ReadonlyMap<string, Placed<ProviderEntry>>
+interface Known extends KnownProviders {
   readonly isEmbedding: boolean
 }
 
@@ -69,6 +71,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     const here = pointer(path, index)
     const issues: Issue[] = [...checkPricing(endpoint.pricing, `${here}/pricing`)]
     const provider = known.providers.get(endpoint.provider)?.entry
+    if (provider === undefined && known.faulty.includes(endpoint.provider)) return issues
     if (provider === undefined) {
       const slugs = [...known.providers.keys()].join(', ')
       issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected: `one of ${slugs}` })

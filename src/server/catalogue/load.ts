@@ -5,8 +5,6 @@ import type { ModelEntry, ProviderEntry } from './format.ts'
 import { listed, select, type Listed } from './select.ts'
 import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
 
-export type { CatalogueProblem } from './sources.ts'
-
 export interface CatalogueFiles {
   /** The catalogue that ships with the product. */
   readonly shippedFile: string
@@ -22,18 +20,15 @@ export type CatalogueResult =
 
 /** Reads, checks and indexes the catalogue. Every mistake of both files is told, by file and JSON pointer. */
 export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: CatalogueFiles): CatalogueResult {
-  const read = [shippedFile, ...(extraFile === null ? [] : [extraFile])].map(readSource)
-  const unread = read.flatMap((result) => (result.ok ? [] : result.problems))
-  if (unread.length > 0) return { ok: false, problems: unread }
-  const sources = read.flatMap((result) => (result.ok ? [result.source] : []))
-
+  const sources = [shippedFile, ...(extraFile === null ? [] : [extraFile])].map(readSource)
   const { providers, models } = merge(sources)
   const problems = [
     ...sources.flatMap((source) => [
+      ...source.problems,
       ...checkRepeats(source.providers, 'slug', (entry) => entry.slug),
       ...checkRepeats(source.models, 'id', (entry) => entry.id),
     ]),
-    ...checkEntries(providers, [...models.values()]),
+    ...checkEntries({ providers, faulty: sources.flatMap((source) => source.faultyProviders) }, [...models.values()]),
   ]
   if (problems.length > 0) return { ok: false, problems }
   return { ok: true, catalogue: index([...providers.values()], [...models.values()], now) }

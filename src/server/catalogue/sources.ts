@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import type { Static, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
 import type { Issue } from '../../schemas/failures.ts'
 import { explain, pointer } from './explain.ts'
-import { CatalogueFile, type ModelEntry, type ProviderEntry } from './format.ts'
+import { CatalogueFile, ModelEntry, ProviderEntry } from './format.ts'
 
 /** One mistake in a catalogue: which file, a JSON pointer into it, what is wrong and what would be right. */
 export interface CatalogueProblem extends Issue {
@@ -15,44 +17,51 @@ export interface Placed<T> {
   readonly path: string
 }
 
+/** What one file brings: its sound entries, so that a later check tells of them although others have mistakes. */
 export interface Source {
   readonly isReplacing: boolean
   readonly providers: readonly Placed<ProviderEntry>[]
   readonly models: readonly Placed<ModelEntry>[]
+  /** Slugs of providers that are there but have a mistake: a reference to one is not a second mistake. */
+  readonly faultyProviders: readonly string[]
+  readonly problems: readonly CatalogueProblem[]
 }
 
-export type SourceResult =
-  | { readonly ok: true; readonly source: Source }
-  | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
-
 /** Reads one catalogue file and checks its shape. Every departure is told, not the first one only. */
-export function readSource(file: string): SourceResult {
+export function readSource(file: string): Source {
   const read = parse(file)
-  if (!read.ok) return read
+  if (!read.ok) return { isReplacing: false, providers: [], models: [], faultyProviders: [], problems: [read.problem] }
   const value = read.value
-  const problems = explain(CatalogueFile, value, '').map((issue) => ({ file, ...issue }))
-  if (problems.length > 0) return { ok: false, problems }
-  // The explanation was empty, so the value has the shape.
-  const { replace = false, providers = [], models = [] } = value as CatalogueFile
+  const providers = place(file, '/providers', listIn(value, 'providers'))
+  const faulty = providers.filter(({ entry }) => !Value.Check(ProviderEntry, entry))
   return {
-    ok: true,
-    source: { isReplacing: replace, providers: place(file, '/providers', providers), models: place(file, '/models', models) },
+    isReplacing: memberOf(value, 'replace') === true,
+    providers: providers.flatMap((placed) => sound(ProviderEntry, placed)),
+    models: place(file, '/models', listIn(value, 'models')).flatMap((placed) => sound(ModelEntry, placed)),
+    faultyProviders: faulty.map(({ entry }) => String(memberOf(entry, 'slug'))),
+    problems: explain(CatalogueFile, value, '').map((issue) => ({ file, ...issue })),
   }
 }
 
-function parse(file: string): { ok: true; value: unknown } | { ok: false; problems: readonly CatalogueProblem[] } {
+function sound<S extends TSchema>(schema: S, placed: Placed<unknown>): readonly Placed<Static<S>>[] {
+  const { entry } = placed
+  return Value.Check(schema, entry) ? [{ ...placed, entry }] : []
+}
+
+function parse(file: string): { ok: true; value: unknown } | { ok: false; problem: CatalogueProblem } {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
-    return { ok: false, problems: [{ file, path: '', message: `cannot be read (${reason})`, expected: 'a readable file' }] }
+    return { ok: false, problem: { file, path: '', message: `cannot be read (${reason})`, expected: 'a readable file' } }
   }
   try {
     return { ok: true, value: JSON.parse(text.replace(/^\uFEFF/, '')) }
   } catch (error) {
-    const where = error instanceof Error ? positionOf(error.message, text) : ''
-    return { ok: false, problems: [{ file, path: '', message: `is not JSON${where}`, expected: 'a JSON object' }] }
+    const reason = error instanceof Error ? error.message : String(error)
+    const message = `is not JSON${positionOf(reason, text)}: ${reason.replace(/\s+/g, ' ')}`
+    return { ok: false, problem: { file, path: '', message, expected: 'a JSON object' } }
   }
 }
 
@@ -66,4 +75,13 @@ function positionOf(message: string, text: string): string {
 
 function place<T>(file: string, path: string, entries: readonly T[]): readonly Placed<T>[] {
   return entries.map((entry, at) => ({ entry, file, path: pointer(path, at) }))
+}
+
+function listIn(value: unknown, member: string): readonly unknown[] {
+  const list = memberOf(value, member)
+  return Array.isArray(list) ? list : []
+}
+
+function memberOf(value: unknown, member: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, member) : undefined
 }

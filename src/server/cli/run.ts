@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { addConfigVerbs } from './config.ts'
+import { addModelVerbs } from './models.ts'
 import { addNodeVerbs } from './node.ts'
 import { addRoles } from './roles.ts'
 import { CliFailure, ConfigInvalid } from './verb.ts'
@@ -27,6 +28,7 @@ function programOf(outcome: { code: number | null }): Command {
   program.exitOverride().version(VERSION).showHelpAfterError('(sluice --help lists the verbs)')
   addNodeVerbs(program, outcome)
   addConfigVerbs(program)
+  addModelVerbs(program, outcome)
   addRoles(program, outcome)
   return program
 }

@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { loadCatalogue } from '../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import type { CatalogueProblem } from '../catalogue/sources.ts'
+import type { ModelCatalogue } from '../ports/models.ts'
+import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
+
+/** `models list`, `catalog check`. */
+export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
+  const models = program.command('models').description('the models of this installation')
+  addVerb(models, 'list', 'list every model of the catalogue').action((options: { json?: boolean }) => {
+    const { catalogFile } = loadGeneration().config
+    const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
+    if (!loaded.ok) throw new CliFailure(`the catalogue has mistakes:\n${told(loaded.problems)}`)
+    print(options, { data: loaded.catalogue.models.map((model) => model.wire) }, table(loaded.catalogue))
+  })
+
+  const catalog = program.command('catalog').description('catalogue files')
+  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and tell every mistake')
+    .action((file: string, options: { json?: boolean }) => {
+      const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
+      if (!loaded.ok) {
+        print(options, { ok: false, problems: loaded.problems }, told(loaded.problems))
+        outcome.code = 1
+        return
+      }
+      const { models, providers } = loaded.catalogue
+      const counts = { models: models.length, providers: providers.length }
+      print(options, { ok: true, ...counts }, `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`)
+    })
+}
+
+function told(problems: readonly CatalogueProblem[]): string {
+  return problems.map(({ file, path, message, expected }) =>
+    `${file}${path === '' ? '' : ` ${path}`}: ${message}; expected ${expected}`).join('\n')
+}
+
+function table(catalogue: ModelCatalogue): string {
+  const rows = catalogue.models.map(({ id, contextLength, isUnpriced, wire, endpoints }) => [
+    id,
+    wire.architecture.modality ?? '-',
+    contextLength === null ? '-' : String(contextLength),
+    isUnpriced ? 'free' : `$${wire.pricing.prompt}`,
+    endpoints.map((endpoint) => endpoint.provider.slug).join(',') || '-',
+  ])
+  const all = [['id', 'modality', 'context', 'per prompt token', 'providers'], ...rows]
+  const widths = all.reduce((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), [0])
+  return all.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ').trimEnd()).join('\n')
+}

@@ -1,0 +1,121 @@
+import t from 'tap'
+import { catalogueOf } from '../../support/catalogue.ts'
+
+const PROVIDERS = [
+  { slug: 'near', name: 'Near', protocol: 'openai', base_url: 'https://near.example/v1/', api_key_env: 'NEAR_KEY' },
+  { slug: 'far', protocol: 'cohere', base_url: 'https://far.example/v2', timeout_ms: 5_000, rename: { dimensions: 'size' } },
+]
+const NEAR = { provider: 'near', upstream_model: 'embed-1', pricing: { prompt: '0.00000002', request: '0.001' } }
+const FAR = { provider: 'far', upstream_model: 'embed-x', pricing: { prompt: '0.00000005' }, zdr: true, may_train: false }
+const MODEL = {
+  id: 'Acme/Embed', name: 'Embed', canonical_slug: 'acme/embed-2024', aliases: ['acme/e', 'embed'],
+  variants: ['floor', { suffix: 'free', pricing: { prompt: '0' } }, { suffix: 'far', endpoints: [FAR] }],
+  architecture: { output_modalities: ['embeddings'] }, endpoints: [NEAR, FAR],
+}
+const DOCUMENT = { providers: PROVIDERS, models: [MODEL, { id: 'acme/bare', name: 'Bare' }] }
+
+t.test('a model resolves by its id, its canonical slug and any case of them, as one object', async (t) => {
+  const catalogue = catalogueOf(t, DOCUMENT)
+  const model = catalogue.resolve('Acme/Embed')
+  t.ok(model)
+  for (const id of ['acme/embed', 'ACME/EMBED', 'acme/embed-2024']) t.equal(catalogue.resolve(id), model)
+  t.equal(catalogue.models[0], model)
+})
+
+t.test('an alias answers with the canonical model and alias_target', async (t) => {
+  const catalogue = catalogueOf(t, DOCUMENT)
+  for (const alias of ['acme/e', 'embed', 'EMBED']) {
+    const model = catalogue.resolve(alias)
+    t.equal(model?.id, 'Acme/Embed')
+    t.same(model?.wire.alias_target, { name: 'Embed', slug: 'acme/embed-2024' })
+    t.same(model?.endpoints, catalogue.models[0]?.endpoints)
+  }
+})
+
+t.test('a variant has the suffix in its id and none in its canonical slug', async (t) => {
+  const variant = catalogueOf(t, DOCUMENT).resolve('acme/embed:floor')
+  t.match(variant, { id: 'Acme/Embed:floor', canonicalSlug: 'acme/embed-2024' })
+  t.match(variant?.wire, { id: 'Acme/Embed:floor', links: { details: '/api/v1/models/Acme/Embed:floor/endpoints' } })
+  t.notOk('alias_target' in (variant?.wire ?? {}))
+})
+
+t.test('a variant without terms of its own has those of its model', async (t) => {
+  const catalogue = catalogueOf(t, DOCUMENT)
+  t.same(catalogue.resolve('Acme/Embed:floor')?.endpoints, catalogue.models[0]?.endpoints)
+})
+
+t.test('the price of a variant is the price of its endpoints', async (t) => {
+  const free = catalogueOf(t, DOCUMENT).resolve('Acme/Embed:free')
+  t.same(free?.endpoints.map((endpoint) => endpoint.promptNanoPerMillion), [0, 0])
+  t.equal(free?.wire.pricing.prompt, '0')
+  t.equal(free?.isUnpriced, false)
+})
+
+t.test('the endpoints of a variant replace those of its model', async (t) => {
+  const far = catalogueOf(t, DOCUMENT).resolve('Acme/Embed:far')
+  t.same(far?.endpoints.map((endpoint) => endpoint.tag), ['far/embed-x'])
+  t.equal(far?.wire.pricing.prompt, '0.00000005')
+})
+
+t.test('an alias takes the variants of its model', async (t) => {
+  t.match(catalogueOf(t, DOCUMENT).resolve('embed:free')?.wire, { id: 'Acme/Embed:free', alias_target: { name: 'Embed' } })
+})
+
+t.test('an unknown model, variant or half of an id resolves to nothing', async (t) => {
+  const catalogue = catalogueOf(t, DOCUMENT)
+  for (const id of ['acme/none', 'Acme/Embed:none', 'Acme/Embed:', 'Acme', 'Acme/', '', '__proto__', 'constructor']) {
+    t.equal(catalogue.resolve(id), null, id)
+  }
+})
+
+t.test('an endpoint carries its provider, its facts and its price in whole nano-USD', async (t) => {
+  t.match(catalogueOf(t, DOCUMENT).models[0]?.endpoints, [
+    { tag: 'near/embed-1', provider: { baseUrl: 'https://near.example/v1', name: 'Near', timeoutMs: 30_000, rename: {} },
+      promptNanoPerMillion: 20_000_000, requestNano: 1_000_000, isZdr: null, mayTrain: null },
+    { tag: 'far/embed-x', provider: { name: 'far', apiKeyEnv: null, timeoutMs: 5_000, rename: { dimensions: 'size' } },
+      promptNanoPerMillion: 50_000_000, requestNano: 0, isZdr: true, mayTrain: false },
+  ])
+})
+
+t.test('a model of nothing but id and name has every default', async (t) => {
+  const bare = catalogueOf(t, DOCUMENT).resolve('acme/bare')
+  t.match(bare, { isEmbedding: false, isUnpriced: true, contextLength: null, inputModalities: ['text'], endpoints: [] })
+  t.same(bare?.wire, {
+    id: 'acme/bare', canonical_slug: 'acme/bare', name: 'Bare', created: 0, context_length: null,
+    architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'], instruct_type: null },
+    pricing: { prompt: '0', completion: '0', request: '0', image: '0' },
+    top_provider: { is_moderated: false, context_length: null, max_completion_tokens: null },
+    supported_parameters: [], supported_voices: null, default_parameters: null, per_request_limits: null,
+    expiration_date: null, knowledge_cutoff: null, links: { details: '/api/v1/models/acme/bare/endpoints' },
+  })
+})
+
+t.test('a second file replaces entries of the same id or slug in their place and adds the others', async (t) => {
+  const extra = {
+    providers: [{ slug: 'near', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1' }],
+    models: [{ id: 'acme/EMBED', name: 'Mine', aliases: ['embed'], endpoints: [NEAR] }, { id: 'mine/new', name: 'New' }],
+  }
+  const catalogue = catalogueOf(t, DOCUMENT, { extra })
+  t.same(catalogue.models.map((model) => model.id), ['acme/EMBED', 'acme/bare', 'mine/new'])
+  t.same(catalogue.providers.map((provider) => provider.baseUrl), ['http://127.0.0.1:1/v1', 'https://far.example/v2'])
+  t.equal(catalogue.resolve('embed')?.wire.name, 'Mine')
+  t.equal(catalogue.resolve('acme/e'), null, 'the aliases of a replaced model are gone')
+})
+
+t.test('a second file that replaces leaves nothing of the first', async (t) => {
+  const catalogue = catalogueOf(t, DOCUMENT, { extra: { replace: true, models: [{ id: 'mine/new', name: 'New' }] } })
+  t.same(catalogue.models.map((model) => model.id), ['mine/new'])
+  t.same(catalogue.providers, [])
+})
+
+t.test('a body is rendered once: reading it again gives the same bytes object', async (t) => {
+  const model = catalogueOf(t, DOCUMENT).models[0]
+  t.equal(model?.bodies.answer, model?.bodies.answer)
+  t.equal(model?.bodies.item, model?.bodies.item)
+  t.equal(model?.bodies.endpoints, model?.bodies.endpoints)
+})
+
+t.test('a resolved id costs no more than a look-up: the same object comes back every time', async (t) => {
+  const catalogue = catalogueOf(t, DOCUMENT)
+  for (const id of ['Acme/Embed', 'Acme/Embed:free', 'embed', 'embed:free']) t.equal(catalogue.resolve(id), catalogue.resolve(id))
+})
