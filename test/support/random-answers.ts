@@ -1,0 +1,150 @@
+/** Random embeddings answers as text: plain ones, and odd ones that the structural scan must leave to a parser. */
+
+export interface RandomAnswer {
+  readonly text: string
+  /** What is odd about it; null = plain, the scan must take it. */
+  readonly oddity: string | null
+}
+
+export type Random = () => number
+
+/** Mulberry32: small, fast, the same everywhere. */
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export function randomAnswer(random: Random): RandomAnswer {
+  const write = new Writer(random)
+  const members = write.members()
+  if (random() < 0.6) return { text: write.object(members), oddity: null }
+  const [name, bend] = write.pick(ODDITIES)
+  return { text: bend(members, write, random), oddity: name }
+}
+
+type Member = [key: string, value: string]
+
+/** What fools a scanner that looks for names and brackets instead of reading the structure. */
+const NASTY = [
+  '"usage":{', '"usage":{"prompt_tokens":999}', '"data":[', ']', '}', '[', '{', '"', '\\', '\\"', '\\\\"', ',', ':', '}}}', ']]]', 'data', 'usage',
+  '\n', '\u0000', 'é', '漢字', '🙂', '\u2028', '","data":[]}', '"}],"usage":{"prompt_tokens":1}', 'NaN', 'null',
+]
+
+class Writer {
+  readonly #random: Random
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  members(): Member[] {
+    const count = 1 + Math.floor(this.#random() * 3)
+    const isBase64 = this.#random() < 0.3
+    const items = Array.from({ length: count }, (_, at) => this.item(at, isBase64))
+    const members: Member[] = [['data', this.list(items)]]
+    if (this.#random() < 0.9) members.push(['usage', this.usage()])
+    if (this.#random() < 0.8) members.push(['model', this.string()])
+    if (this.#random() < 0.5) members.push(['id', this.string()])
+    if (this.#random() < 0.8) members.push(['object', '"list"'])
+    for (let more = Math.floor(this.#random() * 3); more > 0; more--) members.push([`x${more}${this.pick(['', 'usage', 'data'])}`, this.value(0)])
+    return this.#shuffled(members)
+  }
+
+  item(at: number, isBase64: boolean): string {
+    const members: Member[] = [['object', '"embedding"'], ['index', String(at)]]
+    members.push(['embedding', isBase64 ? `"${Buffer.from(new Float32Array([this.#random(), -1]).buffer).toString('base64')}"` : this.numbers()])
+    if (this.#random() < 0.2) members.push(['note', this.value(4)])
+    return this.object(this.#shuffled(members))
+  }
+
+  usage(): string {
+    const members: Member[] = [['prompt_tokens', String(Math.floor(this.#random() * 1000))], ['total_tokens', '7']]
+    if (this.#random() < 0.3) members.push(['details', this.value(4)])
+    return this.object(members)
+  }
+
+  numbers(): string {
+    const length = 1 + Math.floor(this.#random() * 12)
+    return this.list(Array.from({ length }, () => this.number()))
+  }
+
+  number(): string {
+    return this.pick([() => '0', () => '-0.0', () => String(this.#random() - 0.5), () => (this.#random() * 1e-9).toExponential(), () => '1E+3'])()
+  }
+
+  string(): string {
+    const parts = Array.from({ length: Math.floor(this.#random() * 4) }, () => this.pick(NASTY))
+    const json = JSON.stringify(parts.join(this.pick(['', 'x', ' '])))
+    return this.#random() < 0.1 ? json.replace(/[a-z]/, (char) => `\\u00${char.charCodeAt(0).toString(16)}`) : json
+  }
+
+  /** Any value that stays within the depth that the scan follows. */
+  value(depth: number): string {
+    const kind = this.#random()
+    if (depth >= 5 || kind < 0.35) return this.string()
+    if (kind < 0.6) return this.pick(['true', 'false', 'null', '12', '-1.5e-3', '[]', '{}'])
+    if (kind < 0.7) return this.numbers()
+    const values = Array.from({ length: Math.floor(this.#random() * 4) }, () => this.value(depth + 1))
+    return kind < 0.85 ? this.list(values) : this.object(values.map((value, at) => [`${this.pick(['k', 'usage', 'data', 'embedding'])}${at || ''}`, value]))
+  }
+
+  object(members: readonly Member[]): string {
+    return `{${members.map(([key, value]) => `${this.space()}"${key}"${this.space()}:${this.space()}${value}${this.space()}`).join(',')}}`
+  }
+
+  list(items: readonly string[]): string {
+    return `[${items.map((item) => `${this.space()}${item}${this.space()}`).join(',')}]`
+  }
+
+  space(): string {
+    return this.#random() < 0.85 ? '' : this.pick([' ', '\n', '\t', '\r\n', '   '])
+  }
+
+  pick<T>(choices: readonly T[]): T {
+    const chosen = choices[Math.floor(this.#random() * choices.length)]
+    if (chosen === undefined) throw new Error('nothing to pick from')
+    return chosen
+  }
+
+  #shuffled(members: Member[]): Member[] {
+    for (let at = members.length - 1; at > 0; at--) {
+      const other = Math.floor(this.#random() * (at + 1))
+      const [a, b] = [members[at], members[other]]
+      if (a !== undefined && b !== undefined) [members[at], members[other]] = [b, a]
+    }
+    return members
+  }
+}
+
+type Bend = (members: Member[], write: Writer, random: Random) => string
+
+const ODDITIES: readonly (readonly [string, Bend])[] = [
+  ['escaped key', (members, write) => write.object([...members, ['us\\u0061ge', '{}']])],
+  ['data twice', (members, write) => write.object([...members, ['data', '[]']])],
+  ['usage twice', (members, write) => write.object([['usage', '{}'], ['usage', '{}'], ...members])],
+  ['too deep', (members, write) => write.object([...members, ['deep', `${'[{"a":'.repeat(5)}1${'}]'.repeat(5)}`]])],
+  ['a tail', (members, write) => `${write.object(members)}${write.pick(['x', '}', ']', '{}', '"', ',', '1'])}`],
+  ['cut short', (members, write, random) => {
+    const text = write.object(members)
+    return text.slice(0, Math.floor(random() * text.length))
+  }],
+  ['no data', (members, write) => write.object(members.filter(([key]) => key !== 'data'))],
+  ['data of another type', (members, write) => write.object(replaced(members, 'data', write.pick(['{}', '"x"', 'null', '[1,2]', '["a"]', '[]'])))],
+  ['usage of another type', (members, write) => write.object([...members.filter(([key]) => key !== 'usage'), ['usage', write.pick(['null', '[]', '"x"', '7'])]])],
+  ['not a number among numbers', (members, write) => {
+    const vector = write.pick(['[1,NaN,2]', '[Infinity,1]', '[1,-Infinity]', '[1,null,2]', '[0.5,nan]', '[1,"2",3]', '[1,"]",3]', '[]', '[[1]]', '7'])
+    return write.object(replaced(members, 'data', write.list([`{"object":"embedding","index":0,"embedding":${vector}}`])))
+  }],
+  ['an item without a vector', (members, write) => write.object(replaced(members, 'data', '[{"object":"embedding","index":0}]'))],
+  ['not an object', (_members, write) => write.pick(['[]', '"x"', '1', '', ' ', 'null', '\ufeff{}', '<html></html>'])],
+  ['a comma too many', (members, write) => write.object(members).replace(/}$/, ',}')],
+]
+
+function replaced(members: Member[], key: string, value: string): Member[] {
+  return members.map((member) => (member[0] === key ? [key, value] : member))
+}
