@@ -71,6 +71,16 @@ export interface Problem {
   readonly got: string
 }
 
+/** The configuration cannot be used; all problems at once. Exit code 2. */
+export class ConfigInvalid extends Error {
+  readonly problems: readonly Problem[]
+
+  constructor(problems: readonly Problem[]) {
+    super(problems.map(({ name, expected, got }) => `${name}: expected ${expected}, got ${got}`).join('\n'))
+    this.problems = problems
+  }
+}
+
 /** Names and texts as they were given. */
 export type Texts = Readonly<Record<string, string>>
 

@@ -1,11 +1,12 @@
 import { Command, CommanderError } from 'commander'
+import { ConfigInvalid } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { addConfigVerbs } from './config.ts'
 import { addModelVerbs } from './models.ts'
 import { addNodeVerbs } from './node.ts'
 import { addRoles } from './roles.ts'
-import { CliFailure, ConfigInvalid } from './verb.ts'
+import { CliFailure } from './verb.ts'
 
 /**
  * The command line.

@@ -1,17 +1,8 @@
 import type { Command } from 'commander'
-import { readConfig, type Generation, type Problem } from '../config.ts'
+import { ConfigInvalid, readConfig, type Generation } from '../config.ts'
 
 /** What went wrong with a verb, for a person: no stack. Exit code 1. */
 export class CliFailure extends Error {}
-
-/** The configuration is bad, or was given badly: every problem at once. Exit code 2. */
-export class ConfigInvalid extends Error {
-  readonly problems: readonly Problem[]
-  constructor(problems: readonly Problem[]) {
-    super(problems.map(({ name, expected, got }) => `${name}: expected ${expected}, got ${got}`).join('\n'))
-    this.problems = problems
-  }
-}
 
 /** Adds a verb that takes `--json`. */
 export function addVerb(parent: Command, name: string, description: string): Command {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync,
 } from 'node:fs'
@@ -17,6 +18,8 @@ export interface Runtime {
 /** The one directory that holds the state of a node, claimed by this process. Mode 0700. */
 export interface DataDirectory {
   readonly path: string
+  /** Name of the node in the store: made once, kept as long as the directory. */
+  readonly node: string
   /** Records a forked process, so that the next start ends it if this supervisor cannot. */
   remember(role: string, pid: number): void
   forget(pid: number): void
@@ -33,6 +36,7 @@ export interface DataDirectory {
 const PID_FILE = 'supervisor.pid'
 const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
+const NODE_FILE = 'node-id'
 /** Milliseconds that a killed process may take to be gone. */
 const GONE_MS_MAX = 5_000
 
@@ -50,6 +54,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const record = (): void => writePrivate(path, PROCESSES_FILE, JSON.stringify([...children.values()]))
   return {
     path,
+    node: nodeOf(path),
     remember(role, pid) {
       const id = identityOf(pid)
       if (id === null) return
@@ -79,6 +84,14 @@ export function runtimeOf(path: string): Runtime | null {
   const text = runningSupervisor(path) === null ? null : read(path, RUNTIME_FILE)
   const value: unknown = text === null ? null : JSON.parse(text)
   return isRuntime(value) ? value : null
+}
+
+function nodeOf(path: string): string {
+  const known = read(path, NODE_FILE)?.trim()
+  if (known !== undefined && known !== '') return known
+  const node = randomUUID()
+  writePrivate(path, NODE_FILE, `${node}\n`)
+  return node
 }
 
 function prepare(path: string): void {

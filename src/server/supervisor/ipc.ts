@@ -8,6 +8,8 @@ export interface ChildPart {
   readonly role: Role
   /** Number of the slot, from 0; stable over restarts and replacements. */
   readonly slot: number
+  /** The node's name in the store, the same at every start on one data directory. */
+  readonly node: string
   /** The texts of the settings, from which the child builds the same config. */
   readonly settings: Texts
   /** By the environment name that the catalogue lists. */

@@ -1,0 +1,74 @@
+/** The ready line: exactly these members, for machines. */
+export interface ReadyFacts {
+  readonly url: string
+  readonly docs_url: string
+  readonly admin_url: string
+  readonly fronts: number
+  /** Threads for long sessions of all fronts together. */
+  readonly workers: number
+  readonly postgres: 'embedded' | 'external'
+  readonly redis: 'external' | 'child' | 'in-memory'
+  readonly version: string
+}
+
+export interface BannerKeys {
+  /** Plain; only at the start that made it, since keys are shown once. */
+  readonly inference: string | null
+  readonly management: string | null
+  /** The file that holds them until the operator deletes it; null when it is gone. */
+  readonly file: string | null
+}
+
+export interface BannerOptions {
+  readonly facts: ReadyFacts
+  readonly keys: BannerKeys
+  /** Given for TLS, so that the pasted line trusts a certificate of one's own. */
+  readonly certFile: string | null
+  readonly hasColour: boolean
+}
+
+export function readyLine(facts: ReadyFacts): string {
+  return `${JSON.stringify({ event: 'ready', ...facts })}\n`
+}
+
+/** What a person sees at the start: where it is, what it runs on, and one line to paste. */
+export function banner({ facts, keys, certFile, hasColour }: BannerOptions): string {
+  const paint = (code: number, text: string): string => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
+  const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
+  const lines = [
+    '',
+    `  ${paint(1, 'Sluice')} ${facts.version}`,
+    '',
+    row('API', paint(36, `${facts.url}/api/v1`)),
+    row('Docs', paint(36, facts.docs_url)),
+    row('Admin', facts.admin_url),
+    row('Workers', `${facts.fronts} front${facts.fronts === 1 ? '' : 's'}, ${facts.workers} worker thread${facts.workers === 1 ? '' : 's'}`),
+    row('Stores', `Postgres ${facts.postgres}, Redis ${facts.redis}${facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''}`),
+    ...keyRows(keys, row),
+    '',
+    '  Try it:',
+    `  ${curlLine(facts.url, { keys, certFile })}`,
+    '',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function keyRows(keys: BannerKeys, row: (name: string, value: string) => string): readonly string[] {
+  const file = keys.file === null ? [] : [row('Keys', `in ${keys.file}; keep them elsewhere and delete it`)]
+  if (keys.inference === null || keys.management === null) return file
+  return [row('Inference', `${keys.inference}  (shown once)`), row('Management', `${keys.management}  (shown once)`), ...file]
+}
+
+/** One line that works when pasted. The key of an earlier start is read from its file, never shown again. */
+function curlLine(url: string, { keys, certFile }: { keys: BannerKeys; certFile: string | null }): string {
+  const fromFile = keys.file === null ? '$SLUICE_KEY' : `$(sed -n 's/.*"inference_key": *"\\([^"]*\\)".*/\\1/p' ${quoted(keys.file)})`
+  return [
+    'curl -s', ...(certFile === null ? [] : ['--cacert', quoted(certFile)]), `${url}/api/v1/embeddings`,
+    `-H "Authorization: Bearer ${keys.inference ?? fromFile}"`, "-H 'Content-Type: application/json'",
+    `-d '{"model":"sluice/lexical-1","input":"Hello","dimensions":8}'`,
+  ].join(' ')
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

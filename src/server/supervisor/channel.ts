@@ -1,0 +1,42 @@
+import type { ChildPart, FromChild, ToChild } from './ipc.ts'
+
+/** A forked process's side of the channel to its supervisor. */
+export interface Channel {
+  readonly start: Promise<ChildPart>
+  tell(message: FromChild): void
+  onDrain(listener: (isReplaced: boolean) => void): void
+  onSnapshot(snapshot: () => Promise<unknown>): void
+}
+
+/**
+ * Opens it, once per process. The process ends when the channel closes, since then its supervisor is gone, and
+ * ignores the signals that a terminal or a service manager sends to a whole group: it waits for `drain`. Design §2.
+ */
+export function openChannel(): Channel {
+  if (process.send === undefined) throw new Error('this role is forked by `sluice serve`, not typed')
+  process.on('disconnect', () => process.exit(0))
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
+  const drains: ((isReplaced: boolean) => void)[] = []
+  let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
+  const tell = (message: FromChild): void => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+  }
+  const start = new Promise<ChildPart>((resolve) => {
+    process.on('message', (message: ToChild) => {
+      if (message.kind === 'start') resolve(message.part)
+      if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
+      if (message.kind === 'snapshot') void answer(message.id)
+    })
+  })
+  const answer = async (id: number): Promise<void> => {
+    tell({ kind: 'snapshot', id, metrics: await snapshot().catch(() => null) })
+  }
+  return {
+    start,
+    tell,
+    onDrain: (listener) => drains.push(listener),
+    onSnapshot: (read) => {
+      snapshot = read
+    },
+  }
+}

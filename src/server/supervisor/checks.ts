@@ -1,0 +1,88 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import { StartRefused } from './start-refused.ts'
+
+/** Oldest glibc by Node's ABI for which the front end's binary loads. Facts: front-end, "The package". */
+const GLIBC_BY_ABI: Readonly<Record<string, number>> = { 115: 2.27, 127: 2.38, 137: 2.38, 141: 2.38 }
+
+/** Why the front end's binary cannot load here, or null. The binary's own message misleads. */
+export function platformProblem(): string | null {
+  const abi = process.versions.modules
+  const needed = GLIBC_BY_ABI[abi]
+  const node = `Node ${process.versions.node} (ABI ${abi})`
+  if (needed === undefined) return `${node} is not supported: use Node 20, 22, 24 or 25`
+  const glibc = process.platform === 'linux' ? glibcVersion() : null
+  if (process.platform === 'linux' && glibc === null) return 'this system has no glibc (musl is not supported)'
+  if (glibc !== null && minor(glibc) < minor(String(needed))) return `${node} needs glibc ${needed} or newer, and this system has ${glibc}: use Node 20`
+  return null
+}
+
+export function glibcVersion(): string | null {
+  const report: unknown = process.report.getReport()
+  const header: unknown = typeof report === 'object' && report !== null ? Reflect.get(report, 'header') : null
+  const version: unknown = typeof header === 'object' && header !== null ? Reflect.get(header, 'glibcVersionRuntime') : null
+  return typeof version === 'string' ? version : null
+}
+
+/**
+ * Throws `StartRefused` when somebody listens on the address. The fronts share their port, so that a second instance
+ * would join silently and take half of the traffic (facts: toolchain §4.1); a plain listen is refused.
+ */
+export async function probePort(host: string, port: number, setting: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (cause) => reject(new StartRefused(listenProblem(cause, { host, port, setting }), { cause })))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()))
+  })
+}
+
+/** What is wrong with listening on an address, and which setting to change. */
+export function listenProblem(cause: Error, { host, port, setting }: { host: string; port: number; setting: string }): string {
+  const code = 'code' in cause ? String(cause.code) : cause.message
+  const why = code === 'EADDRINUSE' ? 'something else listens there' : code === 'EACCES' ? 'this user may not' : code
+  return `cannot listen on ${host}:${port}: ${why}; set ${setting}`
+}
+
+/** Throws `StartRefused`: the front end would only say that the app cannot be made. */
+export function checkTlsFiles({ certFile, keyFile }: { certFile: string; keyFile: string }): void {
+  const cert = readPem(certFile, 'SLUICE_TLS_CERT')
+  const key = readPem(keyFile, 'SLUICE_TLS_KEY')
+  try {
+    createSecureContext({ cert, key })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'unreadable'
+    throw new StartRefused(`SLUICE_TLS_CERT and SLUICE_TLS_KEY do not work together: ${reason}`, { cause })
+  }
+  const endsAt = new Date(new X509Certificate(cert).validTo)
+  if (endsAt.getTime() < Date.now()) throw new StartRefused(`the certificate of SLUICE_TLS_CERT ended on ${endsAt.toISOString()}`)
+}
+
+const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'
+
+/**
+ * Lets the kernel hand connections that a closing listener had not accepted to another one of the same port. Without
+ * it about 1 new connection in 65,000 is reset in a roll at full speed. True when it is on.
+ */
+export function allowListenerMigration(): boolean {
+  try {
+    if (readFileSync(MIGRATE_REQUESTS, 'utf8').trim() === '1') return true
+    writeFileSync(MIGRATE_REQUESTS, '1')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function readPem(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new StartRefused(`${setting}: ${file} cannot be read`, { cause })
+  }
+}
+
+function minor(version: string): number {
+  return Number(version.split('.')[1] ?? 0)
+}

@@ -1,0 +1,50 @@
+import type { DataDirectory } from './data-directory.ts'
+import type { BannerKeys } from './banner.ts'
+
+/** The keys of a new installation, in plain text. */
+export interface FirstKeys {
+  readonly inferenceKey: string
+  readonly managementKey: string
+  readonly organizationId: string
+  readonly workspaceId: string
+}
+
+/** The one exception to "shown once": C9. */
+export const FIRST_KEYS_FILE = 'first-keys.json'
+
+/**
+ * Makes an organization, its workspace `default` and two keys in a store that has no organization yet.
+ * @param make calls `keep` before it commits, so that the keys are never lost in between; null when there was nothing to do
+ */
+export async function firstKeys(
+  data: DataDirectory,
+  baseUrl: string,
+  make: (keep: (keys: FirstKeys) => Promise<void>) => Promise<FirstKeys | null>,
+): Promise<BannerKeys> {
+  const made = await make((keys) => Promise.resolve(write(data, baseUrl, keys)))
+  const text = data.read(FIRST_KEYS_FILE)
+  if (made === null && text !== null) refresh(data, baseUrl, text)
+  return {
+    inference: made?.inferenceKey ?? null,
+    management: made?.managementKey ?? null,
+    file: text === null ? null : `${data.path}/${FIRST_KEYS_FILE}`,
+  }
+}
+
+function write(data: DataDirectory, baseUrl: string, keys: FirstKeys): void {
+  const value = {
+    base_url: baseUrl,
+    inference_key: keys.inferenceKey,
+    management_key: keys.managementKey,
+    organization_id: keys.organizationId,
+    workspace_id: keys.workspaceId,
+  }
+  data.writePrivate(FIRST_KEYS_FILE, `${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** The address may be another one than at the first start. */
+function refresh(data: DataDirectory, baseUrl: string, text: string): void {
+  const value: unknown = JSON.parse(text)
+  if (typeof value !== 'object' || value === null || Reflect.get(value, 'base_url') === baseUrl) return
+  data.writePrivate(FIRST_KEYS_FILE, `${JSON.stringify({ ...value, base_url: baseUrl }, null, 2)}\n`)
+}

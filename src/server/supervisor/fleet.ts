@@ -1,0 +1,154 @@
+import type { Log } from '../ports/observe.ts'
+import type { Child } from './child.ts'
+import type { ChildPart, Role } from './ipc.ts'
+import { StartRefused } from './start-refused.ts'
+
+/** Exits in a row before `ready` that make a crash loop. Design §2. */
+const CRASH_LOOP_EXITS = 5
+
+export interface FleetOptions {
+  readonly fork: (part: ChildPart) => Child
+  readonly log: Log
+  /** A child that ran before cannot be brought up again: the node has to stop. */
+  readonly onCrashLoop: (reason: string) => void
+}
+
+/** A place in the fleet: one child that serves, its replacements queued behind each other. */
+interface Slot {
+  part: ChildPart
+  current: Child | null
+  work: Promise<void>
+}
+
+/** The forked processes of a node: brings them up, restarts the dead, replaces them one by one, drains them. */
+export class Fleet {
+  readonly #options: FleetOptions
+  #slots: Slot[] = []
+  readonly #alive = new Set<Child>()
+  #isEnding = false
+  #restarts = 0
+
+  constructor(options: FleetOptions) {
+    this.#options = options
+  }
+
+  /** Children that died after they were ready, since the start. */
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  countReady(role: Role): number {
+    return this.#slots.filter((slot) => slot.part.role === role && slot.current?.isReady === true).length
+  }
+
+  /** Resolves when every child is ready. Throws `StartRefused` in a crash loop. */
+  async start(parts: readonly ChildPart[]): Promise<void> {
+    this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
+    await Promise.all(this.#slots.map(async (slot) => this.#occupy(slot, await this.#bringUp(slot.part))))
+  }
+
+  /**
+   * Replaces every child, one by one, each new one ready before its predecessor drains; adds and drains slots where
+   * the number changed. Stops at the first replacement that does not come up: the others go on as they were.
+   */
+  async roll(parts: readonly ChildPart[]): Promise<void> {
+    for (const part of parts) {
+      const slot = this.#slots.find((one) => one.part.role === part.role && one.part.slot === part.slot)
+      if (slot === undefined) {
+        const added: Slot = { part, current: null, work: Promise.resolve() }
+        this.#occupy(added, await this.#bringUp(part))
+        this.#slots.push(added)
+      } else await this.#inTurn(slot, () => this.#replace(slot, part))
+    }
+    const isKept = (slot: Slot): boolean => parts.some((part) => part.role === slot.part.role && part.slot === slot.part.slot)
+    const surplus = this.#slots.filter((slot) => !isKept(slot))
+    this.#slots = this.#slots.filter(isKept)
+    for (const slot of surplus) this.#retire(slot)
+  }
+
+  /** Children of the role finish what is in flight and end; those that have not by then are killed. */
+  async drain(role: Role, deadlineMs: number): Promise<void> {
+    this.#isEnding = true
+    const children = [...this.#alive].filter((child) => child.part.role === role)
+    for (const child of children) {
+      // One that never was ready has nothing in flight and may not listen yet.
+      if (child.isReady) child.drain(false)
+      else child.kill()
+    }
+    const timer = setTimeout(() => children.forEach((child) => child.kill()), deadlineMs)
+    await Promise.all(children.map((child) => child.ended))
+    clearTimeout(timer)
+  }
+
+  /** Resolves when they are gone. */
+  async killAll(): Promise<void> {
+    this.#isEnding = true
+    const children = [...this.#alive]
+    for (const child of children) child.kill()
+    await Promise.all(children.map((child) => child.ended))
+  }
+
+  /** Metrics of all children that answer. */
+  async snapshots(): Promise<readonly unknown[]> {
+    const ready = [...this.#alive].filter((child) => child.isReady)
+    const all = await Promise.all(ready.map((child) => child.snapshot()))
+    return all.filter((metrics) => metrics !== null)
+  }
+
+  async #replace(slot: Slot, part: ChildPart): Promise<void> {
+    const next = await this.#bringUp(part)
+    this.#retire(slot)
+    slot.part = part
+    this.#occupy(slot, next)
+  }
+
+  #retire(slot: Slot): void {
+    const old = slot.current
+    slot.current = null
+    old?.drain(true)
+  }
+
+  async #bringUp(part: ChildPart): Promise<Child> {
+    for (let exits = 1; ; exits++) {
+      const child = this.#options.fork(part)
+      this.#alive.add(child)
+      void child.ended.then(() => this.#alive.delete(child))
+      if (await child.ready) return child
+      const how = await child.ended
+      if (this.#isEnding) throw new StartRefused('the node is ending')
+      this.#options.log.warn('child_failed', { role: part.role, slot: part.slot, how, exits })
+      if (exits >= CRASH_LOOP_EXITS) {
+        throw new StartRefused(`${part.role} ${part.slot} ended ${exits} times in a row before it was ready; the last time: ${how}`)
+      }
+    }
+  }
+
+  #occupy(slot: Slot, child: Child): void {
+    slot.current = child
+    void child.ended.then((how) => {
+      if (slot.current !== child || this.#isEnding) return
+      slot.current = null
+      this.#restarts++
+      this.#options.log.error('child_ended', { role: child.part.role, slot: child.part.slot, pid: child.pid, how })
+      void this.#inTurn(slot, () => this.#restart(slot))
+    })
+  }
+
+  async #restart(slot: Slot): Promise<void> {
+    if (slot.current !== null || this.#isEnding || !this.#slots.includes(slot)) return
+    try {
+      const child = await this.#bringUp(slot.part)
+      this.#occupy(slot, child)
+      this.#options.log.info('child_restarted', { role: slot.part.role, slot: slot.part.slot, pid: child.pid })
+    } catch (problem) {
+      if (!this.#isEnding) this.#options.onCrashLoop(problem instanceof Error ? problem.message : String(problem))
+    }
+  }
+
+  /** A restart and a replacement of one slot never run at once. */
+  #inTurn(slot: Slot, step: () => Promise<void>): Promise<void> {
+    const turn = slot.work.then(step)
+    slot.work = turn.catch(() => undefined)
+    return turn
+  }
+}

@@ -1,0 +1,39 @@
+import type { Fields, Log } from '../ports/observe.ts'
+
+/** Milliseconds after which a start is slow enough to be told about. */
+const HOLD_MS_MAX = 5_000
+
+export interface HeldLog extends Log {
+  /** Writes what was held; from then on nothing is. */
+  release(): void
+}
+
+/**
+ * Holds a start's events back, so that the first line on stdout is the ready line: machines read that one. An error,
+ * or a start that takes long, sets them free.
+ */
+export function holdLog(log: Log): HeldLog {
+  let held: (() => void)[] | null = []
+  const release = (): void => {
+    clearTimeout(timer)
+    const lines = held ?? []
+    held = null
+    for (const write of lines) write()
+  }
+  const timer = setTimeout(release, HOLD_MS_MAX)
+  timer.unref()
+  const keep = (level: 'debug' | 'info' | 'warn') => (event: string, fields?: Fields): void => {
+    if (held === null) log[level](event, fields)
+    else held.push(() => log[level](event, fields))
+  }
+  return {
+    debug: keep('debug'),
+    info: keep('info'),
+    warn: keep('warn'),
+    error(event, fields) {
+      release()
+      log.error(event, fields)
+    },
+    release,
+  }
+}

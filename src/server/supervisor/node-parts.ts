@@ -1,0 +1,49 @@
+import type { Config, Texts } from '../config.ts'
+import type { FirstKeys } from './first-keys.ts'
+import type { HeldLog } from './held-log.ts'
+import type { ChildPart } from './ipc.ts'
+
+/** One reading of everything that a node is configured by. */
+export interface NodeGeneration {
+  readonly config: Config
+  readonly settings: Texts
+  /** Names in the environment that look like settings and are none. */
+  readonly unknown: readonly string[]
+  /** By environment name; those that the catalogue lists and that are set. */
+  readonly providerKeys: Texts
+}
+
+/** What the supervisor needs of the store, over a connection of its own. */
+export interface NodeStore {
+  /** Throws what Postgres or the network says; `SchemaRefused` when this version must not run on it. */
+  migrate(): Promise<void>
+  /** Whether Postgres gives `wanted` connections beside those that other nodes hold. */
+  connections(wanted: number): Promise<{ readonly fits: boolean; readonly available: number; readonly elsewhere: number }>
+  /** See `firstKeys`. */
+  makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>
+  isUp(): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** Facts of the node itself among its metrics. */
+export interface NodeGauges {
+  readonly frontsReady: number
+  readonly runnersReady: number
+  /** Children that died after they were ready, since the start. */
+  readonly restarts: number
+  readonly isPostgresUp: boolean
+  readonly isRedisUp: boolean
+}
+
+/** What main.ts hands to the supervisor, which knows no driver. */
+export interface NodeParts {
+  /** Held until the node is ready. */
+  readonly log: HeldLog
+  /** Throws `ConfigInvalid`. */
+  readGeneration(): NodeGeneration
+  /** @param node this node's name in the store */
+  openStore(url: string, node: string): NodeStore
+  openRedis(address: ChildPart['redis']): { isUp(): Promise<boolean>; close(): Promise<void> }
+  /** Prometheus text over the snapshots of all children and the node's own facts. */
+  metrics(snapshots: readonly unknown[], gauges: NodeGauges): Promise<string>
+}

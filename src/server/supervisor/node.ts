@@ -1,0 +1,284 @@
+import { DRAIN_MS } from '../../schemas/limits.ts'
+import { startAdmin } from './admin.ts'
+import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
+import { allowListenerMigration, checkTlsFiles, platformProblem, probePort } from './checks.ts'
+import { Child } from './child.ts'
+import { openDataDirectory, type DataDirectory } from './data-directory.ts'
+import { firstKeys } from './first-keys.ts'
+import { Fleet } from './fleet.ts'
+import type { ChildPart } from './ipc.ts'
+import type { NodeGeneration, NodeParts } from './node-parts.ts'
+import { ReadinessWatch } from './readiness.ts'
+import { Reloader } from './reload.ts'
+import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
+import { sessionThreads } from './shares.ts'
+import { watchSignals } from './signals.ts'
+import { StartRefused } from './start-refused.ts'
+import { VERSION } from './version.ts'
+
+/** Milliseconds beyond the drain's deadline after which a child is killed. */
+const DRAIN_SLACK_MS = 2_000
+
+/** Milliseconds that a stop at once may take. */
+const STOP_MS_MAX = 3_000
+
+/** Why a node ends: told to, or because it cannot go on. */
+interface Ending {
+  readonly why: string
+  readonly isFailure: boolean
+}
+
+/**
+ * Runs a node until it is told to end, then drains it and takes down what it brought up, in reverse. Design §2.
+ * @returns the exit code; throws `ConfigInvalid`, or `StartRefused` when it cannot start or go on
+ */
+export async function runNode(parts: NodeParts): Promise<number> {
+  const generation = parts.readGeneration()
+  const undone: (() => Promise<void>)[] = []
+  const ending = new EndRequest()
+  const run = new NodeRun(parts, generation, { undo: (step) => undone.push(step), ending })
+  const stopWatching = watchSignals({
+    drain: (why) => ending.ask({ why, isFailure: false }),
+    stopAtOnce: () => run.stopAtOnce(),
+    reload: () => run.reload(),
+  })
+  try {
+    await run.bringUp()
+    const { why, isFailure } = await ending.asked
+    parts.log.info('node_drains', { why })
+    await run.drain()
+    if (isFailure) throw new StartRefused(why)
+    return 0
+  } catch (problem) {
+    if (problem instanceof EndedEarly) return 0
+    throw problem
+  } finally {
+    parts.log.release()
+    for (const step of undone.reverse()) await step().catch((cause: unknown) => parts.log.error('take_down_failed', { cause }))
+    stopWatching()
+  }
+}
+
+class NodeRun {
+  readonly #parts: NodeParts
+  readonly #first: NodeGeneration
+  readonly #undo: Undo
+  readonly #ending: EndRequest
+  readonly #fleet: Fleet
+  #data: DataDirectory | null = null
+  #reloader: Reloader | null = null
+  #watch: ReadinessWatch | null = null
+  #isDraining = false
+
+  constructor(parts: NodeParts, generation: NodeGeneration, { undo, ending }: { undo: Undo; ending: EndRequest }) {
+    this.#parts = parts
+    this.#first = generation
+    this.#undo = undo
+    this.#ending = ending
+    this.#fleet = new Fleet({
+      fork: (part) => this.#fork(part),
+      log: parts.log,
+      onCrashLoop: (why) => ending.ask({ why, isFailure: true }),
+    })
+  }
+
+  async bringUp(): Promise<void> {
+    const { config } = this.#first
+    const problem = platformProblem()
+    if (problem !== null) throw new StartRefused(problem)
+    if (config.tls !== null) checkTlsFiles(config.tls)
+    const data = await openDataDirectory(config.dataDir)
+    this.#data = data
+    this.#undo(() => Promise.resolve(data.release()))
+    await probePort(config.host, config.port, 'SLUICE_PORT')
+    await this.#startAdmin()
+    const services = await startServices(this.#first, { data, log: this.#parts.log, undo: this.#undo })
+    this.#ending.throwIfAsked()
+    const keys = await this.#prepareStore(data, services)
+    await this.#startChildren(data.node, services)
+    this.#announce(data, services, keys)
+  }
+
+  /** Fronts first, since they still need what the runner does; then the runner. Services follow in `undo`. */
+  async drain(): Promise<void> {
+    this.#isDraining = true
+    await this.#fleet.drain('front', DRAIN_MS + DRAIN_SLACK_MS)
+    await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
+  }
+
+  reload(): void {
+    if (!this.#isDraining) void this.#reloader?.ask()
+  }
+
+  stopAtOnce(): void {
+    this.#parts.log.warn('node_stops_at_once')
+    void this.#fleet.killAll()
+    // Whatever else hangs: the services end with this process.
+    setTimeout(() => process.exit(1), STOP_MS_MAX).unref()
+  }
+
+  async #startAdmin(): Promise<void> {
+    const { adminHost: host, adminPort: port } = this.#first.config
+    const admin = await startAdmin({
+      host, port,
+      readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts()) ?? null),
+      metrics: async () => this.#parts.metrics(await this.#fleet.snapshots(), {
+        frontsReady: this.#fleet.countReady('front'),
+        runnersReady: this.#fleet.countReady('runner'),
+        restarts: this.#fleet.restarts,
+        isPostgresUp: this.#watch?.isUp('postgres') ?? false,
+        isRedisUp: this.#watch?.isUp('redis') ?? false,
+      }),
+    })
+    this.#undo(() => admin.close())
+  }
+
+  async #prepareStore(data: DataDirectory, services: Services): Promise<BannerKeys> {
+    const store = this.#parts.openStore(services.databaseUrl, data.node)
+    const redis = this.#parts.openRedis(services.redis)
+    this.#undo(() => store.close())
+    this.#undo(() => redis.close())
+    await prepareStore(store, { isEnding: () => this.#ending.isAsked })
+    this.#ending.throwIfAsked()
+    await checkConnections(store, this.#first)
+    const keys = await firstKeys(data, `${this.#url()}/api/v1`, (keep) => store.makeFirstKeys(keep))
+    this.#watch = new ReadinessWatch({
+      postgres: { mode: services.postgres, isUp: () => store.isUp() },
+      redis: { mode: services.redisMode, isUp: () => redis.isUp() },
+      log: this.#parts.log,
+      keyGraceMs: () => (this.#reloader?.current ?? this.#first).config.keyGraceMs,
+      now: Date.now,
+    })
+    this.#undo(() => Promise.resolve(this.#watch?.stop()))
+    this.#reloader = new Reloader({
+      parts: this.#parts,
+      fleet: this.#fleet,
+      first: this.#first,
+      childParts: (generation) => childParts(generation, { node: data.node, services }),
+      check: (generation) => checkConnections(store, generation),
+    })
+    return keys
+  }
+
+  async #startChildren(node: string, services: Services): Promise<void> {
+    if (!allowListenerMigration()) this.#parts.log.debug('listener_migration_off')
+    this.#undo(() => this.#fleet.killAll())
+    await Promise.race([this.#fleet.start(childParts(this.#first, { node, services })), this.#ending.rejected])
+  }
+
+  /** Written down at once, so that the next start finds it if this process is killed now. */
+  #fork(part: ChildPart): Child {
+    const child = new Child(part)
+    this.#data?.remember(part.role, child.pid)
+    void child.ended.then(() => this.#data?.forget(child.pid))
+    return child
+  }
+
+  #announce(data: DataDirectory, services: Services, keys: BannerKeys): void {
+    const { config } = this.#first
+    const url = this.#url()
+    const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
+    data.publish({
+      databaseUrl: services.databaseUrl, url, adminUrl,
+      redisSocketPath: 'socketPath' in services.redis ? services.redis.socketPath : null,
+    })
+    const facts: ReadyFacts = {
+      url,
+      docs_url: `${url}/docs`,
+      admin_url: adminUrl,
+      fronts: config.fronts,
+      workers: sessionThreads(config.workers, config.fronts).reduce((sum, threads) => sum + threads, 0),
+      postgres: services.postgres,
+      redis: services.redisMode,
+      version: VERSION,
+    }
+    const isTerminal = process.stdout.isTTY
+    const text = banner({ facts, keys, certFile: config.tls?.certFile ?? null, hasColour: isTerminal })
+    // For machines stdout holds JSON alone; the banner then goes where people look for it.
+    if (isTerminal) process.stdout.write(text)
+    else {
+      process.stdout.write(readyLine(facts))
+      process.stderr.write(text)
+    }
+    this.#warn()
+    this.#parts.log.release()
+  }
+
+  #warn(): void {
+    const { config, unknown } = this.#first
+    const isOpen = (host: string): boolean => !/^(127\.|localhost$|::1$)/.test(host)
+    if (isOpen(config.host) && config.tls === null) {
+      this.#parts.log.warn('plain_http_beyond_loopback', { host: config.host, fix: 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front' })
+    }
+    if (isOpen(config.adminHost)) this.#parts.log.warn('admin_port_beyond_loopback', { host: config.adminHost })
+    if (unknown.length > 0) this.#parts.log.warn('settings_unknown', { names: unknown })
+  }
+
+  #counts() {
+    const { fronts, runners } = (this.#reloader?.current ?? this.#first).config
+    return {
+      fronts: { ready: this.#fleet.countReady('front'), wanted: fronts },
+      runners: { ready: this.#fleet.countReady('runner'), wanted: runners },
+    }
+  }
+
+  #url(): string {
+    const { host, port, tls } = this.#first.config
+    return `${tls === null ? 'http' : 'https'}://${hostForUrl(host)}:${port}`
+  }
+}
+
+/** Thrown through a start that was told to end before it was over. */
+class EndedEarly extends Error {}
+
+/** The one wish to end, from whichever side it comes first. */
+class EndRequest {
+  readonly asked: Promise<Ending>
+  /** Rejects with `EndedEarly` when it is asked. */
+  readonly rejected: Promise<never>
+  #isAsked = false
+  #ask: (ending: Ending) => void = () => undefined
+
+  constructor() {
+    this.asked = new Promise((resolve) => {
+      this.#ask = resolve
+    })
+    this.rejected = this.asked.then(({ why, isFailure }) => {
+      throw isFailure ? new StartRefused(why) : new EndedEarly()
+    })
+    // It is awaited during the start alone.
+    this.rejected.catch(() => undefined)
+  }
+
+  get isAsked(): boolean {
+    return this.#isAsked
+  }
+
+  ask(ending: Ending): void {
+    this.#isAsked = true
+    this.#ask(ending)
+  }
+
+  throwIfAsked(): void {
+    if (this.#isAsked) throw new EndedEarly()
+  }
+}
+
+function childParts(
+  { config, settings, providerKeys }: NodeGeneration,
+  { node, services: { databaseUrl, redis } }: { node: string; services: Services },
+): readonly ChildPart[] {
+  const common = { node, settings, providerKeys, databaseUrl, redis }
+  return [
+    ...sessionThreads(config.workers, config.fronts).map((threads, slot) =>
+      ({ ...common, role: 'front' as const, slot, sessionThreads: threads })),
+    ...Array.from({ length: config.runners }, (_, slot) => ({ ...common, role: 'runner' as const, slot, sessionThreads: 1 })),
+  ]
+}
+
+/** An address that means "all" is no place to connect to; IPv6 wants brackets. */
+function hostForUrl(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

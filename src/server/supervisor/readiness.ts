@@ -1,0 +1,115 @@
+import type { Log } from '../ports/observe.ts'
+
+export type DependencyName = 'postgres' | 'redis'
+
+export interface DependencyState {
+  readonly state: 'up' | 'down'
+  readonly mode: string
+  /** ISO instant of the last change. */
+  readonly since: string
+  /** What the node does without it; only while it is down. */
+  readonly effect?: string
+}
+
+/** Body of `/readyz`. Design §11. */
+export interface Readiness {
+  /** `degraded` still serves known keys and answers 200; the other two want no new traffic. */
+  readonly status: 'ready' | 'degraded' | 'unavailable'
+  /** Why it is not `ready`, in stable words. */
+  readonly reasons: readonly string[]
+  readonly dependencies: Readonly<Record<DependencyName, DependencyState>>
+  readonly fronts: { readonly ready: number; readonly wanted: number }
+  readonly runners: { readonly ready: number; readonly wanted: number }
+}
+
+export interface Watched {
+  readonly mode: string
+  /** Answers within a second, false on any doubt. */
+  isUp(): Promise<boolean>
+}
+
+export interface ReadinessOptions {
+  readonly postgres: Watched
+  readonly redis: Watched
+  readonly log: Log
+  /** How long fronts go on without Postgres. */
+  readonly keyGraceMs: () => number
+  readonly now: () => number
+}
+
+/** Milliseconds between two looks at a dependency: with a look's own time-out a change is seen within 2 s. */
+const LOOK_MS = 500
+const EFFECTS: Readonly<Record<DependencyName, string>> = {
+  postgres: 'known keys are served from memory for SLUICE_KEY_GRACE; other keys and changes have to wait',
+  redis: 'rate limits are shared out evenly between fronts; changes reach fronts by polling',
+}
+
+/** Watches the stores and tells what the node can do. */
+export class ReadinessWatch {
+  readonly #options: ReadinessOptions
+  readonly #sinceMs: Record<DependencyName, number>
+  readonly #isUp: Record<DependencyName, boolean> = { postgres: true, redis: true }
+  readonly #looking = new Set<DependencyName>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options
+    this.#sinceMs = { postgres: options.now(), redis: options.now() }
+    this.#timer = setInterval(() => this.#look(), LOOK_MS)
+    this.#look()
+  }
+
+  /** @param children how many of each role are ready and how many there should be */
+  read(children: Pick<Readiness, 'fronts' | 'runners'>): Readiness {
+    const reasons = (['postgres', 'redis'] as const).filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
+    const graceIsOver = !this.#isUp.postgres && this.#options.now() - this.#sinceMs.postgres > this.#options.keyGraceMs()
+    if (graceIsOver) reasons.push('key_grace_over')
+    if (children.fronts.ready < children.fronts.wanted) reasons.push('fronts_missing')
+    if (children.runners.ready < children.runners.wanted) reasons.push('runners_missing')
+    const isUnavailable = graceIsOver || children.fronts.ready === 0
+    return {
+      status: isUnavailable ? 'unavailable' : reasons.length > 0 ? 'degraded' : 'ready',
+      reasons,
+      dependencies: { postgres: this.#stateOf('postgres'), redis: this.#stateOf('redis') },
+      ...children,
+    }
+  }
+
+  isUp(name: DependencyName): boolean {
+    return this.#isUp[name]
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #stateOf(name: DependencyName): DependencyState {
+    const isUp = this.#isUp[name]
+    return {
+      state: isUp ? 'up' : 'down',
+      mode: this.#options[name].mode,
+      since: new Date(this.#sinceMs[name]).toISOString(),
+      ...(isUp ? {} : { effect: EFFECTS[name] }),
+    }
+  }
+
+  #look(): void {
+    for (const name of ['postgres', 'redis'] as const) {
+      // A look that hangs is an answer too: the next one waits for it.
+      if (this.#looking.has(name)) continue
+      this.#looking.add(name)
+      void this.#options[name].isUp().catch(() => false).then((isUp) => {
+        this.#looking.delete(name)
+        this.#set(name, isUp)
+      })
+    }
+  }
+
+  #set(name: DependencyName, isUp: boolean): void {
+    if (this.#isUp[name] === isUp) return
+    this.#isUp[name] = isUp
+    this.#sinceMs[name] = this.#options.now()
+    if (isUp) this.#options.log.info('dependency_up', { dependency: name })
+    else this.#options.log.warn('dependency_down', { dependency: name, effect: EFFECTS[name] })
+  }
+}

@@ -1,0 +1,84 @@
+import { SchemaRefused } from '../store/migrate.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { startEmbeddedPostgres } from './embedded-postgres.ts'
+import type { ChildPart } from './ipc.ts'
+import type { NodeGeneration, NodeParts, NodeStore } from './node-parts.ts'
+import { startRedis } from './redis-child.ts'
+import { connectionsNeeded } from './shares.ts'
+import { StartRefused } from './start-refused.ts'
+
+/** The stores of a running node, its own or the operator's. */
+export interface Services {
+  readonly databaseUrl: string
+  readonly postgres: 'embedded' | 'external'
+  readonly redis: ChildPart['redis']
+  readonly redisMode: 'external' | 'child' | 'in-memory'
+}
+
+export type Undo = (step: () => Promise<void>) => void
+
+/** Milliseconds that a start waits for an external Postgres that cannot be reached yet. */
+const POSTGRES_WAIT_MS = 30_000
+const POSTGRES_RETRY_MS = 500
+/** What a Postgres that is still coming up looks like from outside. */
+const NOT_YET = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'CONNECT_TIMEOUT', 'CONNECTION_CLOSED', '57P03'])
+
+/** Brings up what the operator did not bring himself. Throws `StartRefused`. */
+export async function startServices(
+  { config }: NodeGeneration,
+  { data, log, undo }: { data: DataDirectory; log: NodeParts['log']; undo: Undo },
+): Promise<Services> {
+  // One after the other's beginning, both awaited: a failure of one must not leave the other without its undo.
+  const [postgres, redis] = await Promise.allSettled([
+    config.databaseUrl === null ? startEmbeddedPostgres({ dataDir: data.path, log }) : null,
+    config.redisUrl === null ? startRedis({ dataDir: data.path, log }) : null,
+  ])
+  for (const service of [postgres, redis]) {
+    if (service.status === 'fulfilled' && service.value !== null) {
+      const { value } = service
+      undo(() => value.stop())
+    }
+  }
+  if (postgres.status === 'rejected') throw refused('the embedded Postgres did not start', postgres.reason)
+  if (redis.status === 'rejected') throw refused('the embedded Redis did not start', redis.reason)
+  return {
+    databaseUrl: postgres.value?.url ?? config.databaseUrl?.reveal() ?? '',
+    postgres: postgres.value === null ? 'external' : 'embedded',
+    redis: redis.value === null ? { url: config.redisUrl?.reveal() ?? '' } : { socketPath: redis.value.socketPath },
+    redisMode: redis.value?.mode ?? 'external',
+  }
+}
+
+/** Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`. */
+export async function prepareStore(store: NodeStore, { isEnding }: { isEnding: () => boolean }): Promise<void> {
+  const giveUpAt = performance.now() + POSTGRES_WAIT_MS
+  for (;;) {
+    try {
+      return await store.migrate()
+    } catch (problem) {
+      if (problem instanceof SchemaRefused) throw new StartRefused(problem.message, { cause: problem })
+      if (!NOT_YET.has(codeOf(problem)) || performance.now() > giveUpAt || isEnding()) {
+        throw refused('Postgres cannot be used; look at DATABASE_URL', problem)
+      }
+      await new Promise((resolve) => setTimeout(resolve, POSTGRES_RETRY_MS))
+    }
+  }
+}
+
+/** Throws `StartRefused` when the processes of this node could ask for more connections than Postgres gives. */
+export async function checkConnections(store: NodeStore, { config }: NodeGeneration): Promise<void> {
+  const wanted = connectionsNeeded(config)
+  const { fits, available, elsewhere } = await store.connections(wanted)
+  if (fits) return
+  throw new StartRefused(`${config.fronts} fronts and ${config.runners} runners may need ${wanted} connections; Postgres gives ${available}, `
+    + `and other nodes hold ${elsewhere}: raise its max_connections or lower SLUICE_FRONTS`)
+}
+
+function refused(what: string, problem: unknown): StartRefused {
+  const reason = problem instanceof Error ? problem.message || codeOf(problem) : String(problem)
+  return new StartRefused(`${what}: ${reason}`, { cause: problem })
+}
+
+function codeOf(problem: unknown): string {
+  return problem instanceof Error && 'code' in problem ? String(problem.code) : ''
+}

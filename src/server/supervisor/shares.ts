@@ -1,0 +1,19 @@
+/** Postgres connections of a front's pool and of a runner's. */
+export const FRONT_POOL_MAX = 4
+export const RUNNER_POOL_MAX = 4
+/** What a front may hold in all: the poll of the epoch has a connection of its own. */
+export const FRONT_CONNECTIONS = FRONT_POOL_MAX + 1
+
+/**
+ * Threads for long sessions, by front: shared out evenly, at least one each. Their sum is the effective number of
+ * workers. Design §2.
+ */
+export function sessionThreads(workers: number, fronts: number): readonly number[] {
+  const each = Math.floor(workers / fronts)
+  return Array.from({ length: fronts }, (_, slot) => Math.max(1, each + (slot < workers % fronts ? 1 : 0)))
+}
+
+/** Connections that this node may hold at once: after a roll the replaced still hold theirs. Design §2. */
+export function connectionsNeeded({ fronts, runners }: { fronts: number; runners: number }): number {
+  return 2 * (fronts * FRONT_CONNECTIONS + runners * RUNNER_POOL_MAX)
+}
