@@ -1,0 +1,15 @@
+import t from 'tap'
+import { listUserModels } from '../../../../src/server/operations/models/list-user-models.ts'
+import { catalogueOf } from '../../../support/catalogue.ts'
+import { FOUR_MODELS, idsOf, read } from '../../../support/model-reads.ts'
+
+t.test('models.list_for_user 200: the list shape, in pages, by output modality', async (t) => {
+  const catalogue = catalogueOf(t, FOUR_MODELS)
+  t.same(idsOf(await read(listUserModels, catalogue)), ['acme/chat', 'other/chat'])
+  t.match(await read(listUserModels, catalogue, { query: { output_modalities: 'all', limit: 3, offset: 0 } }),
+    { status: 200, body: { links: { next: '/api/v1/models/user?output_modalities=all&limit=3&offset=3' }, total_count: 4 } })
+})
+
+t.test('models.list_for_user 400: a list with an empty entry, although the contract row lists no 400 (C2)', async (t) => {
+  t.match(await read(listUserModels, catalogueOf(t, FOUR_MODELS), { query: { output_modalities: ',' } }), { status: 400 })
+})
