@@ -3,10 +3,13 @@ import { ConfigInvalid } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { addConfigVerbs } from './config.ts'
+import { addKeyVerbs } from './keys.ts'
 import { addModelVerbs } from './models.ts'
 import { addNodeVerbs } from './node.ts'
+import { addOrganizationVerbs } from './organizations.ts'
 import { addRoles } from './roles.ts'
 import { CliFailure } from './verb.ts'
+import { addWorkspaceVerbs } from './workspaces.ts'
 
 /**
  * The command line.
@@ -29,6 +32,9 @@ function programOf(outcome: { code: number | null }): Command {
   program.exitOverride().version(VERSION).showHelpAfterError('(sluice --help lists the verbs)')
   addNodeVerbs(program, outcome)
   addConfigVerbs(program)
+  addOrganizationVerbs(program)
+  addWorkspaceVerbs(program)
+  addKeyVerbs(program)
   addModelVerbs(program, outcome)
   addRoles(program, outcome)
   return program

@@ -87,19 +87,18 @@ class Feed implements RunningEpochFeed {
     await this.#lane.close()
   }
 
-  /** Obeyed before anything else is asked: knowledge wins over order. */
+  /**
+   * Obeyed before anything else is asked. But the channel may lose, reorder and even make up messages (two
+   * installations on one Redis), so the number itself is believed only from the store, which is asked at once: what
+   * lies between may be another revocation.
+   */
   #hear(change: Invalidation): void {
     if (this.#isClosed) return
     this.#tell(change)
-    if (change.n === this.#epoch + 1) this.#epoch = change.n
-    // Something between was missed, and may be another revocation: do not wait for the timer.
-    else if (change.n > this.#epoch) void this.#pollSoon()
-  }
-
-  async #pollSoon(): Promise<void> {
-    if (this.#polling === null) return this.#pollOnce()
-    // The poll under way may have read before the missed change committed.
-    this.#isBehind = true
+    if (change.n <= this.#epoch) return
+    // A poll under way may have read before this change committed.
+    if (this.#polling === null) void this.#pollOnce()
+    else this.#isBehind = true
   }
 
   #pollOnce(): Promise<void> {
@@ -136,8 +135,7 @@ class Feed implements RunningEpochFeed {
     // Not whole: the first poll, rows pruned meanwhile, too many, or a database that was set back.
     if (!isWhole) this.#tell({ kind: 'everything' })
     else for (const change of changes) this.#tell(change)
-    // Hints may have moved it on while the answer was under way; only a database that was set back moves it back.
-    this.#epoch = epoch < seen ? epoch : Math.max(this.#epoch, epoch)
+    this.#epoch = epoch
   }
 
   #tell(change: Change): void {

@@ -62,9 +62,17 @@ export async function checkSchema(sql: Queryable, migrations: readonly Migration
   const known = migrations.length
   for (const [index, row] of recorded.entries()) {
     const ours = migrations[index]
-    if (row.number !== index + 1) throw new SchemaRefused(`The database is half-migrated: migration ${index + 1} is missing though ${row.number} is there. Restore a backup.`)
-    if (ours !== undefined && ours.name !== row.name) throw new SchemaRefused(`Migration ${row.number} of the database is \`${row.name}\`, of this Sluice \`${ours.name}\`: it is the database of another program or branch.`)
-    if (row.oldest_binary > known) throw new SchemaRefused(`The database was migrated to ${recorded.length} and needs a Sluice that knows migration ${row.oldest_binary}; this one knows ${known}. Start the newer Sluice.`)
+    if (row.number !== index + 1) {
+      throw halfMigrated(`migration ${index + 1} is missing though ${row.number} is there`)
+    }
+    if (ours !== undefined && ours.name !== row.name) {
+      throw new SchemaRefused(`Migration ${row.number} of the database is \`${row.name}\`, of this Sluice \`${ours.name}\`: `
+        + 'it is the database of another program or branch.')
+    }
+    if (row.oldest_binary > known) {
+      throw new SchemaRefused(`The database was migrated to ${recorded.length} and needs a Sluice that knows migration `
+        + `${row.oldest_binary}; this one knows ${known}. Start the newer Sluice.`)
+    }
   }
   await checkTables(sql, migrations, recorded.length)
   return { at: recorded.length }
@@ -98,8 +106,13 @@ async function checkTables(sql: Queryable, migrations: readonly Migration[], at:
       const [found] = await sql<{ isThere: boolean }[]>`SELECT to_regclass(${table}) IS NOT NULL AS "isThere"`
       const isThere = found?.isThere === true
       if (isThere === migration.number <= at) continue
-      const problem = isThere ? `table \`${table}\` is there though migration ${migration.number} was not applied` : `table \`${table}\` is missing though migration ${migration.number} was applied`
-      throw new SchemaRefused(`The database is half-migrated: ${problem}. Restore a backup, or use an empty database.`)
+      throw halfMigrated(isThere
+        ? `table \`${table}\` is there though migration ${migration.number} was not applied`
+        : `table \`${table}\` is missing though migration ${migration.number} was applied`)
     }
   }
+}
+
+function halfMigrated(problem: string): SchemaRefused {
+  return new SchemaRefused(`The database is half-migrated: ${problem}. Restore a backup, or use an empty database.`)
 }

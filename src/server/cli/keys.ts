@@ -1,0 +1,123 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { createKey, listKeys, revokeKey, type ApiKey, type KeyWish } from '../store/api-keys.ts'
+import { frontsAt } from '../store/fronts.ts'
+import type { Store } from '../store/open.ts'
+import { findOrganization } from '../store/organizations.ts'
+import { findWorkspace } from '../store/workspaces.ts'
+import { nameOf, need, table, withAdmin } from './admin.ts'
+import { addVerb, CliFailure, print } from './verb.ts'
+
+/** Milliseconds that `--wait` waits for live fronts, and between two looks at them. */
+const WAIT_MS_MAX = 30_000
+const LOOK_MS = 20
+const RPM_MAX = 2_147_483_647
+
+interface CreateOptions {
+  readonly json?: boolean
+  readonly name: string
+  readonly kind: KeyWish['kind']
+  readonly workspace?: string
+  readonly organization?: string
+  readonly rpm?: number
+  readonly expires?: Date
+}
+
+/** `keys create|list|revoke`. */
+export function addKeyVerbs(program: Command): void {
+  const group = program.command('keys').description('API keys')
+  addCreate(group)
+  addVerb(group, 'list', 'list the keys, newest first; never the keys themselves')
+    .option('--organization <ref>', 'id or name; left out: of all organizations')
+    .action((options: { json?: boolean; organization?: string }) => withAdmin(async ({ store }) => {
+      const { organization } = options
+      const id = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+      const keys = need(await listKeys(store, id))
+      const rows = keys.map((key) => [key.hash, key.kind, key.name, key.expiresAt?.toISOString() ?? 'never'])
+      print(options, { data: keys.map(wireOf) }, table([['HASH', 'KIND', 'NAME', 'EXPIRES'], ...rows]))
+    }))
+  addVerb(group, 'revoke', 'end a key for good')
+    .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
+    .option('--wait', 'return when every live front has obeyed')
+    .action((hash: string, options: { json?: boolean; wait?: boolean }) => withAdmin(async ({ store, publish }) => {
+      const change = need(await revokeKey(store, hash))
+      await publish(change)
+      const silent = options.wait === true ? await untilObeyed(store, change.n) : null
+      if (silent !== null && silent > 0) {
+        process.stderr.write(`warning: ${silent} front(s) fell silent without leaving; if one still runs, it obeys when it reaches the store again\n`)
+      }
+      print(options, { hash, revoked: true, epoch: change.n, ...(silent === null ? {} : { silent_fronts: silent }) }, `revoked ${hash}`)
+    }))
+}
+
+function addCreate(group: Command): void {
+  addVerb(group, 'create', 'make a key, and print it this once')
+    .requiredOption('--name <name>', 'its name', nameOf)
+    .addOption(new Option('--kind <kind>', 'what it may call').choices(['inference', 'management']).makeOptionMandatory())
+    .option('--workspace <ref>', 'id or slug, for inference keys; left out: the workspace `default`')
+    .option('--organization <ref>', 'id or name; may be left out when there is one')
+    .option('--rpm <count>', 'requests a minute at most; left out: no limit', rpmOf)
+    .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', instantOf)
+    .action((options: CreateOptions, command: Command) => {
+      if (options.kind === 'management' && options.workspace !== undefined) {
+        command.error('error: a management key belongs to an organization, not to a workspace', { exitCode: 2 })
+      }
+      return withAdmin(async ({ store, publish }) => {
+        const wish = { name: options.name, kind: options.kind, rateLimitRpm: options.rpm ?? null, expiresAt: options.expires ?? null }
+        const { apiKey, key, change } = need(await createKey(store, { ...wish, ...(await ownerOf(store, options)) }))
+        await publish(change)
+        print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
+      })
+    })
+}
+
+async function ownerOf(store: Store, options: CreateOptions): Promise<Pick<KeyWish, 'organizationId' | 'workspaceId'>> {
+  const mayBeAny = options.organization === undefined && options.workspace !== undefined
+  const organizationId = mayBeAny ? null : need(await findOrganization(store.sql, options.organization ?? null)).id
+  if (options.kind === 'management' && organizationId !== null) return { organizationId, workspaceId: null }
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', organizationId))
+  return { organizationId: workspace.organizationId, workspaceId: workspace.id }
+}
+
+/** @returns how many fronts fell silent without taking their row away. Throws CliFailure when live ones do not obey. */
+async function untilObeyed(store: Store, epoch: number): Promise<number> {
+  const endsAt = performance.now() + WAIT_MS_MAX
+  for (;;) {
+    const { behind, silent } = await frontsAt(store.sql, epoch)
+    if (behind === 0) return silent
+    if (performance.now() > endsAt) throw new CliFailure(`the key is revoked, but ${behind} live front(s) have not reported it in ${WAIT_MS_MAX / 1000} s`)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+}
+
+function rpmOf(text: string): number {
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count < 1 || count > RPM_MAX) throw new InvalidArgumentError(`It takes a whole number from 1 to ${RPM_MAX}.`)
+  return count
+}
+
+function instantOf(text: string): Date {
+  const instant = new Date(text)
+  if (!/T.*(Z|[+-]\d\d:\d\d)$/i.test(text) || Number.isNaN(instant.getTime())) {
+    throw new InvalidArgumentError('It takes an instant like 2027-01-31T12:00:00Z.')
+  }
+  return instant
+}
+
+function hashOf(text: string): string {
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError('It takes the 64 hexadecimal digits of a key\'s hash.')
+  return text
+}
+
+function wireOf(key: ApiKey): object {
+  return {
+    hash: key.hash,
+    name: key.name,
+    kind: key.kind,
+    organization_id: key.organizationId,
+    workspace_id: key.workspaceId,
+    rate_limit_rpm: key.rateLimitRpm,
+    disabled: key.isDisabled,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    created_at: key.createdAt.toISOString(),
+  }
+}
