@@ -1,0 +1,197 @@
+import t from 'tap'
+import type { Invalidation } from '../../../src/server/ports/keys.ts'
+import { openEpochFeed, type Change, type Hints, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
+import { bump } from '../../../src/server/store/epoch.ts'
+import { openStore, type Store } from '../../../src/server/store/open.ts'
+import { pruneInvalidations } from '../../../src/server/store/prune.ts'
+import { gate } from '../../support/gate.ts'
+import { keptLog } from '../../support/log.ts'
+import { openTestStore } from '../../support/postgres.ts'
+import { openRelay } from '../../support/relay.ts'
+
+type Tap = Parameters<typeof openTestStore>[0]
+
+interface Followed {
+  readonly feed: RunningEpochFeed
+  readonly heard: Change[]
+}
+
+/** Never by its timer: the test says when it polls. */
+const NEVER_MS = 2 ** 30
+
+async function follow(t: Tap, store: Store, hints: Hints | null = null): Promise<Followed> {
+  const feed = openEpochFeed({ store, hints, log: keptLog(), pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  await feed.poll()
+  const heard: Change[] = []
+  feed.subscribe((change) => void heard.push(change))
+  return { feed, heard }
+}
+
+function change(store: Store, id: string): Promise<Invalidation> {
+  return store.sql.begin((tx) => bump(tx, 'key', id))
+}
+
+function testHints(): Hints & { send(change: Invalidation): void } {
+  const listeners = new Set<(change: Invalidation) => void>()
+  return {
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    publish: () => Promise.resolve(),
+    send: (change) => listeners.forEach((listener) => listener(change)),
+  }
+}
+
+const idsOf = (heard: readonly Change[]): string[] => heard.map((change) => (change.kind === 'everything' ? '*' : change.id))
+
+t.test('two changes that commit in the opposite order of their start are both heard', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  const firstMayCommit = gate()
+  const firstBegan = gate()
+  const first = store.sql.begin(async (tx) => {
+    await tx`SELECT 1`
+    firstBegan.open()
+    await firstMayCommit.opened
+    return bump(tx, 'key', 'first')
+  })
+  await firstBegan.opened
+  await change(store, 'second')
+  await feed.poll()
+  t.same(idsOf(heard), ['second'])
+  firstMayCommit.open()
+  await first
+  await feed.poll()
+  t.same(idsOf(heard), ['second', 'first'])
+})
+
+t.test('a change that took its number is never overtaken by a later number', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  const mayCommit = gate()
+  const numbered = gate()
+  const slow = store.sql.begin(async (tx) => {
+    await bump(tx, 'key', 'slow')
+    numbered.open()
+    await mayCommit.opened
+  })
+  await numbered.opened
+  const fast = change(store, 'fast')
+  await feed.poll()
+  t.same(idsOf(heard), [])
+  mayCommit.open()
+  await Promise.all([slow, fast])
+  await feed.poll()
+  t.same(idsOf(heard), ['slow', 'fast'])
+})
+
+t.test('every change of many parallel writers is heard by one that polls meanwhile', async (t) => {
+  const store = await openTestStore(t, 8)
+  const { feed, heard } = await follow(t, store)
+  const ids = Array.from({ length: 200 }, (_, index) => `k${index}`)
+  const writing = Promise.all(ids.map((id) => change(store, id)))
+  let isWriting = true
+  void writing.then(() => (isWriting = false))
+  while (isWriting) await feed.poll()
+  await feed.poll()
+  t.same(idsOf(heard).sort(), ids.sort())
+  t.equal(feed.epoch, 200)
+})
+
+t.test('a hint is obeyed in the same turn, but the epoch waits for the store', async (t) => {
+  const store = await openTestStore(t)
+  const hints = testHints()
+  const { feed, heard } = await follow(t, store, hints)
+  hints.send({ n: 1, kind: 'key', id: 'told' })
+  t.same(idsOf(heard), ['told'])
+  t.equal(feed.epoch, 0)
+})
+
+t.test('a hint beyond a missed one brings the missed one at once', async (t) => {
+  const store = await openTestStore(t)
+  const hints = testHints()
+  const { feed, heard } = await follow(t, store, hints)
+  await change(store, 'missed')
+  hints.send(await change(store, 'told'))
+  await feed.poll()
+  t.ok(idsOf(heard).includes('missed'))
+  t.equal(idsOf(heard)[0], 'told')
+  t.equal(feed.epoch, 2)
+})
+
+t.test('a hint with a number of another installation hides no change', async (t) => {
+  const store = await openTestStore(t)
+  const hints = testHints()
+  const { feed, heard } = await follow(t, store, hints)
+  hints.send({ n: 1, kind: 'key', id: 'foreign' })
+  await feed.poll()
+  await change(store, 'ours')
+  await feed.poll()
+  t.same(idsOf(heard), ['foreign', 'ours'])
+})
+
+t.test('a reader whose changes were pruned drops everything', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  await change(store, 'lost')
+  t.equal(await pruneInvalidations(store.sql, -1), 1)
+  await change(store, 'kept')
+  await feed.poll()
+  t.same(idsOf(heard), ['*'])
+  t.equal(feed.epoch, 2)
+})
+
+t.test('a database that was set back drops everything', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  await change(store, 'a')
+  await feed.poll()
+  await store.sql`UPDATE epoch SET n = 0`
+  await feed.poll()
+  t.same(idsOf(heard), ['a', '*'])
+})
+
+t.test('more changes than one poll reads drop everything', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  await store.sql`INSERT INTO invalidations (n, kind, id) SELECT n, 'key', n::text FROM generate_series(1, 1001) AS n`
+  await store.sql`UPDATE epoch SET n = 1001`
+  await feed.poll()
+  t.same(idsOf(heard), ['*'])
+})
+
+for (const away of ['cut', 'freeze'] as const) {
+  t.test(`polls of a store behind a ${away} fail in time, and the first good one tells what was missed`, async (t) => {
+    const direct = await openTestStore(t)
+    const url = new URL(direct.options.url)
+    const relay = await openRelay(t, { host: url.hostname, port: Number(url.port) })
+    url.port = String(relay.port)
+    const store = openStore({ ...direct.options, url: url.href })
+    t.teardown(() => store.close())
+    const { feed, heard } = await follow(t, store)
+    const goodAt = feed.lastGoodPollAtMs
+    t.ok(goodAt > 0)
+    await relay[away]()
+    await change(direct, 'missed')
+    await feed.poll()
+    t.equal(feed.lastGoodPollAtMs, goodAt)
+    t.same(idsOf(heard), [])
+    await relay.restore()
+    while (feed.lastGoodPollAtMs === goodAt) await feed.poll()
+    t.same(idsOf(heard), ['missed'])
+  })
+}
+
+t.test('the first poll drops what was loaded before it', async (t) => {
+  const store = await openTestStore(t)
+  const feed = openEpochFeed({ store, hints: null, log: keptLog(), pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  const heard: Change[] = []
+  feed.subscribe((change) => void heard.push(change))
+  t.equal(feed.epoch, -1)
+  await feed.poll()
+  t.equal(heard[0]?.kind, 'everything')
+  t.equal(feed.epoch, 0)
+})
