@@ -22,6 +22,8 @@ export interface LoadPlan {
   readonly pace: LoadPace
   /** Milliseconds; the load ends earlier when it is stopped. */
   readonly durationMs: number
+  /** The load ends when so many requests were answered, however soon. */
+  readonly requestsMax?: number
   /** Connection `i` sends request `i mod length`. */
   readonly requests: readonly LoadRequest[]
   /** Milliseconds at the start that count for nothing. */

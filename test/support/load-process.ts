@@ -106,6 +106,7 @@ class Load {
     const failure = 'failure' in outcome ? outcome.failure : ''
     if (this.#plan.keepRows?.except.includes(status) === false) this.#rows.push({ connection, startedAt: at.startedAt, endedAt: at.endedAt, status, failure })
     this.#requestsWithWarmUp += 1
+    if (this.#requestsWithWarmUp === this.#plan.requestsMax) this.#isStopping = true
     if (at.endedAt < this.#measureFrom) return
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (failure !== '' && this.#failures.length < FAILURES_KEPT) this.#failures.push(failure)

@@ -1,0 +1,73 @@
+/** Acceptance line 5: bodies at and above the limit, while small calls go on. */
+import { runLoad, startLoad } from '../support/load.ts'
+import type { LoadRequest } from '../support/load-plan.ts'
+import { pause } from '../support/spawned.ts'
+import { startStand, type Stand } from '../support/stand.ts'
+import { tally, type Program, type Proof } from './proof.ts'
+
+const MIB = 1024 * 1024
+const VALID_BYTES = 31 * MIB
+const TOO_LARGE_BYTES = 40 * MIB
+const LOOP_MS_MAX = 50
+/** Stands in every large body: no log line may hold it. */
+const CANARY = 'canary-in-a-body-7d1f'
+
+export const program: Program = {
+  text: '31 MiB is 200 and 40 MiB is 413, while the loop is never blocked over 50 ms and nothing of the content is logged',
+  async run(proof) {
+    const stand = await startStand({ settings: { SLUICE_LOG_LEVEL: 'debug' } })
+    proof.after(() => stand.stop())
+    const small = await startLoad({
+      host: '127.0.0.1', port: stand.port, connections: 4, durationMs: 600_000, warmUpMs: 300,
+      pace: { kind: 'open', ratePerS: 200 },
+      requests: [stand.embeddings()],
+    })
+    await pause(500)
+    const rounds = proof.isShort ? 1 : 5
+    for (const [name, numbers] of [['strings', false], ['token lists', true]] as const) {
+      await send(proof, { stand, name: `31 MiB of ${name}`, body: bodyOf(VALID_BYTES, numbers), wanted: 200, rounds })
+    }
+    await send(proof, { stand, name: '40 MiB', body: bodyOf(TOO_LARGE_BYTES, false), wanted: 413, rounds })
+    const meanwhile = await small.stop()
+    proof.check('small calls go on meanwhile', Object.keys(meanwhile.statuses).every((status) => status === '200'), tally(meanwhile.statuses))
+    const delay = loopDelay((await stand.admin('/metrics')).text)
+    proof.checkTimed('the loop is never blocked over 50 ms', delay !== null && delay <= LOOP_MS_MAX,
+      `${delay === null ? 'no figure' : `${delay.toFixed(1)} ms`} at most, small calls p99 ${meanwhile.latency.p99} ms, most ${meanwhile.latency.max} ms`)
+    proof.check('nothing of the content is logged', !stand.output().includes(CANARY), `${stand.output().length} characters of log`)
+  },
+}
+
+interface Sending {
+  readonly stand: Stand
+  readonly name: string
+  readonly body: string
+  readonly wanted: number
+  readonly rounds: number
+}
+
+async function send(proof: Proof, { stand, name, body, wanted, rounds }: Sending): Promise<void> {
+  const request: LoadRequest = { ...stand.embeddings(), body }
+  const statuses: Record<number, number> = {}
+  for (let round = 0; round < rounds; round++) {
+    const result = await runLoad({
+      host: '127.0.0.1', port: stand.port, connections: 1, durationMs: 60_000, requestsMax: 1, pace: { kind: 'closed' }, requests: [request],
+    })
+    for (const [status, count] of Object.entries(result.statuses)) statuses[Number(status)] = (statuses[Number(status)] ?? 0) + count
+  }
+  proof.say(`${name}: ${tally(statuses)}`)
+  proof.check(`${name} is ${wanted}`, statuses[wanted] === rounds, tally(statuses))
+}
+
+/** A valid embeddings body of so many bytes, give or take an element. */
+function bodyOf(bytes: number, isNumbers: boolean): string {
+  const element = isNumbers ? '[1,22,333,4444,55555]' : `"${CANARY} ${'lorem ipsum '.repeat(80)}"`
+  const count = Math.floor((bytes - 100) / (element.length + 1))
+  return `{"model":"bench/embed","user":"${CANARY}","input":[${Array.from({ length: count }, () => element).join(',')}]}`
+}
+
+/** Longest delay of a front's event loop in milliseconds, as its metrics say; null when they do not. */
+function loopDelay(metrics: string): number | null {
+  const values = [...metrics.matchAll(/^\w*event_?loop\w*(?:max|lag_max)\w*(?:\{[^}]*role="front"[^}]*\}|\{[^}]*\})? ([\d.e+-]+)$/gim)]
+    .map((match) => Number(match[1]))
+  return values.length === 0 ? null : Math.max(...values) * 1_000
+}

@@ -1,0 +1,81 @@
+/** One acceptance or chaos run: what it found, and what it must put back. */
+export interface Finding {
+  readonly text: string
+  readonly found: string
+  readonly isMet: boolean
+  /** A duration or a rate: true on an idle machine, and therefore never asserted by `npm test`. */
+  readonly isTimed: boolean
+}
+
+export interface Program {
+  /** One line for the list of programs. */
+  readonly text: string
+  run(proof: Proof): Promise<void>
+}
+
+export interface ProofWish {
+  readonly seed: number
+  /** A few seconds instead of the acceptance line's length. */
+  readonly isShort: boolean
+  readonly say: (text: string) => void
+}
+
+export class Proof {
+  readonly seed: number
+  readonly isShort: boolean
+  readonly findings: Finding[] = []
+  /** Why the run could not be made on this machine. */
+  skipped: string | null = null
+  readonly say: (text: string) => void
+  readonly #closers: (() => Promise<unknown>)[] = []
+  #state: number
+
+  constructor(wish: ProofWish) {
+    this.seed = wish.seed
+    this.isShort = wish.isShort
+    this.say = wish.say
+    this.#state = wish.seed >>> 0
+  }
+
+  check(text: string, isMet: boolean, found: string): void {
+    this.findings.push({ text, isMet, found, isTimed: false })
+  }
+
+  /** For what only an idle machine can promise. */
+  checkTimed(text: string, isMet: boolean, found: string): void {
+    this.findings.push({ text, isMet, found, isTimed: true })
+  }
+
+  /** Runs when the program has ended, however; the last given first. */
+  after(close: () => Promise<unknown>): void {
+    this.#closers.push(close)
+  }
+
+  async run(program: Program): Promise<void> {
+    try {
+      await program.run(this)
+    } finally {
+      for (const close of this.#closers.reverse()) await close()
+    }
+  }
+
+  /** A whole number from 0 to below `below`, from the seed (mulberry32). */
+  random(below: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let mixed = this.#state
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** `200 × 1,234; 429 × 5`. */
+export function tally(statuses: Readonly<Record<number, number>>): string {
+  const parts = Object.entries(statuses).map(([status, count]) => `${status === '0' ? 'failed' : status} × ${count.toLocaleString('en')}`)
+  return parts.length === 0 ? 'none' : parts.join('; ')
+}

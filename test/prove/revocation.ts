@@ -1,0 +1,177 @@
+/** Acceptance line 10: a revoked key is refused by every front, by each of the three ways that news travels. */
+import { setTimeout as after } from 'node:timers/promises'
+import type { Invalidation } from '../../src/server/ports/keys.ts'
+import { endKey, revokeKey } from '../../src/server/store/api-keys.ts'
+import { openStore, type Store } from '../../src/server/store/open.ts'
+import { startLoad } from '../support/load.ts'
+import { monotonicMs, type LoadResult } from '../support/load-plan.ts'
+import { outsidePostgres } from '../support/outside-stores.ts'
+import { tree } from '../support/process-cpu.ts'
+import { clientPortsOf } from '../support/sockets.ts'
+import { startStand, type Stand } from '../support/stand.ts'
+import type { Program, Proof } from './proof.ts'
+
+const CONNECTIONS = 16
+const WITH_HINT_MS = 250
+const BY_POLL_MS = 1_500
+
+export const program: Program = {
+  text: 'keys revoked under load on two fronts: with --wait, by hint within 250 ms, by poll within 1.5 s, in crossed order',
+  async run(proof) {
+    const postgres = await outsidePostgres()
+    proof.after(() => postgres.close())
+    const stand = await startStand({ settings: { SLUICE_FRONTS: '2', DATABASE_URL: postgres.url } })
+    proof.after(() => stand.stop())
+    const store = openStore({ url: postgres.url, poolMax: 4, applicationName: 'sluice-prove' })
+    proof.after(() => store.close())
+    const tries = proof.isShort ? 2 : 20
+    await waited(proof, stand, tries)
+    await hinted(proof, { stand, store, tries })
+    await polled(proof, { stand, store, tries: proof.isShort ? 1 : 20 })
+    await crossed(proof, stand, store)
+  },
+}
+
+interface Revoking {
+  readonly stand: Stand
+  readonly store: Store
+  readonly tries: number
+}
+
+interface Key {
+  readonly hash: string
+  readonly key: string
+}
+
+/** One key under load on both fronts while `revoke` runs; its answer is the instant that counts. */
+async function underLoad(stand: Stand, keys: readonly Key[], revoke: () => Promise<number>, tailMs: number): Promise<Try> {
+  const load = await startLoad({
+    host: '127.0.0.1', port: stand.port, connections: CONNECTIONS, durationMs: 600_000,
+    pace: { kind: 'closed' },
+    requests: keys.map((key) => stand.embeddings(key.key)),
+    keepRows: { except: [] },
+  })
+  await after(200)
+  const fronts = stand.fronts().filter((pid) => clientPortsOf(pid, stand.port).size > 0).length
+  const at = await revoke()
+  await after(tailMs)
+  return { at, fronts, result: await load.stop() }
+}
+
+interface Try {
+  readonly at: number
+  /** Fronts that had connections of this load. */
+  readonly fronts: number
+  readonly result: LoadResult
+}
+
+/** Requests that began later than `ms` after the instant and were accepted. */
+function late(tried: Try, ms: number): number {
+  return tried.result.rows.filter((row) => row.startedAt > tried.at + ms && row.status === 200).length
+}
+
+/** Milliseconds from the instant to the start of the last request that was accepted. */
+function lastAccepted(tried: Try): number {
+  return Math.max(0, ...tried.result.rows.filter((row) => row.status === 200).map((row) => row.startedAt - tried.at))
+}
+
+function report(proof: Proof, name: string, tries: readonly Try[], ms: number): void {
+  const bad = tries.filter((tried) => late(tried, ms) > 0).length
+  const refused = tries.every((tried) => (tried.result.statuses[401] ?? 0) > 0)
+  const both = tries.filter((tried) => tried.fronts === 2).length
+  const text = `${name}: none that began more than ${ms} ms later is accepted`
+  const found = `${tries.length - bad} of ${tries.length} tries, last accepted after ${Math.max(...tries.map(lastAccepted)).toFixed(1)} ms, `
+    + `both fronts under load in ${both}`
+  if (ms === 0) proof.check(text, bad === 0, found)
+  else proof.checkTimed(text, bad === 0, found)
+  proof.check(`${name}: the key is refused in the end, and every answer is 200 or 401`,
+    refused && tries.every((tried) => Object.keys(tried.result.statuses).every((status) => ['200', '401'].includes(status))),
+    tries.map((tried) => JSON.stringify(tried.result.statuses)).join(' '))
+}
+
+/** `--wait` returns when every live front has obeyed. */
+async function waited(proof: Proof, stand: Stand, count: number): Promise<void> {
+  const tries: Try[] = []
+  for (let round = 0; round < count; round++) {
+    const key = await made(stand)
+    tries.push(await underLoad(stand, [key], async () => {
+      await stand.cli('keys', 'revoke', key.hash, '--wait')
+      return monotonicMs()
+    }, 300))
+    proof.say(`with --wait ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after its return`)
+  }
+  report(proof, 'with --wait', tries, 0)
+}
+
+/** The instant is that of the revoking transaction's start, a little before its commit: the stricter of the two. */
+async function hinted(proof: Proof, { stand, store, tries: count }: Revoking): Promise<void> {
+  const tries: Try[] = []
+  for (let round = 0; round < count; round++) {
+    const key = await made(stand)
+    tries.push(await underLoad(stand, [key], async () => {
+      await stand.cli('keys', 'revoke', key.hash)
+      const [row] = await store.sql<{ revoked_at: Date }[]>`SELECT revoked_at FROM api_keys WHERE hash = ${key.hash}`
+      return monotonicMs() - (Date.now() - (row?.revoked_at.getTime() ?? Number.NaN))
+    }, 600))
+    proof.say(`by hint ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after the commit`)
+  }
+  report(proof, 'by hint', tries, WITH_HINT_MS)
+}
+
+/** The commit is made here and nobody is told: what is left is the poll. Redis is frozen meanwhile. */
+async function polled(proof: Proof, { stand, store, tries: count }: Revoking): Promise<void> {
+  const keys = await Promise.all(Array.from({ length: count }, () => made(stand)))
+  const redis = tree(stand.pid).find((row) => /redis/.test(`${row.name} ${row.arguments.join(' ')}`) && row.parent === stand.pid)
+  if (redis !== undefined) process.kill(redis.pid, 'SIGSTOP')
+  const tries: Try[] = []
+  try {
+    for (const [round, key] of keys.entries()) {
+      tries.push(await underLoad(stand, [key], async () => {
+        await revokeKey(store, key.hash)
+        return monotonicMs()
+      }, BY_POLL_MS + 500))
+      proof.say(`by poll ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after the commit`)
+    }
+  } finally {
+    if (redis !== undefined) process.kill(redis.pid, 'SIGCONT')
+  }
+  report(proof, `by poll alone, Redis ${redis === undefined ? 'not found' : 'frozen'}`, tries, BY_POLL_MS)
+}
+
+/** The transaction that began first commits last: a sequence would have given it the lower number, and lost it. */
+async function crossed(proof: Proof, stand: Stand, store: Store): Promise<void> {
+  const [first, second] = [await made(stand), await made(stand)]
+  const tried = await underLoad(stand, [first, second], async () => {
+    await crossing(store, first.hash, second.hash)
+    return monotonicMs()
+  }, BY_POLL_MS + 1_000)
+  proof.check('two revocations that commit in the opposite order of their start are both seen',
+    late(tried, BY_POLL_MS) === 0 && (tried.result.statuses[401] ?? 0) > 0, `last accepted after ${lastAccepted(tried).toFixed(1)} ms`)
+}
+
+async function crossing(store: Store, first: string, second: string): Promise<readonly (Invalidation | null)[]> {
+  const [hasBegun, mayEnd] = [gate(), gate()]
+  const slow = store.sql.begin(async (tx) => {
+    await tx`SELECT txid_current()`
+    hasBegun.open()
+    await mayEnd.opened
+    return endKey(tx, first)
+  })
+  await hasBegun.opened
+  const quick = await store.sql.begin((tx) => endKey(tx, second))
+  // Fronts that poll between the two commits have seen the second and must still look for the first.
+  await after(BY_POLL_MS)
+  mayEnd.open()
+  return [await slow, quick]
+}
+
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => {}
+  const opened = new Promise<void>((resolve) => { open = resolve })
+  return { opened, open: () => open() }
+}
+
+async function made(stand: Stand): Promise<Key> {
+  const key = await stand.cli('keys', 'create', '--name', 'revoked soon', '--kind', 'inference', '--workspace', 'default')
+  return { hash: String(key['hash']), key: String(key['key']) }
+}

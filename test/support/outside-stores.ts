@@ -1,0 +1,99 @@
+/** Postgres and Redis as an operator would run them beside the node, to be stopped and brought back. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findPostgresBinaries } from '../../src/server/supervisor/postgres-binaries.ts'
+import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from '../../src/server/supervisor/postgres-cluster.ts'
+import { clearOrphan, startPostmaster, stopPostmaster, type Postmaster } from '../../src/server/supervisor/postmaster.ts'
+import { findSetpriv, stepDownAccount } from '../../src/server/supervisor/step-down.ts'
+import { plainEnvironment } from './load.ts'
+import { freePort, hasEnded, stopServer, untilListening } from './spawned.ts'
+
+export interface OutsideStore {
+  readonly url: string
+  /** Ends it at once, as a machine that fails; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Brings it back at the same address. */
+  start(): Promise<void>
+  /** Ends it for good and removes its data. */
+  close(): Promise<void>
+}
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
+
+/** The Postgres of the product's own binaries on a port that it keeps. */
+export async function outsidePostgres(): Promise<OutsideStore> {
+  const home = await mkdtemp(join(tmpdir(), 'sluice-postgres-'))
+  await chmod(home, 0o755)
+  const [dataDir, outsideDir] = [join(home, 'data'), join(home, 'outside')]
+  await mkdir(dataDir, { mode: 0o700 })
+  await mkdir(outsideDir, { mode: 0o755 })
+  const setpriv = findSetpriv()
+  const place = await placeCluster({ dataDir, outsideDir, account: stepDownAccount() })
+  const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: outsideDir })
+  const { password } = await ensureCluster(place, bin, setpriv)
+  const launch = (port: number | null): Promise<Postmaster> => startPostmaster({ place, bin, setpriv, settings: SETTINGS, port, log })
+  let running: Postmaster | null = await launch(null)
+  const { port } = running
+  return {
+    url: `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
+    async kill() {
+      const pid = running?.child.pid
+      running = null
+      if (pid === undefined) return
+      process.kill(pid, 'SIGQUIT')
+      await stopPostmaster(pid)
+    },
+    async start() {
+      await clearOrphan(place.data)
+      running ??= await launch(port)
+    },
+    async close() {
+      if (running?.child.pid !== undefined) await stopPostmaster(running.child.pid)
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A real redis-server on a port that it keeps; null when none is on the PATH. */
+export async function outsideRedis(): Promise<OutsideStore | null> {
+  const home = await mkdtemp(join(tmpdir(), 'sluice-redis-'))
+  const port = await freePort()
+  const launch = async (): Promise<ChildProcess | null> => {
+    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', home]
+    const child = spawn('redis-server', args, { stdio: 'ignore', env: plainEnvironment() })
+    const isThere = await untilListening(port, { child, output: () => '' }).then(() => true, () => false)
+    return isThere ? child : null
+  }
+  // A spawn of an absent program reports by an event; looking for it first keeps that out of the way.
+  if (!(await isOnPath('redis-server'))) return null
+  let running = await launch()
+  const kill = async (): Promise<void> => {
+    const ending = running
+    running = null
+    if (ending === null || hasEnded(ending)) return
+    ending.kill('SIGKILL')
+    await new Promise((resolve) => ending.once('exit', resolve))
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    async start() {
+      running ??= await launch()
+    },
+    async close() {
+      if (running !== null) await stopServer(running)
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+export function isOnPath(name: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(name, ['--version'], { stdio: 'ignore', env: plainEnvironment() })
+    child.once('error', () => resolve(false))
+    child.once('exit', () => resolve(true))
+  })
+}
