@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { RATE_PURSES_MAX } from '../../schemas/limits.ts'
 import type { KeyRecord } from '../ports/keys.ts'
+import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority } from '../ports/rates.ts'
 import { RatePurse } from './rate-purse.ts'
 import { UNLIMITED, type Admitted } from './replies.ts'
@@ -15,6 +16,7 @@ export interface AdmissionOptions {
   /** Runs a function at the end of this turn of the loop. */
   readonly schedule?: (flush: () => void) => void
   readonly pursesMax?: number
+  readonly meters?: Pick<Meters, 'rateDecision'>
 }
 
 /** The limits stage: one rate token per call of a limited operation, before its body is read. */
@@ -28,7 +30,8 @@ export interface Admission {
 
 /** Builds the limits stage of one front. */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate, pursesMax = RATE_PURSES_MAX } = options
+  const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate } = options
+  const { pursesMax = RATE_PURSES_MAX, meters = { rateDecision() {} } } = options
   let asking: RatePurse[] = []
   let forgotAt = 0
   const flush = (): void => {
@@ -41,6 +44,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     fronts,
     now,
     epochNow,
+    meters,
     forgotAt: () => forgotAt,
     ask(purse: RatePurse) {
       // The refills of one turn go out together, in one write.

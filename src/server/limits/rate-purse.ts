@@ -1,6 +1,7 @@
 import {
   RATE_BLOCK_MS, RATE_BURST_DIVISOR, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_USE_MS, RATE_WAIT_MS_MAX,
 } from '../../schemas/limits.ts'
+import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { freeOf, takeOne, windowOf, type Window } from './gcra.ts'
 import { admittedOf, refusedOf, type Admitted } from './replies.ts'
@@ -12,6 +13,7 @@ export interface PurseSurroundings {
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly epochNow: () => number
+  readonly meters: Pick<Meters, 'rateDecision'>
   /** Has `flush` of this purse called once, together with those of all purses that ask in this turn. */
   readonly ask: (purse: RatePurse) => void
   /** Monotonic milliseconds before which a local window of a purse that is new here counts as used up. */
@@ -61,9 +63,10 @@ export class RatePurse {
     if (this.#balance > 0 && now - this.#lentAt < RATE_USE_MS && this.#admitted !== null) {
       this.#balance -= 1
       this.#count(now, 1)
+      this.#around.meters.rateDecision('admitted', 'purse')
       return this.#admitted
     }
-    if (now < this.#deniedUntil) return this.#refusal(now)
+    if (now < this.#deniedUntil) return this.#refuse(now, 'purse')
     return isReachable ? null : this.#takeLocal(now)
   }
 
@@ -117,11 +120,13 @@ export class RatePurse {
     this.#balance = grant.granted - served.length
     this.#lentAt = sentAt
     this.#count(now, served.length)
-    for (const waiter of served) waiter.settle(this.#admitted)
+    for (const waiter of served) {
+      this.#around.meters.rateDecision('admitted', 'authority')
+      waiter.settle(this.#admitted)
+    }
     if (isShort) {
       this.#deniedUntil = now + grant.retryAfterMs
-      const answer = this.#refusal(now)
-      for (const waiter of this.#waiters.splice(0)) waiter.settle(answer)
+      for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#refuse(now, 'authority'))
     }
     this.#isAsking = this.#waiters.length > 0
     if (this.#isAsking) this.#around.ask(this)
@@ -135,7 +140,7 @@ export class RatePurse {
 
   /** One front's share of the limit, empty when the authority went away. */
   #takeLocal(now: number): Admitted {
-    if (now < this.#deniedUntil) return this.#refusal(now)
+    if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
     const share = Math.max(1, this.#around.fronts.liveFronts)
     const { intervalMs, toleranceMs } = windowOf(
       this.limitRpm / share, Math.max(1, this.limitRpm / RATE_BURST_DIVISOR / share))
@@ -148,8 +153,9 @@ export class RatePurse {
     const { isTaken, retryAfterMs } = takeOne(window, now)
     if (!isTaken) {
       this.#deniedUntil = now + retryAfterMs
-      return this.#refusal(now)
+      return this.#refuse(now, 'fallback')
     }
+    this.#around.meters.rateDecision('admitted', 'fallback')
     this.#owed = { tokens: this.#owedAt(now) + 1, at: now }
     const known = { limitRpm: this.limitRpm, remaining: freeOf(window, now), epochMs: this.#around.epochNow() }
     return admittedOf({ ...known, resetAfterMs: window.levelMs })
@@ -168,7 +174,8 @@ export class RatePurse {
     return Math.max(0, this.#owed.tokens - Math.max(0, now - this.#owed.at) * perMs)
   }
 
-  #refusal(now: number): Admitted {
+  #refuse(now: number, source: Parameters<Meters['rateDecision']>[1]): Admitted {
+    this.#around.meters.rateDecision('refused', source)
     const leftMs = this.#deniedUntil - now
     const atS = Math.max(1, Math.ceil(leftMs / 1000))
     if (this.#refused?.atS !== atS || this.#refused.until !== this.#deniedUntil) {

@@ -37,6 +37,8 @@ export interface CallSettled {
   readonly workspaceId: string | null
   readonly keyHash: string | null
   readonly sessionId: string | null
+  /** The caller's W3C trace context, as it was sent. */
+  readonly traceparent?: string
   readonly notes: CallNotes
 }
 
@@ -45,4 +47,12 @@ export interface Observer {
   settled(call: CallSettled): void
   /** Posts the trace object of a call to the operator's broadcast address, in batches, when one is set. C30. */
   trace(trace: Trace, call: { readonly requestId: string; readonly operation: string; readonly model: string; readonly sessionId: string | null }): void
+}
+
+/** Figures that stages outside `http` count; every argument comes from a closed set. */
+export interface Meters {
+  keyLookup(source: 'cache' | 'unknown_cache' | 'store' | 'grace' | 'refused'): void
+  rateDecision(decision: 'admitted' | 'refused', source: 'purse' | 'authority' | 'fallback'): void
+  /** One attempt at a provider of the catalogue. */
+  upstream(provider: string, outcome: 'ok' | FailureName, durationMs: number): void
 }

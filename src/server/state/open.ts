@@ -10,27 +10,6 @@ export interface StateOptions {
   readonly now?: () => number
 }
 
-/**
- * The connection to Redis. It connects by itself, for ever; while Redis is away commands are refused at once
- * instead of being queued, so that nothing piles up and nobody waits to find out.
- */
-export interface State {
-  readonly redis: Redis
-  /** True from the first answer on until the connection ends, a heartbeat fails or `trip` is called. */
-  readonly isReachable: boolean
-  /** Monotonic milliseconds of the last heartbeat that was answered; that of opening before the first. */
-  readonly lastAnswerAt: number
-  /** Tells that a caller's own deadline passed without an answer: unreachable until the next good heartbeat. */
-  trip(): void
-  /** Called on every change of `isReachable`. Returns the way to stop it. */
-  onChange(listener: (isReachable: boolean) => void): () => void
-  /** A second connection of the same kind, for subscribing. */
-  duplicate(): Redis
-  /** Resolves true as soon as Redis is reachable, false when it is not within `waitMsMax`. */
-  whenReachable(waitMsMax: number): Promise<boolean>
-  close(): Promise<void>
-}
-
 /** Milliseconds between two heartbeats, and the time-out of one and of every command. */
 const HEARTBEAT_MS = 250
 const COMMAND_MS_MAX = 400
@@ -39,89 +18,118 @@ const CONNECT_MS_MAX = 1_000
 const RECONNECT_MS_MAX = 400
 
 /** Opens the connection without waiting for it; never throws because Redis is away. Design §3, §6. */
-export function openState({ url, socketPath, log, now = () => performance.now() }: StateOptions): State {
-  const redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : new Redis(url, OPTIONS)
-  const listeners = new Set<(isReachable: boolean) => void>()
-  let isReachable = false
-  let isClosed = false
-  let wasEverAsked = false
-  let isBeating = false
-  let trips = 0
-  let lastAnswerAt = now()
+export function openState(options: StateOptions): State {
+  return new State(options)
+}
 
-  const set = (next: boolean, cause?: string): void => {
-    if (next === isReachable && wasEverAsked) return
-    wasEverAsked = true
-    isReachable = next
-    if (isClosed) return
-    if (next) log.info('redis_reachable')
-    else log.warn('redis_away', { cause })
-    for (const listener of listeners) listener(next)
+/**
+ * The connection to Redis. It connects by itself, for ever; while Redis is away commands are refused at once
+ * instead of being queued, so that nothing piles up and nobody waits to find out.
+ */
+export class State {
+  readonly redis: Redis
+  readonly #log: Log
+  readonly #now: () => number
+  readonly #timer: NodeJS.Timeout
+  readonly #listeners = new Set<(isReachable: boolean) => void>()
+  /** Null until the first attempt to connect has ended, so that this is told as well. */
+  #isReachable: boolean | null = null
+  #isBeating = false
+  #isClosed = false
+  #trips = 0
+  #lastAnswerAt: number
+
+  constructor({ url, socketPath, log, now = () => performance.now() }: StateOptions) {
+    this.redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : new Redis(url, OPTIONS)
+    this.#log = log
+    this.#now = now
+    this.#lastAnswerAt = now()
+    this.redis.on('ready', () => void this.#beat())
+    this.redis.on('close', () => this.#set(false, 'the connection ended'))
+    // Without a listener the cause of a failed connection would end the process.
+    this.redis.on('error', (error: Error) => this.#set(false, error.message))
+    this.redis.connect().catch(() => undefined)
+    this.#timer = setInterval(() => void this.#beat(), HEARTBEAT_MS)
+    this.#timer.unref()
   }
-  const beat = async (): Promise<void> => {
-    if (isBeating || redis.status !== 'ready') return
-    isBeating = true
-    const tripsBefore = trips
-    const sentAt = now()
+
+  /** True from the first answer on until the connection ends, a heartbeat fails or `trip` is called. */
+  get isReachable(): boolean {
+    return this.#isReachable === true
+  }
+
+  /** Monotonic milliseconds of the last heartbeat that was answered; that of opening before the first. */
+  get lastAnswerAt(): number {
+    return this.#lastAnswerAt
+  }
+
+  /** Tells that a caller's own deadline passed without an answer: unreachable until the next good heartbeat. */
+  trip(): void {
+    this.#trips += 1
+    this.#set(false, 'no answer in time')
+  }
+
+  /** Called on every change of `isReachable`. Returns the way to stop it. */
+  onChange(listener: (isReachable: boolean) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** A second connection of the same kind, for subscribing. */
+  duplicate(): Redis {
+    const copy = this.redis.duplicate()
+    copy.on('error', () => undefined)
+    copy.connect().catch(() => undefined)
+    return copy
+  }
+
+  /** Resolves true as soon as Redis is reachable, false when it is not within `waitMsMax`. */
+  whenReachable(waitMsMax: number): Promise<boolean> {
+    if (this.isReachable) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const settle = (answer: boolean): void => {
+        clearTimeout(limit)
+        stop()
+        resolve(answer)
+      }
+      const limit = setTimeout(() => settle(false), waitMsMax)
+      const stop = this.onChange((isReachable) => {
+        if (isReachable) settle(true)
+      })
+    })
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.redis.disconnect()
+    return Promise.resolve()
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#isBeating || this.redis.status !== 'ready') return
+    this.#isBeating = true
+    const trips = this.#trips
+    const sentAt = this.#now()
     try {
-      await redis.ping()
-      lastAnswerAt = sentAt
-      if (trips === tripsBefore) set(true)
+      await this.redis.ping()
+      this.#lastAnswerAt = sentAt
+      if (this.#trips === trips) this.#set(true)
     } catch (error) {
-      set(false, messageOf(error))
+      this.#set(false, error instanceof Error ? error.message : 'unknown')
       // A connection that is open and silent stays so until the system gives up, minutes later.
-      if (redis.status === 'ready' && !isClosed) redis.disconnect(true)
+      if (this.redis.status === 'ready' && !this.#isClosed) this.redis.disconnect(true)
     } finally {
-      isBeating = false
+      this.#isBeating = false
     }
   }
-  redis.on('ready', () => void beat())
-  redis.on('close', () => set(false, 'the connection ended'))
-  // The cause of a failed connection; without a listener it would end the process.
-  redis.on('error', (error: Error) => set(false, messageOf(error)))
-  redis.connect().catch(() => undefined)
-  const timer = setInterval(() => void beat(), HEARTBEAT_MS)
-  timer.unref()
 
-  return {
-    redis,
-    get isReachable() { return isReachable },
-    get lastAnswerAt() { return lastAnswerAt },
-    trip() {
-      trips += 1
-      set(false, 'no answer in time')
-    },
-    onChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    duplicate() {
-      const copy = redis.duplicate()
-      copy.on('error', () => undefined)
-      copy.connect().catch(() => undefined)
-      return copy
-    },
-    whenReachable(waitMsMax) {
-      if (isReachable) return Promise.resolve(true)
-      return new Promise((resolve) => {
-        const settle = (answer: boolean): void => {
-          clearTimeout(limit)
-          listeners.delete(listen)
-          resolve(answer)
-        }
-        const limit = setTimeout(() => settle(false), waitMsMax)
-        const listen = (is: boolean): void => {
-          if (is) settle(true)
-        }
-        listeners.add(listen)
-      })
-    },
-    close() {
-      isClosed = true
-      clearInterval(timer)
-      redis.disconnect()
-      return Promise.resolve()
-    },
+  #set(next: boolean, cause?: string): void {
+    if (next === this.#isReachable || this.#isClosed) return
+    this.#isReachable = next
+    if (next) this.#log.info('redis_reachable')
+    else this.#log.warn('redis_away', { cause })
+    for (const listener of this.#listeners) listener(next)
   }
 }
 
@@ -138,7 +146,3 @@ const OPTIONS = {
   disableClientInfo: true,
   retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MS_MAX),
 } as const satisfies RedisOptions
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown'
-}

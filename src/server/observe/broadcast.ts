@@ -1,0 +1,113 @@
+import type { Trace } from '../../schemas/trace.ts'
+import type { Log } from '../ports/observe.ts'
+
+/** Posts JSON to the operator's broadcast address; true when it was taken. It should end by itself within POST_MS_MAX. */
+export type BroadcastPost = (url: string, json: Uint8Array) => Promise<boolean>
+
+export interface BroadcastOptions {
+  readonly url: string
+  readonly post: BroadcastPost
+  readonly log: Log
+  /** Told of every trace object that ended, one way or another. */
+  readonly count?: (outcome: 'sent' | 'dropped' | 'failed', count: number) => void
+  readonly epochNow?: () => number
+  readonly flushMs?: number
+  readonly postMsMax?: number
+}
+
+export interface Broadcast {
+  /** Never waits and never fails: beyond its bounds the trace is dropped and counted. C30. */
+  offer(trace: Trace, call: { readonly requestId: string; readonly operation: string; readonly model: string; readonly sessionId: string | null }): void
+  /** Posts what is left, once, and stops. */
+  close(): Promise<void>
+}
+
+/** Bounds of what waits, in trace objects and bytes, and of one trace object and one post. Decision. */
+const QUEUE_COUNT_MAX = 5_000
+const QUEUE_BYTES_MAX = 8 * 1024 * 1024
+const TRACE_BYTES_MAX = 64 * 1024
+const BATCH_COUNT_MAX = 200
+const BATCH_BYTES_MAX = 512 * 1024
+/** Milliseconds between two posts, and of one. */
+const FLUSH_MS = 1_000
+const POST_MS_MAX = 10_000
+/** Posts of one batch before it is given up. */
+const TRIES_MAX = 3
+
+/** Opens the broadcast of trace objects: `{"traces":[{request_id, operation, model, session_id, created_at, trace}]}`. */
+export function openBroadcast(options: BroadcastOptions): Broadcast {
+  const { url, post, log, count = () => undefined, epochNow = Date.now, flushMs = FLUSH_MS, postMsMax = POST_MS_MAX } = options
+  const queue: string[] = []
+  let queuedBytes = 0
+  let tries = 0
+  let isPosting: Promise<void> | null = null
+  let isFailing = false
+
+  const send = async (): Promise<void> => {
+    const batch = takeBatch(queue)
+    const isTaken = await within(postMsMax, post(url, Buffer.from(`{"traces":[${batch.join(',')}]}`)))
+    tries = isTaken ? 0 : tries + 1
+    if (!isTaken && !isFailing) log.warn('broadcast_failing', { waiting: queue.length })
+    if (isTaken && isFailing) log.info('broadcast_back')
+    isFailing = !isTaken
+    if (!isTaken && tries < TRIES_MAX) return
+    tries = 0
+    for (const text of queue.splice(0, batch.length)) queuedBytes -= text.length
+    count(isTaken ? 'sent' : 'failed', batch.length)
+  }
+  const flush = (): Promise<void> => {
+    if (queue.length === 0) return Promise.resolve()
+    isPosting ??= send().finally(() => {
+      isPosting = null
+    })
+    return isPosting
+  }
+  const timer = setInterval(() => void flush(), flushMs)
+  timer.unref()
+
+  return {
+    offer(trace, { requestId, operation, model, sessionId }) {
+      const text = JSON.stringify({
+        request_id: requestId, operation, model, session_id: sessionId,
+        created_at: new Date(epochNow()).toISOString(), trace,
+      })
+      const hasRoom = queue.length < QUEUE_COUNT_MAX && queuedBytes + text.length <= QUEUE_BYTES_MAX
+      if (!hasRoom || text.length > TRACE_BYTES_MAX) return count('dropped', 1)
+      queue.push(text)
+      queuedBytes += text.length
+      if (queue.length >= BATCH_COUNT_MAX && tries === 0) void flush()
+    },
+    async close() {
+      clearInterval(timer)
+      await isPosting
+      tries = TRIES_MAX
+      while (queue.length > 0 && !isFailing) await flush()
+      if (queue.length > 0) count('dropped', queue.length)
+    },
+  }
+}
+
+/** The oldest that fit one post; they stay queued until the post has ended. */
+function takeBatch(queue: readonly string[]): readonly string[] {
+  let bytes = 0
+  let length = 0
+  for (const text of queue) {
+    bytes += text.length
+    if (length >= BATCH_COUNT_MAX || (length > 0 && bytes > BATCH_BYTES_MAX)) break
+    length += 1
+  }
+  return queue.slice(0, length)
+}
+
+/** False when the work fails or takes too long; what it does later is nobody's concern. */
+async function within(ms: number, work: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  try {
+    return await Promise.race([work.catch(() => false), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,123 @@
+import { AggregatorRegistry, Gauge, Histogram, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+import type { FailureName } from '../../schemas/failures.ts'
+import type { Meters } from '../ports/observe.ts'
+import { Tally } from './tally.ts'
+import { watchProcess } from './process-metrics.ts'
+
+/** Metrics of one process in the JSON form of prom-client: plain data, fit for IPC. */
+export type Snapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
+
+/** Readings that are taken when somebody looks. */
+export interface Gauges {
+  readonly inFlight?: () => number
+  readonly shortJobsWaiting?: () => number
+  /** Degraded modes by name; 1 while in it. */
+  readonly degraded?: () => Readonly<Record<string, boolean>>
+}
+
+export interface Metrics extends Meters {
+  readonly registry: Registry
+  /** One finished call. `overheadMs` is what the gateway itself added. */
+  call(operation: string, call: { status: number; failure: FailureName | null; durationMs: number; overheadMs: number }): void
+  broadcast(outcome: 'sent' | 'dropped' | 'failed', count: number): void
+  /** Readings of parts that are made later than the metrics; a second call adds to the first. */
+  watch(gauges: Gauges): void
+  snapshot(): Promise<Snapshot>
+  close(): void
+}
+
+/** Seconds: from what a hit in memory takes to the longest deadline. */
+const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
+
+/**
+ * Metrics of one process. Every label comes from a closed set: operation ids, failure names, the catalogue's provider
+ * slugs. Counting is a number in a map; prom-client sees it when somebody looks. Design §11.
+ */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls.', ['operation', 'status', 'failure'])
+  const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts at providers.', ['provider', 'outcome'])
+  const keys = new Tally(registry, 'sluice_key_lookups_total', 'Lookups of API keys by where they were answered.', ['source'])
+  const rates = new Tally(registry, 'sluice_rate_decisions_total', 'Decisions of the rate limit by who took them.', ['decision', 'source'])
+  const by = (decision: string) => ({
+    purse: rates.cell(decision, 'purse'), authority: rates.cell(decision, 'authority'), fallback: rates.cell(decision, 'fallback'),
+  })
+  // Taken on the hot path: resolved once.
+  const decisions = { admitted: by('admitted'), refused: by('refused') }
+  const traces = new Tally(registry, 'sluice_broadcast_traces_total', 'Trace objects by what became of them.', ['outcome'])
+  const duration = histogram(registry, 'sluice_request_seconds', 'Duration of calls.', ['operation'], CALL_BUCKETS)
+  const overhead = histogram(registry, 'sluice_overhead_seconds', 'Duration of calls less their provider.', ['operation'], OVERHEAD_BUCKETS)
+  const attempts = histogram(registry, 'sluice_upstream_seconds', 'Duration of attempts at providers.', ['provider'], CALL_BUCKETS)
+  const watched: Gauges[] = []
+  new Gauge({
+    name: 'sluice_requests_in_flight', help: 'Calls under way.', registers,
+    collect() { this.set(sum(watched, (gauges) => gauges.inFlight?.() ?? 0)) },
+  })
+  new Gauge({
+    name: 'sluice_short_jobs_waiting', help: 'Short jobs that wait for a thread.', registers,
+    collect() { this.set(sum(watched, (gauges) => gauges.shortJobsWaiting?.() ?? 0)) },
+  })
+  new Gauge({
+    name: 'sluice_degraded', help: '1 while the mode is on in any process.', labelNames: ['mode'], registers, aggregator: 'max',
+    collect() {
+      for (const gauges of watched) for (const [mode, is] of Object.entries(gauges.degraded?.() ?? {})) this.set({ mode }, is ? 1 : 0)
+    },
+  })
+  const stopWatching = watchProcess(registry)
+  return {
+    registry,
+    call(operation, { status, failure, durationMs, overheadMs }) {
+      calls.add(1, operation, String(status), failure ?? '')
+      duration(operation).observe(durationMs / 1000)
+      overhead(operation).observe(overheadMs / 1000)
+    },
+    upstream(provider, outcome, durationMs) {
+      upstream.add(1, provider, outcome)
+      attempts(provider).observe(durationMs / 1000)
+    },
+    keyLookup: (source) => keys.add(1, source),
+    rateDecision(decision, source) {
+      decisions[decision][source].count += 1
+    },
+    broadcast: (outcome, count) => traces.add(count, outcome),
+    watch: (gauges) => void watched.push(gauges),
+    snapshot: () => registry.getMetricsAsJSON(),
+    close: stopWatching,
+  }
+}
+
+/**
+ * Prometheus text over the snapshots of all processes of a node: counters and histograms summed, gauges as each says.
+ * @param facts the node's own figures, by metric name
+ */
+export async function aggregate(snapshots: readonly Snapshot[], facts: Readonly<Record<string, { help: string; value: number }>> = {}): Promise<string> {
+  const own = new Registry()
+  for (const [name, { help, value }] of Object.entries(facts)) new Gauge({ name, help, registers: [own] }).set(value)
+  return AggregatorRegistry.aggregate([...snapshots, await own.getMetricsAsJSON()].map((snapshot) => [...snapshot])).metrics()
+}
+
+/** A histogram whose children are resolved once per label. */
+function histogram(
+  registry: Registry,
+  name: string,
+  help: string,
+  [label]: readonly [string],
+  buckets: number[],
+): (value: string) => Histogram.Internal<string> {
+  const whole = new Histogram({ name, help, labelNames: [label], buckets, registers: [registry] })
+  const children = new Map<string, Histogram.Internal<string>>()
+  return (value) => {
+    const known = children.get(value)
+    if (known !== undefined) return known
+    const child = whole.labels(value)
+    children.set(value, child)
+    return child
+  }
+}
+
+function sum<T>(values: readonly T[], read: (value: T) => number): number {
+  return values.reduce((total, value) => total + read(value), 0)
+}
+

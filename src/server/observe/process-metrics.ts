@@ -1,0 +1,53 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** Milliseconds of the sampling timer; every reading holds it, so it is taken off again. Design §11. */
+const RESOLUTION_MS = 1
+const NS_PER_S = 1e9
+
+/** Adds CPU, memory and event-loop delay of this process. Returns the way to stop sampling. */
+export function watchProcess(registry: Registry): () => void {
+  const registers = [registry]
+  const loop = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  loop.enable()
+  new Gauge({
+    name: 'sluice_event_loop_delay_seconds',
+    help: 'Delay of the event loop since the last look; over several processes the largest.',
+    labelNames: ['quantile'],
+    registers,
+    aggregator: 'max',
+    collect() {
+      this.set({ quantile: '0.5' }, delayOf(loop.percentile(50)))
+      this.set({ quantile: '0.99' }, delayOf(loop.percentile(99)))
+      this.set({ quantile: '1' }, delayOf(loop.max))
+      loop.reset()
+    },
+  })
+  let before = { user: 0, system: 0 }
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time of the processes.',
+    labelNames: ['mode'],
+    registers,
+    collect() {
+      const now = process.cpuUsage()
+      this.inc({ mode: 'user' }, (now.user - before.user) / 1e6)
+      this.inc({ mode: 'system' }, (now.system - before.system) / 1e6)
+      before = now
+    },
+  })
+  new Gauge({
+    name: 'process_resident_memory_bytes', help: 'Resident memory of the processes.', registers,
+    collect() { this.set(process.memoryUsage.rss()) },
+  })
+  new Gauge({
+    name: 'sluice_heap_bytes', help: 'Used JavaScript heap of the processes.', registers,
+    collect() { this.set(process.memoryUsage().heapUsed) },
+  })
+  return () => void loop.disable()
+}
+
+/** Seconds of delay beside the sampling itself; an empty sample reads 0. */
+function delayOf(nanoseconds: number): number {
+  return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NS_PER_S - RESOLUTION_MS / 1000) : 0
+}

@@ -1,0 +1,84 @@
+import type { Context, Span } from '@opentelemetry/api'
+import type { Trace } from '../../schemas/trace.ts'
+import type { CallSettled } from '../ports/observe.ts'
+
+/** Spans of finished calls. */
+export interface CallTracer {
+  /** Keeps the trace object of a call until it settles. */
+  remember(requestId: string, trace: Trace): void
+  settled(call: CallSettled): void
+  /** Sends what is left; gives up by itself. */
+  close(): Promise<void>
+}
+
+export interface TracingOptions {
+  /** Base of an OTLP receiver over HTTP, or its `/v1/traces`. */
+  readonly endpoint: string
+  readonly version: string
+  readonly epochNow?: () => number
+}
+
+/** Spans that wait for the exporter, and calls under way whose trace object is kept. Decision. */
+const QUEUE_MAX = 4_096
+const REMEMBERED_MAX = 10_000
+/** Known keys of the trace object; each becomes an attribute of its name. B1.13, C30. */
+const TRACE_KEYS = ['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'] as const
+/** Milliseconds that closing waits for the receiver: a drain has other things to do. */
+const CLOSE_MS_MAX = 2_000
+/** Characters of an attribute that a caller chose. */
+const ATTRIBUTE_CHARS_MAX = 256
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+
+/** Loads the OpenTelemetry SDK, which nobody pays for who sets no endpoint, and opens the exporter. Design §11. */
+export async function openTracing({ endpoint, version, epochNow = Date.now }: TracingOptions): Promise<CallTracer> {
+  const [api, { OTLPTraceExporter }, { resourceFromAttributes }, sdk] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/sdk-trace-node'),
+  ])
+  const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/traces`
+  const provider = new sdk.NodeTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'sluice', 'service.version': version }),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url }), { maxQueueSize: QUEUE_MAX })],
+  })
+  const tracer = provider.getTracer('sluice', version)
+  const remembered = new Map<string, Trace>()
+  const parentOf = (traceparent: string | undefined): Context => {
+    const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? []
+    if (traceId === undefined || spanId === undefined || flags === undefined) return api.ROOT_CONTEXT
+    return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
+  }
+  return {
+    remember(requestId, trace) {
+      if (remembered.size < REMEMBERED_MAX) remembered.set(requestId, trace)
+    },
+    settled(call) {
+      const endTime = epochNow()
+      const options = { kind: api.SpanKind.SERVER, startTime: endTime - call.durationMs }
+      const span = tracer.startSpan(call.operation, options, parentOf(call.traceparent))
+      describe(span, call, remembered.get(call.requestId))
+      if (call.failure !== null) span.setStatus({ code: api.SpanStatusCode.ERROR, message: call.failure })
+      span.end(endTime)
+      remembered.delete(call.requestId)
+    },
+    async close() {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS_MAX).unref())
+      await Promise.race([provider.shutdown().catch(() => undefined), late])
+    },
+  }
+}
+
+function describe(span: Span, { requestId, status, workspaceId, sessionId, notes }: CallSettled, trace: Trace | undefined): void {
+  span.setAttributes({ 'http.response.status_code': status, 'sluice.request_id': requestId })
+  if (workspaceId !== null) span.setAttribute('sluice.workspace_id', workspaceId)
+  if (sessionId !== null) span.setAttribute('session.id', sessionId)
+  if (notes.model !== undefined) span.setAttribute('gen_ai.request.model', notes.model)
+  if (notes.provider !== undefined) span.setAttribute('gen_ai.provider.name', notes.provider)
+  if (notes.promptTokens !== undefined) span.setAttribute('gen_ai.usage.input_tokens', notes.promptTokens)
+  if (notes.upstreamMs !== undefined) span.setAttribute('sluice.upstream_ms', notes.upstreamMs)
+  for (const key of TRACE_KEYS) {
+    const value = trace?.[key]
+    if (value !== undefined) span.setAttribute(`trace.${key}`, value.slice(0, ATTRIBUTE_CHARS_MAX))
+  }
+}

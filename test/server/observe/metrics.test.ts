@@ -1,0 +1,86 @@
+import t from 'tap'
+import { aggregate, createMetrics, type Metrics } from '../../../src/server/observe/metrics.ts'
+
+t.test('calls are counted by operation, status and failure, and timed', async (t) => {
+  const metrics = open(t)
+  metrics.call('embeddings.create', { status: 200, failure: null, durationMs: 30, overheadMs: 0.3 })
+  metrics.call('embeddings.create', { status: 200, failure: null, durationMs: 40, overheadMs: 0.3 })
+  metrics.call('embeddings.create', { status: 429, failure: 'rate_limited', durationMs: 0.1, overheadMs: 0.1 })
+  const text = await metrics.registry.metrics()
+  t.match(text, 'sluice_requests_total{operation="embeddings.create",status="200",failure=""} 2')
+  t.match(text, 'sluice_requests_total{operation="embeddings.create",status="429",failure="rate_limited"} 1')
+  t.match(text, 'sluice_request_seconds_bucket{le="0.05",operation="embeddings.create"} 3')
+  t.match(text, 'sluice_overhead_seconds_bucket{le="0.0005",operation="embeddings.create"} 3')
+})
+
+t.test('looking twice counts once', async (t) => {
+  const metrics = open(t)
+  metrics.rateDecision('refused', 'purse')
+  await metrics.registry.metrics()
+  metrics.rateDecision('refused', 'purse')
+  t.match(await metrics.registry.metrics(), 'sluice_rate_decisions_total{decision="refused",source="purse"} 2')
+})
+
+t.test('what other stages tell is counted', async (t) => {
+  const metrics = open(t)
+  metrics.keyLookup('cache')
+  metrics.upstream('openai', 'ok', 12)
+  metrics.upstream('openai', 'upstream_slow', 30_000)
+  metrics.broadcast('dropped', 7)
+  const text = await metrics.registry.metrics()
+  t.match(text, 'sluice_key_lookups_total{source="cache"} 1')
+  t.match(text, 'sluice_upstream_calls_total{provider="openai",outcome="upstream_slow"} 1')
+  t.match(text, 'sluice_upstream_seconds_count{provider="openai"} 2')
+  t.match(text, 'sluice_broadcast_traces_total{outcome="dropped"} 7')
+})
+
+t.test('gauges are read when somebody looks', async (t) => {
+  const metrics = open(t)
+  let inFlight = 3
+  metrics.watch({ inFlight: () => inFlight, degraded: () => ({ redis: true, postgres: false }) })
+  metrics.watch({ shortJobsWaiting: () => 2 })
+  inFlight = 5
+  const text = await metrics.registry.metrics()
+  t.match(text, 'sluice_requests_in_flight 5')
+  t.match(text, 'sluice_short_jobs_waiting 2')
+  t.match(text, /sluice_degraded\{mode="redis"\} 1\nsluice_degraded\{mode="postgres"\} 0/)
+})
+
+t.test('snapshots of several processes are summed after a trip as JSON, delays by the largest, with facts of the node', async (t) => {
+  const [one, other] = [open(t), open(t)]
+  one.call('model.read', { status: 200, failure: null, durationMs: 1, overheadMs: 1 })
+  other.call('model.read', { status: 200, failure: null, durationMs: 1, overheadMs: 1 })
+  one.watch({ degraded: () => ({ redis: true }) })
+  other.watch({ degraded: () => ({ redis: false }) })
+  const snapshots = JSON.parse(JSON.stringify([await one.snapshot(), await other.snapshot()]))
+  const text = await aggregate(snapshots, { sluice_fronts_ready: { help: 'Fronts.', value: 2 } })
+  t.match(text, 'sluice_requests_total{operation="model.read",status="200",failure=""} 2')
+  t.match(text, 'sluice_request_seconds_count{operation="model.read"} 2')
+  t.match(text, 'sluice_degraded{mode="redis"} 1')
+  t.match(text, 'sluice_fronts_ready 2')
+  t.equal(text.match(/sluice_event_loop_delay_seconds\{quantile="0.99"\}/g)?.length, 1)
+})
+
+t.test('the event-loop delay of an idle process is quoted less its sampling', async (t) => {
+  const metrics = open(t)
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  const [, median] = /sluice_event_loop_delay_seconds\{quantile="0.5"\} (\S+)/.exec(await metrics.registry.metrics()) ?? []
+  t.ok(Number(median) < 0.005, `median ${median} s`)
+  t.match(await metrics.registry.metrics(), /process_cpu_seconds_total\{mode="user"\} \d/)
+})
+
+t.test('a blocked loop shows', async (t) => {
+  const metrics = open(t)
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  const until = performance.now() + 80
+  while (performance.now() < until);
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  const [, largest] = /sluice_event_loop_delay_seconds\{quantile="1"\} (\S+)/.exec(await metrics.registry.metrics()) ?? []
+  t.ok(Number(largest) > 0.05, `largest ${largest} s`)
+})
+
+function open(t: { teardown(done: () => void): unknown }): Metrics {
+  const metrics = createMetrics()
+  t.teardown(() => metrics.close())
+  return metrics
+}

@@ -1,0 +1,81 @@
+import t from 'tap'
+import { createObserver } from '../../../src/server/observe/observer.ts'
+import type { CallSettled, Observer } from '../../../src/server/ports/observe.ts'
+import { keptLog } from '../../support/log.ts'
+
+t.test('an ordinary call is logged when it is drawn and else not', async (t) => {
+  const { observer, log, draw } = open()
+  observer.settled(call({}))
+  t.equal(log.events.length, 0)
+  draw(0)
+  observer.settled(call({}))
+  t.match(log.events, [{ event: 'call', fields: { operation: 'embeddings.create', requestId: 'r-1', status: 200, durationMs: 12.35 } }])
+})
+
+t.test('a failure of ours is always logged, at its level, with its cause', async (t) => {
+  const { observer, log } = open()
+  const cause = new Error('reset')
+  for (let i = 0; i < 500; i += 1) observer.settled(call({ status: 502, failure: 'upstream_failed', cause }))
+  t.equal(log.events.length, 500)
+  t.match(log.events[0], { event: 'call_failed', fields: { failure: 'upstream_failed', cause } })
+})
+
+t.test('a caller cannot buy log lines: what is over is counted and told once the second is over', async (t) => {
+  const { observer, log, advance } = open()
+  for (let i = 0; i < 5_000; i += 1) observer.settled(call({ status: 429, failure: 'rate_limited' }))
+  t.equal(log.events.length, 50)
+  advance(1_000)
+  observer.settled(call({ status: 401, failure: 'key_unknown' }))
+  t.match(log.events.slice(50), [
+    { event: 'calls_failed_unlisted', fields: { failure: 'rate_limited', count: 4_950 } },
+    { event: 'call_failed', fields: { failure: 'key_unknown' } },
+  ])
+})
+
+t.test('a clock that is set back does not silence failures', async (t) => {
+  const { observer, log, advance } = open()
+  for (let i = 0; i < 60; i += 1) observer.settled(call({ failure: 'rate_limited' }))
+  advance(-3_600_000)
+  observer.settled(call({ failure: 'rate_limited' }))
+  t.equal(log.events.at(-1)?.event, 'call_failed')
+})
+
+t.test('a slow call is always logged: slow in all, or slow by the gateway itself', async (t) => {
+  const { observer, log } = open()
+  observer.settled(call({ durationMs: 6_000, notes: { upstreamMs: 5_990 } }))
+  observer.settled(call({ durationMs: 900, notes: { upstreamMs: 100 } }))
+  observer.settled(call({ durationMs: 900, notes: { upstreamMs: 890 } }))
+  t.same(log.events.map(({ event }) => event), ['call_slow', 'call_slow'])
+})
+
+t.test('neither the session id nor the trace object is logged', async (t) => {
+  const { observer, log } = open()
+  observer.trace({ trace_name: 'canary-trace' }, { requestId: 'r-1', operation: 'o', model: 'm', sessionId: 'canary-session' })
+  observer.settled(call({ failure: 'internal', sessionId: 'canary-session' }))
+  t.notMatch(JSON.stringify(log.events), /canary/)
+})
+
+t.test('metrics get the overhead: the duration less the provider', async (t) => {
+  const { observer, counted } = open()
+  observer.settled(call({ durationMs: 100, notes: { upstreamMs: 97 } }))
+  observer.settled(call({ durationMs: 1, notes: { upstreamMs: 2 } }))
+  t.match(counted, [['embeddings.create', { overheadMs: 3 }], ['embeddings.create', { overheadMs: 0 }]])
+})
+
+function open(): { observer: Observer; log: ReturnType<typeof keptLog>; counted: unknown[]; draw(next: number): void; advance(ms: number): void } {
+  const log = keptLog()
+  const counted: unknown[] = []
+  let drawn = 0.5
+  let now = 1_000_000
+  const observer = createObserver({
+    log, random: () => drawn, now: () => now, metrics: { call: (...args) => void counted.push(args) },
+  })
+  return { observer, log, counted, draw: (next) => void (drawn = next), advance: (ms) => void (now += ms) }
+}
+
+function call(more: Partial<CallSettled>): CallSettled {
+  return {
+    operation: 'embeddings.create', requestId: 'r-1', status: 200, failure: null, isClientGone: false, durationMs: 12.3456,
+    workspaceId: 'w', keyHash: 'h', sessionId: null, notes: {}, ...more,
+  }
+}

@@ -1,0 +1,54 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { openTracing } from '../../../src/server/observe/tracing.ts'
+import type { CallSettled } from '../../../src/server/ports/observe.ts'
+
+t.test('a call becomes a span with the known trace keys as attributes, below the caller\'s own span', async (t) => {
+  const { endpoint, received } = await receiver(t)
+  const tracer = await openTracing({ endpoint, version: '1.2.3' })
+  const trace = { trace_id: 'abc', span_name: 'step', other: 'canary' }
+  tracer.remember('r-1', trace)
+  tracer.settled({ ...CALL, traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' })
+  await tracer.close()
+  const text = received.join('')
+  t.match(text, '"traceId":"0af7651916cd43dd8448eb211c80319c"')
+  t.match(text, '"parentSpanId":"b7ad6b7169203331"')
+  t.match(text, '"name":"embeddings.create"')
+  t.match(text, '{"key":"trace.trace_id","value":{"stringValue":"abc"}}')
+  t.match(text, '{"key":"sluice.request_id","value":{"stringValue":"r-1"}}')
+  t.notMatch(text, 'canary', 'unknown keys are no attributes')
+})
+
+t.test('a trace context that is not one is passed over', async (t) => {
+  const { endpoint, received } = await receiver(t)
+  const tracer = await openTracing({ endpoint: `${endpoint}/v1/traces`, version: '1' })
+  for (const traceparent of ['', 'x', '00-zz', `00-${'0'.repeat(31)}-b7ad6b7169203331-01`]) tracer.settled({ ...CALL, traceparent })
+  await tracer.close()
+  t.equal(received.join('').match(/"name":"embeddings.create"/g)?.length, 4)
+  t.notMatch(received.join(''), 'b7ad6b7169203331')
+})
+
+t.test('a receiver that is not there fails nothing', async (t) => {
+  const tracer = await openTracing({ endpoint: 'http://127.0.0.1:9', version: '1' })
+  tracer.settled(CALL)
+  await tracer.close()
+  t.pass('closed')
+})
+
+const CALL: CallSettled = {
+  operation: 'embeddings.create', requestId: 'r-1', status: 200, failure: null, isClientGone: false, durationMs: 5,
+  workspaceId: 'w', keyHash: 'h', sessionId: null, notes: { model: 'a/b' },
+}
+
+async function receiver(t: { teardown(done: () => void): unknown }): Promise<{ endpoint: string; received: string[] }> {
+  const received: string[] = []
+  const server = createServer((request, response) => {
+    request.setEncoding('utf8').on('data', (text: string) => void received.push(text))
+    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return { endpoint: `http://127.0.0.1:${port}`, received }
+}
