@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { Settings } from '../../src/server/config.ts'
+import { decisions, decisionTable } from '../support/decisions.ts'
+import { readSources, ROOT, sourceFile } from '../support/source.ts'
+
+const readme = readFileSync(`${ROOT}README.md`, 'utf8')
+
+t.test('the README lists every setting with its default', async (t) => {
+  const missing = Object.entries(Settings.properties).filter(([name, schema]) => {
+    const row = readme.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``))
+    const byDefault: unknown = 'default' in schema ? schema.default : undefined
+    return row === undefined || (typeof byDefault !== 'object' && byDefault !== undefined && !row.includes(`\`${String(byDefault)}\``))
+  })
+  t.same(missing.map(([name]) => name), [])
+})
+
+t.test('the README names no setting that does not exist', async (t) => {
+  const named = new Set([...readme.matchAll(/`(SLUICE_[A-Z_]+)/g)].map((match) => match[1] ?? ''))
+  t.same([...named].filter((name) => !(name in Settings.properties) && name !== 'SLUICE_CONFIG'), [])
+})
+
+t.test('the README lists the decisions as the source has them (node tools/decisions.mjs)', async (t) => {
+  t.ok(readme.includes(decisionTable(readSources('src'))))
+})
+
+t.test('a decision is found with each constant that its comment covers', async (t) => {
+  const text = '/** Why it is so. Decision. */\nexport const A_MAX = 1\nconst B_MS = 2\n\n/** Design §1. */\nconst C = 3\n'
+  t.same(decisions([sourceFile('a.ts', text)]), [
+    { name: 'A_MAX', value: '1', why: 'Why it is so.' },
+    { name: 'B_MS', value: '2', why: 'Why it is so.' },
+  ])
+})
