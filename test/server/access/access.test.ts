@@ -1,0 +1,207 @@
+import t from 'tap'
+import type { Outcome } from '../../../src/schemas/failures.ts'
+import { KEY_LOADS_MAX, UNKNOWN_KEY_TTL_MS } from '../../../src/schemas/limits.ts'
+import { createAccess, type Access } from '../../../src/server/access/access.ts'
+import type { KeyRecord } from '../../../src/server/ports/keys.ts'
+import { testFeed, testKey, testKeyStore, type TestFeed, type TestKeyStore } from '../../support/key-store.ts'
+
+interface Rig {
+  readonly access: Access
+  readonly store: TestKeyStore
+  readonly feed: TestFeed
+  readonly clock: { ms: number }
+}
+
+const GRACE_MS = 300_000
+
+function rig(...keys: readonly { readonly record: KeyRecord }[]): Rig {
+  const clock = { ms: 0 }
+  const store = testKeyStore()
+  const feed = testFeed()
+  for (const { record } of keys) store.records.set(record.hash, record)
+  return { access: createAccess({ keys: store, feed, graceMs: GRACE_MS, now: () => clock.ms }), store, feed, clock }
+}
+
+function nameOf(outcome: Outcome<KeyRecord> | Promise<Outcome<KeyRecord>>): string {
+  if (outcome instanceof Promise) return 'a promise'
+  return outcome.ok ? 'accepted' : outcome.failure.name
+}
+
+async function ask({ access }: Rig, bearer: string): Promise<string> {
+  return nameOf(await access.authenticate(bearer))
+}
+
+t.test('a known key is accepted, the second time at once and without the store', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  t.equal(await ask(at, key.bearer), 'accepted')
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'accepted')
+  t.equal(at.store.asked.length, 1)
+})
+
+for (const [header, why] of [
+  ['', 'no header'], ['Bearer', 'no token'], ['Bearer    ', 'only spaces'], ['Basic dXNlcjpwYXNz', 'another scheme'],
+] as const) {
+  t.test(`${why} is missing credentials, without the store`, async (t) => {
+    const at = rig()
+    t.equal(nameOf(at.access.authenticate(header)), 'credentials_missing')
+    t.equal(at.store.asked.length, 0)
+  })
+}
+
+t.test('the scheme is read in any case', async (t) => {
+  const key = testKey()
+  t.equal(await ask(rig(key), key.bearer.replace('Bearer', 'bEARER')), 'accepted')
+})
+
+t.test('a token that cannot be a key of ours is unknown without the store', async (t) => {
+  const at = rig()
+  for (const token of ['sk-or-v1-abc', 'sk-sluice-v1-short', `sk-sluice-v1-${'a'.repeat(44)}`, 'x'.repeat(100_000), 'é'.repeat(43)]) {
+    t.equal(nameOf(at.access.authenticate(`Bearer ${token}`)), 'key_unknown')
+  }
+  t.equal(at.store.asked.length, 0)
+})
+
+t.test('callers that ask at once for one key share one load', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  const held = at.store.hold()
+  const asking = Promise.all([1, 2, 3].map(() => ask(at, key.bearer)))
+  held.open()
+  t.same(await asking, ['accepted', 'accepted', 'accepted'])
+  t.equal(at.store.asked.length, 1)
+})
+
+t.test('a load that an invalidation overtook is thrown away and made again', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  const held = at.store.hold()
+  const asking = ask(at, key.bearer)
+  at.store.records.delete(key.record.hash)
+  at.feed.tell({ n: 1, kind: 'key', id: key.record.hash })
+  held.open()
+  t.equal(await asking, 'key_unknown')
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_unknown')
+})
+
+t.test('a caller that joins an overtaken load gets what was read after the invalidation', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  const held = at.store.hold()
+  const early = ask(at, key.bearer)
+  at.store.records.delete(key.record.hash)
+  at.feed.tell({ kind: 'everything' })
+  const late = ask(at, key.bearer)
+  held.open()
+  t.same(await Promise.all([early, late]), ['key_unknown', 'key_unknown'])
+})
+
+t.test('an invalidation of another key leaves a load alone', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  const held = at.store.hold()
+  const asking = ask(at, key.bearer)
+  at.feed.tell({ n: 1, kind: 'key', id: testKey().record.hash })
+  held.open()
+  t.equal(await asking, 'accepted')
+  t.equal(at.store.asked.length, 1)
+})
+
+for (const change of [
+  { n: 1, kind: 'workspace', id: 'w' }, { n: 1, kind: 'workspace', id: 'd' }, { n: 1, kind: 'organization', id: 'o' }, { kind: 'everything' },
+] as const) {
+  t.test(`a change of ${change.kind} ${'id' in change ? change.id : ''} drops the keys it touches`, async (t) => {
+    const key = testKey()
+    const at = rig(key)
+    await ask(at, key.bearer)
+    at.store.records.set(key.record.hash, { ...key.record, isDisabled: true })
+    at.feed.tell(change)
+    t.equal(await ask(at, key.bearer), 'key_disabled')
+  })
+}
+
+t.test('a key that changes at every load is busy instead of old', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  const { load } = at.store
+  at.store.load = (hash) => {
+    const loading = load(hash)
+    queueMicrotask(() => at.feed.tell({ n: 1, kind: 'key', id: hash }))
+    return loading
+  }
+  t.equal(await ask(at, key.bearer), 'busy')
+})
+
+t.test('an unknown key is remembered, and works at once when it is made', async (t) => {
+  const key = testKey()
+  const at = rig()
+  t.equal(await ask(at, key.bearer), 'key_unknown')
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_unknown')
+  at.store.records.set(key.record.hash, key.record)
+  at.feed.tell({ n: 1, kind: 'key', id: key.record.hash })
+  t.equal(await ask(at, key.bearer), 'accepted')
+})
+
+t.test('an unknown key is asked for again after its time', async (t) => {
+  const key = testKey()
+  const at = rig()
+  await ask(at, key.bearer)
+  at.clock.ms = UNKNOWN_KEY_TTL_MS
+  await ask(at, key.bearer)
+  t.equal(at.store.asked.length, 2)
+})
+
+t.test('beyond the loads that may be in flight a caller is told to come back', async (t) => {
+  const keys = Array.from({ length: KEY_LOADS_MAX + 1 }, () => testKey())
+  const at = rig(...keys)
+  const asking = keys.map((key) => ask(at, key.bearer))
+  const answers = await Promise.all(asking)
+  t.equal(answers.filter((answer) => answer === 'accepted').length, KEY_LOADS_MAX)
+  t.equal(answers.at(-1), 'busy')
+})
+
+t.test('a known key is served without the store for the grace, an unknown one never', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  await ask(at, key.bearer)
+  at.store.isAway = true
+  at.clock.ms = GRACE_MS
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'accepted')
+  t.equal(await ask(at, testKey().bearer), 'store_unavailable')
+})
+
+t.test('after the grace a known key needs the store', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  await ask(at, key.bearer)
+  at.store.isAway = true
+  at.clock.ms = GRACE_MS + 1
+  t.equal(await ask(at, key.bearer), 'store_unavailable')
+  at.feed.lastGoodPollAtMs = at.clock.ms
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'accepted')
+})
+
+t.test('an invalidation is obeyed although the store is away', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  await ask(at, key.bearer)
+  at.store.isAway = true
+  at.feed.tell({ n: 1, kind: 'key', id: key.record.hash })
+  t.equal(await ask(at, key.bearer), 'store_unavailable')
+})
+
+t.test('a key expires while it is cached, at its instant', async (t) => {
+  const key = testKey({ expiresAtMs: 1_000 })
+  const at = rig(key)
+  at.clock.ms = 999
+  t.equal(await ask(at, key.bearer), 'accepted')
+  at.clock.ms = 1_000
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_expired')
+})
+
+t.test('a disabled key is told apart from an unknown one, loaded and cached alike', async (t) => {
+  const key = testKey({ isDisabled: true })
+  const at = rig(key)
+  t.equal(await ask(at, key.bearer), 'key_disabled')
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_disabled')
+})

@@ -1,0 +1,22 @@
+import t from 'tap'
+import { textOf } from '../../../src/schemas/failures.ts'
+import { createAccess } from '../../../src/server/access/access.ts'
+import type { Operation } from '../../../src/server/operations/define.ts'
+import type { KeyKind } from '../../../src/server/ports/keys.ts'
+import { testFeed, testKey, testKeyStore } from '../../support/key-store.ts'
+
+const access = createAccess({ keys: testKeyStore(), feed: testFeed(), graceMs: 0, now: () => 0 })
+
+function textFor(kinds: readonly KeyKind[], kind: KeyKind): string | null {
+  const failure = access.checkKind({ access: { keys: kinds } } as unknown as Operation, testKey({ kind }).record)
+  return failure === null ? null : textOf(failure)
+}
+
+t.test('a key of a kind that the operation takes passes', async (t) => {
+  t.equal(textFor(['inference', 'intern'], 'intern'), null)
+})
+
+t.test('a key of the wrong kind is told which kind is needed', async (t) => {
+  t.equal(textFor(['management'], 'inference'), 'This operation needs a management key.')
+  t.equal(textFor(['inference', 'intern'], 'management'), 'This operation needs an inference or an intern key.')
+})

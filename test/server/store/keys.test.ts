@@ -1,0 +1,66 @@
+import t from 'tap'
+import { hashOfKey, isKeyShaped, KEY_PREFIXES } from '../../../src/schemas/api-keys.ts'
+import { createKey, listKeys, openKeyStore, revokeKey, type CreatedKey, type KeyWish } from '../../../src/server/store/api-keys.ts'
+import { openStore, type Store } from '../../../src/server/store/open.ts'
+import { createOrganization } from '../../../src/server/store/organizations.ts'
+import { must } from '../../support/must.ts'
+import { openTestStore } from '../../support/postgres.ts'
+
+type Tap = Parameters<typeof openTestStore>[0]
+
+interface Made {
+  readonly store: Store
+  readonly created: CreatedKey
+  readonly workspaceId: string
+}
+
+async function makeKey(t: Tap, more: Partial<KeyWish> = {}): Promise<Made> {
+  const store = await openTestStore(t)
+  const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
+  const owner = { organizationId: organization.id, workspaceId: more.kind === 'management' ? null : workspace.id }
+  const created = must(await createKey(store, { kind: 'inference', name: 'k', rateLimitRpm: null, expiresAt: null, ...owner, ...more }))
+  return { store, created, workspaceId: workspace.id }
+}
+
+for (const kind of ['inference', 'management'] as const) {
+  t.test(`a plain ${kind} key has its prefix and 256 bits, and the store has only its hash`, async (t) => {
+    const { store, created } = await makeKey(t, { kind })
+    t.ok(created.key.startsWith(KEY_PREFIXES[kind]) && isKeyShaped(created.key))
+    t.equal(Buffer.from(created.key.slice(KEY_PREFIXES[kind].length), 'base64url').length, 32)
+    t.equal(created.apiKey.hash, hashOfKey(created.key))
+    const [row] = await store.sql`SELECT api_keys::text AS text FROM api_keys`
+    t.notMatch(row?.['text'], created.key.slice(-43))
+  })
+}
+
+t.test('a front loads what the key was made with', async (t) => {
+  const expiresAt = new Date('2030-01-01T00:00:00Z')
+  const { store, created, workspaceId } = await makeKey(t, { rateLimitRpm: 600, expiresAt })
+  const loaded = await openKeyStore(store).load(created.apiKey.hash)
+  t.match(loaded, { ok: true, value: {
+    hash: created.apiKey.hash, kind: 'inference', workspaceId, defaultWorkspaceId: workspaceId,
+    rateLimitRpm: 600, isDisabled: false, expiresAtMs: expiresAt.getTime(),
+  } })
+})
+
+t.test('a revoked key is loaded as none, is not listed, and caches are told', async (t) => {
+  const { store, created } = await makeKey(t)
+  const { hash } = created.apiKey
+  const revoked = await revokeKey(store, hash)
+  t.match(revoked, { ok: true, value: { n: created.change.n + 1, kind: 'key', id: hash } })
+  t.same(await openKeyStore(store).load(hash), { ok: true, value: null })
+  t.match(await listKeys(store, null), { ok: true, value: [] })
+})
+
+t.test('revoking an unknown key is key_unknown and moves no epoch', async (t) => {
+  const { store } = await makeKey(t)
+  const before = await store.sql`SELECT n FROM epoch`
+  t.match(await revokeKey(store, 'f'.repeat(64)), { ok: false, failure: { name: 'key_unknown' } })
+  t.same(await store.sql`SELECT n FROM epoch`, before)
+})
+
+t.test('without a store nothing is known: store_unavailable', async (t) => {
+  const store = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', poolMax: 1, applicationName: 'test' })
+  t.teardown(() => store.close())
+  t.match(await openKeyStore(store).load('f'.repeat(64)), { ok: false, failure: { name: 'store_unavailable' } })
+})

@@ -1,0 +1,67 @@
+import { newApiKey } from '../../src/schemas/api-keys.ts'
+import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
+import type { EpochFeed, Invalidation, KeyKind, KeyRecord, KeyStore } from '../../src/server/ports/keys.ts'
+import { gate, type Gate } from './gate.ts'
+
+type Change = Invalidation | { readonly kind: 'everything' }
+
+/** A feed that tells what the test says. */
+export interface TestFeed extends EpochFeed {
+  lastGoodPollAtMs: number
+  tell(change: Change): void
+}
+
+export function testFeed(): TestFeed {
+  const listeners = new Set<(change: Change) => void>()
+  return {
+    epoch: 0,
+    lastGoodPollAtMs: 0,
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    tell: (change) => listeners.forEach((listener) => listener(change)),
+  }
+}
+
+/** The truth of keys, which the test may change, hold up and take away between the question and the answer. */
+export interface TestKeyStore extends KeyStore {
+  readonly records: Map<string, KeyRecord>
+  readonly asked: string[]
+  isAway: boolean
+  /** From now on an answer is read at once, but given only when the gate opens. */
+  hold(): Gate
+}
+
+export function testKeyStore(): TestKeyStore {
+  let held: Gate | null = null
+  const store: TestKeyStore = {
+    records: new Map(),
+    asked: [],
+    isAway: false,
+    hold() {
+      held = gate()
+      return held
+    },
+    async load(hash): Promise<Outcome<KeyRecord | null>> {
+      store.asked.push(hash)
+      const read = store.isAway ? fail('store_unavailable') : ok(store.records.get(hash) ?? null)
+      const waits = held
+      held = null
+      await waits?.opened
+      return read
+    },
+  }
+  return store
+}
+
+/** A key of the workspace `w` of the organization `o`. */
+export function testKey(more: Partial<KeyRecord> = {}): { readonly bearer: string; readonly record: KeyRecord } {
+  const kind: KeyKind = more.kind ?? 'inference'
+  const { key, hash } = newApiKey(kind)
+  const record: KeyRecord = {
+    hash, kind, name: 'test', organizationId: 'o', workspaceId: kind === 'management' ? null : 'w', defaultWorkspaceId: 'd',
+    internId: null, rateLimitRpm: null, isDisabled: false, expiresAtMs: null, ...more,
+  }
+  return { bearer: `Bearer ${key}`, record }
+}
