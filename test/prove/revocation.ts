@@ -3,6 +3,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import type { Invalidation } from '../../src/server/ports/keys.ts'
 import { endKey, revokeKey } from '../../src/server/store/api-keys.ts'
 import { openStore, type Store } from '../../src/server/store/open.ts'
+import { gate } from '../support/gate.ts'
 import { startLoad } from '../support/load.ts'
 import { monotonicMs, type LoadResult } from '../support/load-plan.ts'
 import { outsidePostgres } from '../support/outside-stores.ts'
@@ -163,12 +164,6 @@ async function crossing(store: Store, first: string, second: string): Promise<re
   await after(BY_POLL_MS)
   mayEnd.open()
   return [await slow, quick]
-}
-
-function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {}
-  const opened = new Promise<void>((resolve) => { open = resolve })
-  return { opened, open: () => open() }
 }
 
 async function made(stand: Stand): Promise<Key> {

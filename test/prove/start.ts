@@ -25,9 +25,7 @@ export const program: Program = {
       return
     }
     const isRoot = process.getuid?.() === 0
-    const places: readonly Place[] = isRoot
-      ? [{ name: 'as root', uid: 0, mode: 0o755 }, { name: 'as root in a 0700 home', uid: 0, mode: 0o700 }, { name: 'as another user in a 0700 home', uid: NOBODY, mode: 0o700 }]
-      : [{ name: 'as this user in a 0700 home', uid: process.getuid?.() ?? 0, mode: 0o700 }]
+    const places = isRoot ? ROOT_PLACES : [{ name: 'as this user in a 0700 home', uid: process.getuid?.() ?? 0, mode: 0o700 }]
     for (const place of proof.isShort ? places.slice(-1) : places) await inPlace(proof, place)
     await withOutsideStores(proof)
   },
@@ -38,6 +36,12 @@ interface Place {
   readonly uid: number
   readonly mode: number
 }
+
+const ROOT_PLACES: readonly Place[] = [
+  { name: 'as root', uid: 0, mode: 0o755 },
+  { name: 'as root in a 0700 home', uid: 0, mode: 0o700 },
+  { name: 'as another user in a 0700 home', uid: NOBODY, mode: 0o700 },
+]
 
 interface Clone {
   readonly folder: string

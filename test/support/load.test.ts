@@ -1,0 +1,81 @@
+import t from 'tap'
+import { createServer, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { runLoad, startLoad } from './load.ts'
+import type { LoadPlan } from './load-plan.ts'
+
+interface Raw {
+  readonly port: number
+  readonly heads: string[]
+}
+
+/** Answers each request with the next of the texts, the last one for ever. */
+async function rawServer(t: { teardown(done: () => void): unknown }, texts: readonly string[]): Promise<Raw> {
+  const heads: string[] = []
+  const sockets = new Set<Socket>()
+  let at = 0
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      heads.push(bytes.toString())
+      const text = texts[Math.min(at++, texts.length - 1)] ?? ''
+      if (text === 'reset') socket.resetAndDestroy()
+      else socket.write(text)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, heads }
+}
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'
+const plan = (port: number, more: Partial<LoadPlan>): LoadPlan => ({
+  host: '127.0.0.1', port, connections: 1, pace: { kind: 'closed' }, durationMs: 60_000,
+  requests: [{ method: 'POST', path: '/a', headers: { b: 'c' }, body: 'd' }],
+  ...more,
+})
+
+t.test('a load ends with its count, and every answer is in the sums and the rows', async (t) => {
+  const server = await rawServer(t, [OK, 'HTTP/1.1 429 Too Many\r\ncontent-length: 0\r\n\r\n', OK])
+  const result = await runLoad(plan(server.port, { requestsMax: 5, keepRows: { except: [429] } }))
+  t.same(result.statuses, { 200: 4, 429: 1 })
+  t.same(result.rows.map((row) => row.status), [200, 200, 200, 200])
+  t.equal(server.heads[0], `POST /a HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nb: c\r\ncontent-length: 1\r\n\r\nd`)
+})
+
+t.test('a chunked answer ends with its last chunk', async (t) => {
+  const server = await rawServer(t, ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n'])
+  t.same((await runLoad(plan(server.port, { requestsMax: 3 }))).statuses, { 200: 3 })
+})
+
+t.test('a reset connection is a failed request and a cut socket, and the next one is opened', async (t) => {
+  const server = await rawServer(t, [OK, 'reset', OK])
+  const result = await runLoad(plan(server.port, { requestsMax: 3 }))
+  t.same(result.statuses, { 0: 1, 200: 2 })
+  t.same(result.sockets.map((socket) => socket.isCut), [true, false])
+})
+
+t.test('a connection that is asked to close counts as answered', async (t) => {
+  const server = await rawServer(t, ['HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'])
+  const result = await runLoad(plan(server.port, { requestsMax: 2 }))
+  t.same(result.statuses, { 200: 2 })
+  t.notOk(result.sockets.some((socket) => socket.isCut))
+})
+
+t.test('a request without an answer fails after its time-out', async (t) => {
+  const server = await rawServer(t, [''])
+  t.same((await runLoad(plan(server.port, { requestsMax: 1, answerTimeoutMs: 50 }))).failures, ['no answer'])
+})
+
+t.test('a stopped load answers with what it has', async (t) => {
+  const server = await rawServer(t, [OK])
+  const load = await startLoad(plan(server.port, {}))
+  while (server.heads.length < 10) await new Promise((resolve) => setImmediate(resolve))
+  const result = await load.stop()
+  t.ok((result.statuses[200] ?? 0) >= 9)
+})
