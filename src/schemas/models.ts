@@ -5,7 +5,7 @@ const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.N
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })
 const Count = Type.Integer({ minimum: 0 })
 
-/** `prompt` and `completion` are per token, `request` per request, the rest per unit of its name. C14, B1.11. */
+/** `prompt` and `completion` are per token, `request` per request, others per unit of their name. C14, B1.11. */
 export const Pricing = Type.Object({
   prompt: Decimal,
   completion: Decimal,
@@ -63,13 +63,13 @@ export const Benchmarks = Type.Object({
   design_arena_elo: Type.Optional(Type.Number()),
 })
 
-/** A model in replies. §2.10, B1.11: what may be absent is absent, never null; what is nullable is never absent. */
+/** A model in replies. What is optional is absent, never null; what is nullable never absent. §2.10, B1.11. */
 export const Model = Type.Object({
   id: Type.String({ description: 'With the variant suffix, when one was asked for.' }),
   canonical_slug: Type.String(),
   name: Type.String(),
   description: Type.Optional(Type.String()),
-  created: Type.Integer({ description: 'Unix time of the release, in seconds; 0 when the catalogue does not say.' }),
+  created: Type.Integer({ description: 'Unix time of the release in seconds; 0 when it is not known.' }),
   context_length: nullable(Count),
   architecture: Architecture,
   pricing: Pricing,
@@ -165,11 +165,11 @@ const page = {
   limit: Type.Optional(Type.Integer({
     minimum: 1,
     maximum: MODELS_PAGE_MAX,
-    description: `Page size; ${MODELS_PAGE_DEFAULT} when only \`offset\` is given, everything when neither is.`,
+    description: `Page size; ${MODELS_PAGE_DEFAULT} when only offset is given, everything when neither is.`,
   })),
   offset: Type.Optional(Count),
 }
-const outputModalities = Csv('Comma-separated; models with any of them. `all` for every model. Default `text`.')
+const outputModalities = Csv('Comma-separated; models with any of them. `all` for all. Default `text`.')
 
 export const MODEL_SORTS = [
   'most-popular', 'newest', 'top-weekly', 'pricing-low-to-high', 'pricing-high-to-low', 'context-high-to-low',
@@ -184,13 +184,13 @@ export const UserModelsQuery = Type.Object({ ...page, output_modalities: outputM
 /** Query of GET /models. B2.3; a filter on a fact that the catalogue lacks matches nothing (C21). */
 export const ListModelsQuery = Type.Object({
   ...page,
-  q: Type.Optional(Type.String({ description: 'Words that all occur in id, name or description; case is ignored.' })),
+  q: Type.Optional(Type.String({ description: 'Words that all occur in id, name or description.' })),
   category: Csv('Comma-separated; models in any of them.'),
   sort: Type.Optional(Type.Enum(MODEL_SORTS)),
   arch: Csv('Comma-separated tokenizer families; case is ignored.'),
   context: Type.Optional(Type.Integer({ minimum: 0, description: 'Least context length, in tokens.' })),
-  distillable: Type.Optional(Type.Boolean({ description: 'Whether an endpoint lets its output train other models.' })),
-  zdr: Type.Optional(Type.Boolean({ description: 'Whether an endpoint declares zero data retention.' })),
+  distillable: Type.Optional(Type.Boolean({ description: 'An endpoint lets output train models, or not.' })),
+  zdr: Type.Optional(Type.Boolean({ description: 'An endpoint declares zero data retention, or none of it.' })),
   region: Csv('Comma-separated regions that an endpoint runs in.'),
   input_modalities: Csv('Comma-separated; models that take all of them. `all` for every model.'),
   output_modalities: outputModalities,

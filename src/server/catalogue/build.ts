@@ -8,7 +8,7 @@ import { type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.
 /** What a caller pays for what the catalogue puts no price on; the four that §2.10 names are always told. */
 const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
 
-/** A model with all that answers for it: itself first, then its variants, each under its suffix ('' for none). */
+/** A model with all that answers for it: itself under the suffix '', and its variants under theirs. */
 export interface BuiltModel {
   readonly entry: ModelEntry
   readonly model: ResolvedModel
@@ -29,16 +29,24 @@ export function buildProvider(entry: ProviderEntry): Provider {
 
 /** @param entry checked: its providers exist and its prices can be counted */
 export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Provider>): BuiltModel {
-  const model = resolved(entry, entry.id, { pricing: entry.pricing, endpoints: entry.endpoints ?? [] }, providers)
+  const { pricing, endpoints = [] } = entry
+  const model = resolved({ entry, id: entry.id, pricing, endpoints }, providers)
   const bySuffix = new Map([['', model]])
   for (const variant of entry.variants ?? []) {
-    const { suffix, pricing, endpoints } = typeof variant === 'string' ? { suffix: variant } : variant
-    // A variant's price is for all of its endpoints, unless it brings endpoints with prices of their own.
-    const inherited = (entry.endpoints ?? []).map((endpoint) => (pricing === undefined ? endpoint : { ...endpoint, pricing }))
-    const terms = { pricing: pricing ?? (endpoints === undefined ? entry.pricing : undefined), endpoints: endpoints ?? inherited }
-    bySuffix.set(`:${suffix}`, resolved(entry, `${entry.id}:${suffix}`, terms, providers))
+    const own = typeof variant === 'string' ? { suffix: variant } : variant
+    const terms = { entry, id: `${entry.id}:${own.suffix}`, ...termsOf(own, entry) }
+    bySuffix.set(`:${own.suffix}`, resolved(terms, providers))
   }
   return { entry, model, bySuffix }
+}
+
+/** A variant's price is for every endpoint that it takes over; its own endpoints may have their own. */
+function termsOf(variant: Exclude<NonNullable<ModelEntry['variants']>[number], string>, model: ModelEntry) {
+  const { pricing, endpoints } = variant
+  if (endpoints !== undefined) return { pricing, endpoints }
+  const inherited = model.endpoints ?? []
+  if (pricing === undefined) return { pricing: model.pricing, endpoints: inherited }
+  return { pricing, endpoints: inherited.map((endpoint) => ({ ...endpoint, pricing })) }
 }
 
 /** The same model as an alias answers it: the canonical one, and `alias_target`. C21. */
@@ -47,14 +55,19 @@ export function underAlias(model: ResolvedModel): ResolvedModel {
   return { ...model, wire, bodies: new RenderedBodies(wire, () => model.bodies.endpoints) }
 }
 
+type Prices = Partial<Pricing> | undefined
+
 interface Terms {
-  readonly pricing: Partial<Pricing> | undefined
+  readonly entry: ModelEntry
+  readonly id: string
+  readonly pricing: Prices
   readonly endpoints: readonly EndpointEntry[]
 }
 
-function resolved(entry: ModelEntry, id: string, terms: Terms, providers: ReadonlyMap<string, Provider>): ResolvedModel {
-  const offers = terms.endpoints.map((endpoint) => offerOf(endpoint, terms.pricing, providers))
-  const declared = terms.pricing ?? terms.endpoints.find((endpoint) => endpoint.pricing !== undefined)?.pricing
+function resolved(terms: Terms, providers: ReadonlyMap<string, Provider>): ResolvedModel {
+  const { entry, id, pricing, endpoints } = terms
+  const offers = endpoints.map((endpoint) => offerOf(endpoint, pricing, providers))
+  const declared = pricing ?? endpoints.find((endpoint) => endpoint.pricing !== undefined)?.pricing
   const shown: Shown = { id, entry, pricing: { ...FREE, ...declared }, offers }
   const wire = wireModel(shown)
   return {
@@ -70,7 +83,7 @@ function resolved(entry: ModelEntry, id: string, terms: Terms, providers: Readon
   }
 }
 
-function offerOf(entry: EndpointEntry, pricing: Terms['pricing'], providers: ReadonlyMap<string, Provider>): Offer {
+function offerOf(entry: EndpointEntry, pricing: Prices, providers: ReadonlyMap<string, Provider>): Offer {
   const provider = providers.get(entry.provider)
   if (provider === undefined) throw new Error(`catalogue: provider ${entry.provider} was not checked`)
   return { entry, provider, pricing: { ...FREE, ...(entry.pricing ?? pricing) } }
@@ -97,7 +110,7 @@ function counted(price: number | null): number {
   return price
 }
 
-/** Renders each body when it is first asked for and keeps it: a large catalogue boots fast, a read never serialises twice. */
+/** Renders a body when it is first asked for, so that a large catalogue boots fast, and never again. */
 class RenderedBodies implements ModelBodies {
   readonly #wire: Model
   readonly #renderEndpoints: () => Uint8Array

@@ -2,6 +2,7 @@ import type { Issue } from '../../schemas/failures.ts'
 import type { Pricing } from '../../schemas/models.ts'
 import { pointer } from './explain.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
+import { checkNames } from './names.ts'
 import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from './prices.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
 
@@ -10,8 +11,12 @@ const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output
 /** Protocols that have no embeddings call. */
 const WITHOUT_EMBEDDINGS: ReadonlySet<string> = new Set(['anthropic'])
 
-/** Entries that say who they are twice within one file; across files the later one replaces the earlier. */
-export function checkRepeats<T>(entries: readonly Placed<T>[], member: 'id' | 'slug', idOf: (entry: T) => string) {
+/** Entries that are there twice within one file; across files the later one replaces the earlier. */
+export function checkRepeats<T>(
+  entries: readonly Placed<T>[],
+  member: 'id' | 'slug',
+  idOf: (entry: T) => string,
+): readonly CatalogueProblem[] {
   const seen = new Map<string, string>()
   return entries.flatMap(({ entry, file, path }): CatalogueProblem[] => {
     const id = idOf(entry).toLowerCase()
@@ -20,7 +25,8 @@ export function checkRepeats<T>(entries: readonly Placed<T>[], member: 'id' | 's
       seen.set(id, path)
       return []
     }
-    return [{ file, path: pointer(path, member), message: `is the ${member} of ${first} too`, expected: `a ${member} of its own` }]
+    const message = `is the ${member} of ${first} too`
+    return [{ file, path: pointer(path, member), message, expected: `a ${member} of its own` }]
   })
 }
 
@@ -30,8 +36,11 @@ export interface KnownProviders {
   readonly faulty: readonly string[]
 }
 
-/** What a shape cannot say: references, names used twice, prices finer than money is counted, impossible dates. */
-export function checkEntries(known: KnownProviders, models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
+/** What a shape cannot say: references, names used twice, prices finer than money is counted, odd dates. */
+export function checkEntries(
+  known: KnownProviders,
+  models: readonly Placed<ModelEntry>[],
+): readonly CatalogueProblem[] {
   return [
     ...[...known.providers.values()].flatMap((placed) => at(placed, checkProvider(placed.entry))),
     ...models.flatMap((placed) => at(placed, checkModel(placed.entry, known))),
@@ -41,24 +50,29 @@ export function checkEntries(known: KnownProviders, models: readonly Placed<Mode
 
 function checkProvider(provider: ProviderEntry): readonly Issue[] {
   if (provider.protocol === 'local' || provider.base_url !== undefined) return []
-  return [{ path: '/base_url', message: 'is missing', expected: `a URL, since the protocol is ${provider.protocol}` }]
+  const expected = `a URL, since the protocol is ${provider.protocol}`
+  return [{ path: '/base_url', message: 'is missing', expected }]
 }
 
 function checkModel(model: ModelEntry, known: KnownProviders): readonly Issue[] {
-  const variants = (model.variants ?? []).map((variant) => (typeof variant === 'string' ? { suffix: variant } : variant))
+  const { variants: given = [] } = model
+  const variants = given.map((variant) => (typeof variant === 'string' ? { suffix: variant } : variant))
   const isEmbedding = model.architecture?.output_modalities?.includes('embeddings') ?? false
   return [
     ...checkPricing(model.pricing, '/pricing'),
     ...checkDate(model.created),
     ...checkEndpoints(model.endpoints ?? [], '/endpoints', { ...known, isEmbedding }),
     ...variants.flatMap((variant, index) => [
-      ...(variants.findIndex((other) => other.suffix === variant.suffix) === index ? [] : [
-        { path: `/variants/${index}`, message: `repeats the suffix ${variant.suffix}`, expected: 'each suffix once' },
-      ]),
+      ...checkSuffix(variant.suffix, index, variants),
       ...checkPricing(variant.pricing, `/variants/${index}/pricing`),
       ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, { ...known, isEmbedding }),
     ]),
   ]
+}
+
+function checkSuffix(suffix: string, index: number, all: readonly { suffix: string }[]): readonly Issue[] {
+  if (all.findIndex((other) => other.suffix === suffix) === index) return []
+  return [{ path: `/variants/${index}`, message: `repeats the suffix ${suffix}`, expected: 'each suffix once' }]
 }
 
 interface Known extends KnownProviders {
@@ -73,14 +87,16 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     const provider = known.providers.get(endpoint.provider)?.entry
     if (provider === undefined && known.faulty.includes(endpoint.provider)) return issues
     if (provider === undefined) {
-      const slugs = [...known.providers.keys()].join(', ')
-      issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected: `one of ${slugs}` })
+      const expected = `one of ${[...known.providers.keys()].join(', ')}`
+      issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected })
     } else if (known.isEmbedding && WITHOUT_EMBEDDINGS.has(provider.protocol)) {
       issues.push({ path: `${here}/provider`, message: `cannot embed: its protocol is ${provider.protocol}`,
         expected: 'a provider whose protocol has embeddings' })
     }
     const tag = `${endpoint.provider}/${endpoint.upstream_model}`
-    if (seen.has(tag)) issues.push({ path: here, message: `is ${tag} a second time`, expected: 'each endpoint once' })
+    if (seen.has(tag)) {
+      issues.push({ path: here, message: `is ${tag} a second time`, expected: 'each endpoint once' })
+    }
     seen.add(tag)
     return issues
   })
@@ -91,8 +107,9 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
     if (typeof price !== 'string') return []
     const places = PER_UNIT.has(name) ? UNIT_PRICE_PLACES : TOKEN_PRICE_PLACES
     if (scaled(price, places) !== null) return []
-    return [{ path: pointer(path, name), message: 'is too fine or too large to count',
-      expected: `USD with at most ${places} decimal places, and at most ${BigInt(Number.MAX_SAFE_INTEGER) / 10n ** BigInt(places)}` }]
+    const most = BigInt(Number.MAX_SAFE_INTEGER) / 10n ** BigInt(places)
+    const expected = `USD with at most ${places} decimal places, and at most ${most}`
+    return [{ path: pointer(path, name), message: 'is too fine or too large to count', expected }]
   })
 }
 
@@ -101,34 +118,6 @@ function checkDate(created: ModelEntry['created']): readonly Issue[] {
   const day = new Date(`${created}T00:00:00Z`)
   if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(created)) return []
   return [{ path: '/created', message: 'is no day of the calendar', expected: 'a date like `2024-01-25`' }]
-}
-
-interface NameUse {
-  readonly name: string
-  readonly member: string
-  readonly of: Placed<ModelEntry>
-}
-
-/** Ids, canonical slugs and aliases are one name space, so an alias can neither hide a model nor point at an alias. */
-function checkNames(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
-  const uses = models.flatMap((of): NameUse[] => [
-    { name: of.entry.id, member: '/id', of },
-    ...(of.entry.canonical_slug === undefined || of.entry.canonical_slug === of.entry.id ? [] :
-      [{ name: of.entry.canonical_slug, member: '/canonical_slug', of }]),
-    ...(of.entry.aliases ?? []).map((name, index) => ({ name, member: `/aliases/${index}`, of })),
-  ])
-  const owners = new Map<string, NameUse>()
-  // Ids claim their names first: of an alias and an id the alias is the one to change, wherever they stand.
-  for (const use of uses) if (use.member === '/id') owners.set(use.name.toLowerCase(), use)
-  return uses.flatMap((use): CatalogueProblem[] => {
-    const owner = owners.get(use.name.toLowerCase())
-    if (owner === undefined) owners.set(use.name.toLowerCase(), use)
-    if (owner === undefined || owner === use || use.member === '/id') return []
-    const whose = owner.of === use.of ? 'this model' : owner.of.entry.id
-    const what = owner.member === '/id' ? 'the id' : owner.member === '/canonical_slug' ? 'the canonical slug' : 'an alias'
-    return [{ file: use.of.file, path: use.of.path + use.member, message: `is ${what} of ${whose} already`,
-      expected: 'a name that nothing else has' }]
-  })
 }
 
 function at(placed: Placed<unknown>, issues: readonly Issue[]): readonly CatalogueProblem[] {

@@ -1,12 +1,11 @@
-import Type, {
-  IsArray, IsObject, IsOptional, IsString, IsUnion, type TArray, type TObject, type TSchema, type TUnion,
-} from 'typebox'
+import type { TArray, TObject, TSchema, TUnion } from 'typebox'
+import { IsArray, IsBoolean, IsObject, IsOptional, IsString, IsUnion } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Issue } from '../../schemas/failures.ts'
 
 /**
- * Says where a value departs from a shape, every place once. (The validator's own list stops at eight, and tells of
- * each branch of a union.)
+ * Says where a value departs from a shape, every place once. The validator's own list would stop at eight, and
+ * tell of each branch of a union.
  * @param path JSON pointer of the value
  */
 export function explain(schema: TSchema, value: unknown, path: string): readonly Issue[] {
@@ -32,9 +31,9 @@ function explainObject(schema: TObject, value: Record<string, unknown>, path: st
   }
   if (Reflect.get(schema, 'additionalProperties') !== false) return issues
   const known = Object.keys(schema.properties)
+  const expected = `one of ${known.join(', ')}`
   for (const name of Object.keys(value)) {
-    if (known.includes(name)) continue
-    issues.push({ path: pointer(path, name), message: 'is not known here', expected: `one of ${known.join(', ')}` })
+    if (!known.includes(name)) issues.push({ path: pointer(path, name), message: 'is not known here', expected })
   }
   return issues
 }
@@ -48,14 +47,16 @@ function explainUnion(schema: TUnion, value: unknown, path: string): readonly Is
   const branch = schema.anyOf.find((shape) =>
     (IsObject(shape) && isRecord(value)) || (IsArray(shape) && Array.isArray(value)) ||
     (IsString(shape) && typeof value === 'string'))
-  if (branch === undefined || IsString(branch)) return [{ path, message: 'is not valid', expected: expectedOf(schema) }]
-  return explain(branch, value, path)
+  if (branch !== undefined && !IsString(branch)) return explain(branch, value, path)
+  return [{ path, message: 'is not valid', expected: expectedOf(schema) }]
 }
 
 function expectedOf(schema: TSchema): string {
   const said: unknown = Reflect.get(schema, 'description')
   if (typeof said === 'string') return said
-  return IsString(schema) ? 'a string' : Type.IsBoolean(schema) ? 'true or false' : IsObject(schema) ? 'an object' : 'a number'
+  if (IsString(schema)) return 'a string'
+  if (IsBoolean(schema)) return 'true or false'
+  return IsObject(schema) ? 'an object' : 'a number'
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

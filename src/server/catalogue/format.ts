@@ -1,11 +1,17 @@
 import Type, { type Static } from 'typebox'
 import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits.ts'
-import { Benchmarks, DefaultParameters, PerRequestLimits, Pricing, Reasoning, ToolChoice } from '../../schemas/models.ts'
+import {
+  Benchmarks, DefaultParameters, PerRequestLimits, Pricing, Reasoning, ToolChoice,
+} from '../../schemas/models.ts'
 import { QUANTIZATIONS } from '../../schemas/preferences.ts'
 
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'
-const nullable = <T extends Type.TSchema>(shape: T) =>
-  Type.Union([shape, Type.Null()], { description: `${String(Reflect.get(shape, 'description'))}, or null` })
+const closed = { additionalProperties: false, description: 'an object' } as const
+const nullable = <T extends Type.TSchema>(shape: T) => {
+  const said: unknown = Reflect.get(shape, 'description')
+  const description = `${typeof said === 'string' ? said : 'an object'}, or null`
+  return Type.Union([shape, Type.Null()], { description })
+}
 const text = (description: string, pattern?: string) =>
   Type.String({ minLength: 1, description, ...(pattern === undefined ? {} : { pattern: `^${pattern}$` }) })
 const list = <T extends Type.TSchema>(items: T, description: string) => Type.Array(items, { description })
@@ -14,9 +20,10 @@ const Name = text('a non-empty string')
 const Tokens = Type.Integer({ minimum: 0, description: 'a whole number of tokens' })
 const Flag = Type.Boolean({ description: 'true or false' })
 const Names = list(Name, 'a list of strings')
+const Quantizations = `one of ${QUANTIZATIONS.join(', ')}`
 const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-z0-9][a-z0-9._-]*')
 /** Every member is optional: what is absent costs nothing. */
-const Prices = Type.Partial(Pricing, { additionalProperties: false, description: 'an object of decimal strings' })
+const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
 
 export const ProviderEntry = Type.Object({
   slug: Slug,
@@ -33,7 +40,7 @@ export const ProviderEntry = Type.Object({
     description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
   })),
   rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
-}, { additionalProperties: false, description: 'an object' })
+}, closed)
 export type ProviderEntry = Static<typeof ProviderEntry>
 
 export const EndpointEntry = Type.Object({
@@ -43,7 +50,7 @@ export const EndpointEntry = Type.Object({
   context_length: Type.Optional(nullable(Tokens)),
   max_completion_tokens: Type.Optional(nullable(Tokens)),
   max_prompt_tokens: Type.Optional(nullable(Tokens)),
-  quantization: Type.Optional(Type.Enum(QUANTIZATIONS, { description: `one of ${QUANTIZATIONS.join(', ')}` })),
+  quantization: Type.Optional(Type.Enum(QUANTIZATIONS, { description: Quantizations })),
   supported_parameters: Type.Optional(Names),
   supports_implicit_caching: Type.Optional(Flag),
   supports_tool_choice: Type.Optional(ToolChoice),
@@ -51,7 +58,7 @@ export const EndpointEntry = Type.Object({
   may_train: Type.Optional(Flag),
   distillable: Type.Optional(Flag),
   regions: Type.Optional(Names),
-}, { additionalProperties: false, description: 'an object' })
+}, closed)
 export type EndpointEntry = Static<typeof EndpointEntry>
 
 const Suffix = text('a suffix of lower-case letters, digits and `-`, without the colon', '[a-z0-9][a-z0-9-]*')
@@ -60,7 +67,8 @@ const VariantEntry = Type.Object({
   suffix: Suffix,
   pricing: Type.Optional(Prices),
   endpoints: Type.Optional(Endpoints),
-}, { additionalProperties: false, description: 'an object' })
+}, closed)
+const Variant = Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with one' })
 
 export const ModelEntry = Type.Object({
   id: text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`),
@@ -69,8 +77,7 @@ export const ModelEntry = Type.Object({
   description: Type.Optional(Name),
   aliases: Type.Optional(list(text('`author/slug` or `slug`, without a variant suffix', `(${NAME}/)?${NAME}`),
     'a list of aliases')),
-  variants: Type.Optional(list(Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with one' }),
-    'a list of variants')),
+  variants: Type.Optional(list(Variant, 'a list of variants')),
   created: Type.Optional(Type.Union([
     Type.Integer({ minimum: 0 }),
     Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$' }),
@@ -82,17 +89,17 @@ export const ModelEntry = Type.Object({
     output_modalities: Type.Optional(Names),
     tokenizer: Type.Optional(Name),
     instruct_type: Type.Optional(nullable(Name)),
-  }, { additionalProperties: false, description: 'an object' })),
+  }, closed)),
   pricing: Type.Optional(Prices),
   top_provider: Type.Optional(Type.Object({
     is_moderated: Type.Optional(Flag),
     context_length: Type.Optional(nullable(Tokens)),
     max_completion_tokens: Type.Optional(nullable(Tokens)),
-  }, { additionalProperties: false, description: 'an object' })),
+  }, closed)),
   supported_parameters: Type.Optional(Names),
   supported_voices: Type.Optional(nullable(Names)),
-  default_parameters: Type.Optional(Type.Union([DefaultParameters, Type.Null()], { description: 'an object, or null' })),
-  per_request_limits: Type.Optional(Type.Union([PerRequestLimits, Type.Null()], { description: 'an object, or null' })),
+  default_parameters: Type.Optional(nullable(DefaultParameters)),
+  per_request_limits: Type.Optional(nullable(PerRequestLimits)),
   hugging_face_id: Type.Optional(nullable(Name)),
   expiration_date: Type.Optional(nullable(Name)),
   knowledge_cutoff: Type.Optional(nullable(Name)),
@@ -100,7 +107,7 @@ export const ModelEntry = Type.Object({
   reasoning: Type.Optional(Reasoning),
   categories: Type.Optional(Names),
   endpoints: Type.Optional(Endpoints),
-}, { additionalProperties: false, description: 'an object' })
+}, closed)
 export type ModelEntry = Static<typeof ModelEntry>
 
 /** A catalogue file, as operators write it. Every member of a model but `id` and `name` has a default. */
@@ -109,5 +116,5 @@ export const CatalogueFile = Type.Object({
   replace: Type.Optional(Flag),
   providers: Type.Optional(list(ProviderEntry, 'a list of providers')),
   models: Type.Optional(list(ModelEntry, 'a list of models')),
-}, { additionalProperties: false, description: 'an object' })
+}, closed)
 export type CatalogueFile = Static<typeof CatalogueFile>

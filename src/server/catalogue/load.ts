@@ -22,13 +22,14 @@ export type CatalogueResult =
 export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: CatalogueFiles): CatalogueResult {
   const sources = [shippedFile, ...(extraFile === null ? [] : [extraFile])].map(readSource)
   const { providers, models } = merge(sources)
+  const faulty = sources.flatMap((source) => source.faultyProviders)
   const problems = [
     ...sources.flatMap((source) => [
       ...source.problems,
       ...checkRepeats(source.providers, 'slug', (entry) => entry.slug),
       ...checkRepeats(source.models, 'id', (entry) => entry.id),
     ]),
-    ...checkEntries({ providers, faulty: sources.flatMap((source) => source.faultyProviders) }, [...models.values()]),
+    ...checkEntries({ providers, faulty }, [...models.values()]),
   ]
   if (problems.length > 0) return { ok: false, problems }
   return { ok: true, catalogue: index([...providers.values()], [...models.values()], now) }
@@ -75,7 +76,7 @@ class Catalogue implements ModelCatalogue {
     for (const one of built) this.#name(one)
   }
 
-  /** Every spelling that is in the catalogue is one look-up in one map; others are folded to lower case first. */
+  /** Every spelling that the catalogue has is one look-up, without garbage; others are folded to lower case. */
   resolve(id: string): ResolvedModel | null {
     return this.#byName.get(id) ?? this.#byName.get(id.toLowerCase()) ?? null
   }

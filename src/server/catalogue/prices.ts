@@ -1,4 +1,4 @@
-/** Decimal places that a whole number of nano-USD per million tokens leaves to a price in USD per token. C14. */
+/** Decimal places of a price in USD per token that whole nano-USD per million tokens can hold. C14. */
 export const TOKEN_PRICE_PLACES = 15
 /** Decimal places of a price per request, image or search in whole nano-USD. C14. */
 export const UNIT_PRICE_PLACES = 9

@@ -68,9 +68,9 @@ function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
   add(filter.authors, (names, one) => names.includes(one.author))
   add(filter.providers, (names, one) => hasAny(names, one.providers))
   add(filter.contextMin, (least, one) => one.model.contextLength !== null && one.model.contextLength >= least)
-  add(filter.isDistillable, (wanted, one) => one.model.endpoints.some((endpoint) => endpoint.isDistillable === wanted))
-  add(filter.isZdr, (wanted, one) => one.model.endpoints.some((endpoint) => endpoint.isZdr === wanted))
-  // Asked in USD per million tokens, held in nano-USD per million tokens: rounding repairs the float of the question.
+  add(filter.isDistillable, (wanted, { model }) => model.endpoints.some((one) => one.isDistillable === wanted))
+  add(filter.isZdr, (wanted, { model }) => model.endpoints.some((one) => one.isZdr === wanted))
+  // Asked in USD per million tokens, which is a float: rounding to the unit that is held repairs it.
   add(filter.promptPriceMin, (usd, one) => one.promptNano >= Math.round(usd * NANO))
   add(filter.promptPriceMax, (usd, one) => one.promptNano <= Math.round(usd * NANO))
   add(filter.completionPriceMin, (usd, one) => one.completionNano >= Math.round(usd * NANO))
@@ -93,9 +93,8 @@ function hasAny(wanted: readonly string[], has: readonly string[]): boolean {
   return wanted.some((name) => has.includes(name))
 }
 
-/** An empty wish is a filter too, and matches nothing, so that `a,` with its `a` removed does not list everything. */
 function hasAll(wanted: readonly string[], has: readonly string[]): boolean {
-  return wanted.length > 0 && wanted.every((name) => has.includes(name))
+  return wanted.every((name) => has.includes(name))
 }
 
 type Rank = (one: Listed) => readonly number[]

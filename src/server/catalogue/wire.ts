@@ -2,7 +2,7 @@ import type { Model, ModelEndpoint, Pricing } from '../../schemas/models.ts'
 import type { Provider } from '../ports/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
-/** One endpoint of a model under one id (plain or with a variant's suffix), before it is either wire or port. */
+/** One endpoint of a model under one id, plain or with a variant's suffix: what wire and port are made of. */
 export interface Offer {
   readonly entry: EndpointEntry
   readonly provider: Provider
@@ -23,18 +23,19 @@ export function createdOf(entry: ModelEntry): number {
 }
 
 export function architectureOf(entry: ModelEntry): Model['architecture'] {
-  const { modality, input_modalities = ['text'], output_modalities = ['text'], tokenizer, instruct_type = null } =
-    entry.architecture ?? {}
+  const { tokenizer, instruct_type = null, ...said } = entry.architecture ?? {}
+  const { input_modalities: inputs = ['text'], output_modalities: outputs = ['text'] } = said
+  const { modality = `${inputs.join('+')}->${outputs.join('+')}` } = said
   return {
-    modality: modality === undefined ? `${input_modalities.join('+')}->${output_modalities.join('+')}` : modality,
-    input_modalities,
-    output_modalities,
+    modality,
+    input_modalities: inputs,
+    output_modalities: outputs,
     ...(tokenizer === undefined ? {} : { tokenizer }),
     instruct_type,
   }
 }
 
-/** Wire form of one model: nullable members are always there, optional ones only when the catalogue has them. B1.11. */
+/** Wire form of a model: what is nullable is always there, what is optional only when the file has it. B1.11. */
 export function wireModel({ id, entry, pricing }: Shown): Model {
   const { context_length = null } = entry
   return {
@@ -93,8 +94,8 @@ function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }:
     pricing,
     supported_parameters: entry.supported_parameters ?? model.supported_parameters ?? [],
     supports_implicit_caching: entry.supports_implicit_caching ?? false,
-    supports_tool_choice: entry.supports_tool_choice ?? { auto: false, function: false, none: false, required: false },
-    // Null says "not measured": the catalogue is a file, and figures of this node would not speak for the others.
+    supports_tool_choice: entry.supports_tool_choice ?? NO_TOOL_CHOICE,
+    // Null says "not measured": a catalogue is a file, and one front's figures would not speak for the others.
     uptime_last_5m: null,
     uptime_last_30m: null,
     uptime_last_1d: null,
@@ -103,6 +104,8 @@ function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }:
     status: 0,
   }
 }
+
+const NO_TOOL_CHOICE = { auto: false, function: false, none: false, required: false }
 
 export function tagOf(entry: EndpointEntry): string {
   return `${entry.provider}/${entry.upstream_model}`

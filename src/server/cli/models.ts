@@ -26,7 +26,8 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       }
       const { models, providers } = loaded.catalogue
       const counts = { models: models.length, providers: providers.length }
-      print(options, { ok: true, ...counts }, `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`)
+      const text = `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`
+      print(options, { ok: true, ...counts }, text)
     })
 }
 

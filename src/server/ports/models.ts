@@ -28,7 +28,7 @@ export interface Endpoint {
   readonly promptNanoPerMillion: number
   /** Nano-USD per request. */
   readonly requestNano: number
-  /** Facts that preferences filter on; absent = the catalogue does not say, and then a filter matches nothing (C21). */
+  /** Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing (C21). */
   readonly quantization: string | null
   readonly isZdr: boolean | null
   readonly mayTrain: boolean | null
@@ -63,7 +63,7 @@ export interface ResolvedModel {
   readonly bodies: ModelBodies
 }
 
-/** What a model list asks for; an undefined member filters nothing, an empty list matches nothing. B2.3. */
+/** What a model list asks for; an undefined member filters nothing. B2.3. */
 export interface ModelFilter {
   /** Lower-case words that all occur in id, name or description. */
   readonly words?: readonly string[] | undefined

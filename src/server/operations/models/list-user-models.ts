@@ -4,7 +4,7 @@ import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
 
-/** Lists the models that the caller's key may use: on one installation, those of the catalogue. Source: B2.3. */
+/** Lists the models that the caller's key may use: on an installation, those of its catalogue. Source: B2.3. */
 export const listUserModels = defineOperation({
   id: 'models.list_for_user',
   method: 'get',

@@ -9,8 +9,8 @@ const OUTPUT_MODALITIES_DEFAULT = ['text']
 const EVERY = 'all'
 
 type Query = Partial<ListModelsQuery>
-type ListMember = 'category' | 'arch' | 'region' | 'input_modalities' | 'output_modalities' | 'supported_parameters'
-  | 'model_authors' | 'providers'
+type ListMember = 'category' | 'arch' | 'region' | 'input_modalities' | 'output_modalities'
+  | 'supported_parameters' | 'model_authors' | 'providers'
 
 /** What a validated query of a model list asks for; `query_invalid` names lists with an empty entry. */
 export function filterOf(query: Query): Outcome<ModelFilter> {
@@ -28,7 +28,7 @@ export function filterOf(query: Query): Outcome<ModelFilter> {
     return names?.includes(EVERY) === true ? undefined : names
   }
   const filter: ModelFilter = {
-    words: query.q?.toLowerCase().split(/\s+/).filter((word) => word !== ''),
+    words: query.q?.toLowerCase().split(/\s+/),
     categories: list('category'),
     architectures: folded('arch'),
     regions: list('region'),
@@ -62,8 +62,8 @@ interface Listing {
 }
 
 /**
- * One page of a model list, joined from bodies that were rendered before. Everything when neither `limit` nor
- * `offset` was given. B2.3; `links` and `total_count` are always there, since clients refuse a list without (B3.1).
+ * One page of a model list, joined from bodies that were rendered before; everything when neither `limit` nor
+ * `offset` was given. B2.3. `links` and `total_count` are always there: clients refuse a list without (B3.1).
  */
 export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing): Success {
   const isWhole = query.limit === undefined && query.offset === undefined
@@ -88,7 +88,7 @@ export function json(body: Uint8Array): Success {
 const OPEN = Buffer.from('{"data":[')
 const COMMA = Buffer.from(',')
 
-function nextLink(path: string, query: Query, page: { readonly offset: number; readonly limit: number }): string {
+function nextLink(path: string, query: Query, page: Required<Pick<ListModelsQuery, 'limit' | 'offset'>>): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries({ ...query, ...page })) {
     if (value !== undefined) search.set(name, String(value))
