@@ -1,0 +1,106 @@
+import { HEADERS_BYTES_MAX, REQUEST_ID_CHARS_MAX } from '../../schemas/limits.ts'
+import type { HeaderName } from '../operations/define.ts'
+import type { WireRequest } from './wire.ts'
+
+/** What a request that breaks HTTP's framing did; its connection is cut. */
+export type HeadFault =
+  | 'headers_too_large' | 'header_repeated' | 'length_invalid' | 'encoding_unknown' | 'length_and_encoding'
+  | 'body_not_expected'
+
+/**
+ * The request line and the headers as plain values: the request object dies when the handler returns.
+ * The guard stands here because the library acts on the first of two framing headers and would run what follows as a
+ * second request. Facts: front-end §8, §9.
+ */
+export class Head {
+  readonly method: string
+  /** Undecoded. */
+  readonly path: string
+  /** Undecoded, without the question mark. */
+  readonly query: string
+  /** Set when the connection must be cut before anything else happens. */
+  fault: HeadFault | null = null
+  authorization = ''
+  contentType = ''
+  contentEncoding = ''
+  origin = ''
+  /** The caller's own request id where it is a valid one, else empty. C12. */
+  requestId = ''
+  /** Bytes of the body that follows; null when it comes in chunks. */
+  declared: number | null = 0
+  readonly #inputs: { [name in KeptName]?: string } = {}
+  #bytes = 0
+  #hasLength = false
+  #hasHost = false
+
+  constructor(request: WireRequest) {
+    this.method = request.getMethod()
+    this.path = request.getUrl()
+    this.query = request.getQuery() ?? ''
+    request.forEach((name, value) => this.#take(name, value))
+    if (this.declared === null) {
+      if (this.#hasLength) this.fault ??= 'length_and_encoding'
+      if (this.method === 'get' || this.method === 'head') this.fault ??= 'body_not_expected'
+    }
+    if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
+  }
+
+  /** A header that only few requests need. */
+  kept(name: KeptName): string | undefined {
+    return this.#inputs[name]
+  }
+
+  #take(name: string, value: string): void {
+    this.#bytes += name.length + value.length
+    switch (name) {
+      case 'host':
+        if (this.#hasHost) this.fault ??= 'header_repeated'
+        this.#hasHost = true
+        return
+      case 'authorization':
+        this.authorization = this.#once(this.authorization, value)
+        return
+      case 'content-type':
+        this.contentType = this.#once(this.contentType, value)
+        return
+      case 'content-encoding':
+        this.contentEncoding = this.#once(this.contentEncoding, value)
+        return
+      case 'content-length':
+        return this.#takeLength(value)
+      case 'transfer-encoding':
+        // The library takes any value as chunked, so only that one may pass, and once.
+        if (this.declared === null) this.fault ??= 'header_repeated'
+        if (value.toLowerCase() !== 'chunked') this.fault ??= 'encoding_unknown'
+        this.declared = null
+        return
+      case 'origin':
+        this.origin = value
+        return
+      case 'x-request-id':
+        if (value.length <= REQUEST_ID_CHARS_MAX && /^[\w.-]+$/.test(value)) this.requestId = value
+        return
+      default:
+        if (KEPT.has(name)) this.#inputs[name as KeptName] = value
+    }
+  }
+
+  #takeLength(value: string): void {
+    if (this.#hasLength) this.fault ??= 'header_repeated'
+    this.#hasLength = true
+    if (!/^\d{1,15}$/.test(value)) this.fault ??= 'length_invalid'
+    if (this.declared !== null) this.declared = Number(value)
+  }
+
+  /** Empty values count as absent: an empty second one changes nothing. */
+  #once(before: string, value: string): string {
+    if (before !== '') this.fault ??= 'header_repeated'
+    return value
+  }
+}
+
+type KeptName = HeaderName | 'accept-encoding' | 'access-control-request-method' | 'access-control-request-headers'
+const KEPT: ReadonlySet<string> = new Set<KeptName>([
+  'x-session-id', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
+  'accept-encoding', 'access-control-request-method', 'access-control-request-headers',
+])

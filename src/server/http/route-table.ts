@@ -1,0 +1,140 @@
+import type { TSchema } from 'typebox'
+import { BODIES, type BodyForm, type BodyName } from '../../schemas/bodies.ts'
+import type { Operation } from '../operations/define.ts'
+import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
+
+/** Prefix of every operation. §9, C29. */
+export const API_PREFIX = '/api/v1'
+
+// An operation in a list has forgotten its own inputs; the pipeline gives each only what it validated.
+export type AnyOperation = Operation<never, never, never>
+
+/** An operation made ready to be served: everything that can be computed at boot. */
+export interface Route {
+  readonly operation: AnyOperation
+  readonly params: UrlReader | null
+  readonly query: UrlReader | null
+  readonly body: { readonly name: BodyName; readonly form: BodyForm } | null
+  /** Its statuses list 429. C11. */
+  readonly isLimited: boolean
+}
+
+export type Match =
+  | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
+  /** The path is known but a segment does not decode. */
+  | { readonly kind: 'undecodable'; readonly route: Route }
+  | { readonly kind: 'wrong_method'; readonly allowed: readonly string[] }
+  | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
+  | { readonly kind: 'unknown' }
+
+/** Paths of the wider API that clients may try, and what stands in their stead. C29. */
+const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
+const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
+
+const NO_PARAMS: ReadonlyMap<string, readonly string[]> = new Map()
+
+/** Compiles operations into a lookup. Throws on a bug in the definitions: two of one method and path. */
+export function buildRouteTable(operations: readonly AnyOperation[]): RouteTable {
+  const table = new RouteTable()
+  for (const operation of operations) table.add(routeOf(operation))
+  return table
+}
+
+export class RouteTable {
+  readonly #root = new Node()
+  /** Paths without parameters, by their full text: the hot ones are one lookup. */
+  readonly #literal = new Map<string, Node>()
+
+  add(route: Route): void {
+    let node = this.#root
+    for (const segment of segmentsOf(route.operation.path)) node = node.child(segment)
+    if (node.routes.has(route.operation.method)) throw new Error(`two operations at ${route.operation.method} ${route.operation.path}`)
+    node.routes.set(route.operation.method, route)
+    node.names = segmentsOf(route.operation.path).filter(isParameter).map((segment) => segment.slice(1, -1))
+    if (node.names.length === 0) this.#literal.set(`${API_PREFIX}${route.operation.path}`, node)
+  }
+
+  /**
+   * @param method lower case; `head` finds what `get` finds
+   * @param path as sent; each segment is decoded once, one trailing slash is forgiven
+   */
+  find(method: string, path: string): Match {
+    const literal = this.#literal.get(path)
+    if (literal !== undefined) return pick(literal, method, [])
+    if (!path.startsWith(`${API_PREFIX}/`)) return { kind: 'unknown' }
+    const below = path.slice(API_PREFIX.length).replace(/(?<=.)\/$/, '')
+    const given = segmentsOf(below).map(decodedSegment)
+    const values: (string | null)[] = []
+    const node = walk(this.#root, given, 0, values)
+    if (node !== null) return pick(node, method, values)
+    if (NOT_SERVED.some((start) => below === start || below.startsWith(`${start}/`))) {
+      return { kind: 'not_served', what: `${API_PREFIX}${below}`, instead: SERVED_INSTEAD }
+    }
+    return { kind: 'unknown' }
+  }
+}
+
+class Node {
+  readonly routes = new Map<string, Route>()
+  names: readonly string[] = []
+  readonly literals = new Map<string, Node>()
+  parameter: Node | null = null
+
+  child(segment: string): Node {
+    if (isParameter(segment)) return (this.parameter ??= new Node())
+    const known = this.literals.get(segment)
+    if (known !== undefined) return known
+    const node = new Node()
+    this.literals.set(segment, node)
+    return node
+  }
+}
+
+/** Literal segments win over parameters; a dead end goes back. @param values null stands for what does not decode */
+function walk(node: Node, given: readonly (string | null)[], at: number, values: (string | null)[]): Node | null {
+  const segment = given[at]
+  if (segment === undefined) return node.routes.size > 0 ? node : null
+  const literal = segment === null ? undefined : node.literals.get(segment)
+  const found = literal === undefined ? null : walk(literal, given, at + 1, values)
+  if (found !== null || node.parameter === null || segment === '') return found
+  values.push(segment)
+  const below = walk(node.parameter, given, at + 1, values)
+  if (below === null) values.pop()
+  return below
+}
+
+function pick(node: Node, method: string, values: readonly (string | null)[]): Match {
+  const route = node.routes.get(method === 'head' ? 'get' : method)
+  if (route === undefined) return { kind: 'wrong_method', allowed: allowedOf(node) }
+  if (values.length === 0) return { kind: 'route', route, params: NO_PARAMS }
+  const params = new Map<string, readonly string[]>()
+  for (const [index, name] of node.names.entries()) {
+    const value = values[index]
+    if (typeof value !== 'string') return { kind: 'undecodable', route }
+    params.set(name, [value])
+  }
+  return { kind: 'route', route, params }
+}
+
+function allowedOf(node: Node): readonly string[] {
+  return [...node.routes.keys()].flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])).sort()
+}
+
+function routeOf(operation: AnyOperation): Route {
+  const { params, query, body } = operation.input
+  return {
+    operation,
+    params: params === undefined ? null : compileUrlReader(params as TSchema, 'params_invalid'),
+    query: query === undefined ? null : compileUrlReader(query as TSchema, 'query_invalid'),
+    body: body === undefined ? null : { name: body, form: BODIES[body] },
+    isLimited: operation.statuses.includes(RATE_LIMITED),
+  }
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').slice(1)
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith('{')
+}

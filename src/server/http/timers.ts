@@ -1,0 +1,112 @@
+/** Milliseconds of one step of the wheel: every timer is late by at most this. Decision. */
+export const TIMER_STEP_MS = 50
+const SLOTS = 512
+
+export interface Timer {
+  /** A second call does nothing. */
+  stop(): void
+}
+
+/**
+ * Coarse timers for deadlines and stalls: nearly all are stopped before they fire, so that starting and stopping must
+ * cost nothing (two pointer writes; a `setTimeout` per request costs about a microsecond). One interval drives all of
+ * them and sleeps while there are none.
+ */
+export class Timers {
+  readonly #slots: Entry[] = Array.from({ length: SLOTS }, () => new Entry(0, null, null))
+  #step = 0
+  #count = 0
+  #clock: NodeJS.Timeout | null = null
+  /** `performance.now()` at step 0. */
+  #epoch = 0
+
+  /** Timers that run: zero when nothing is under way. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Calls `fire` once after `ms`, unless stopped. `fire` must not throw. */
+  start(ms: number, fire: () => void): Timer {
+    if (this.#clock === null) this.#wake()
+    // One step more than the quotient: the current step is already partly over.
+    const step = Math.floor((performance.now() - this.#epoch + ms) / TIMER_STEP_MS) + 1
+    const entry = new Entry(Math.max(step, this.#step + 1), fire, this)
+    const slot = this.#slots[entry.step % SLOTS]
+    if (slot !== undefined) entry.insertAfter(slot)
+    this.#count++
+    return entry
+  }
+
+  /** Called by an entry that left its slot. */
+  left(): void {
+    this.#count--
+  }
+
+  #wake(): void {
+    this.#epoch = performance.now()
+    this.#step = 0
+    this.#clock = setInterval(() => this.#tick(), TIMER_STEP_MS)
+    this.#clock.unref()
+  }
+
+  #tick(): void {
+    const now = Math.floor((performance.now() - this.#epoch) / TIMER_STEP_MS)
+    // After a blocked loop one round of the wheel visits every slot.
+    const from = Math.max(this.#step + 1, now - SLOTS + 1)
+    this.#step = now
+    for (let step = from; step <= now; step++) this.#fireSlot(step % SLOTS, now)
+    if (this.#count > 0 || this.#clock === null) return
+    clearInterval(this.#clock)
+    this.#clock = null
+  }
+
+  #fireSlot(index: number, now: number): void {
+    const head = this.#slots[index]
+    const due: Entry[] = []
+    for (let entry = head?.next; entry !== undefined && entry !== head; entry = entry.next) {
+      if (entry.step <= now) due.push(entry)
+    }
+    // One that fires may stop another.
+    for (const entry of due) if (entry.isRunning) entry.fire()
+  }
+}
+
+/** A node of a ring whose head is the slot; one that points at itself has left. */
+class Entry implements Timer {
+  readonly step: number
+  readonly #fire: (() => void) | null
+  readonly #owner: Timers | null
+  #previous: Entry = this
+  next: Entry = this
+
+  constructor(step: number, fire: (() => void) | null, owner: Timers | null) {
+    this.step = step
+    this.#fire = fire
+    this.#owner = owner
+  }
+
+  get isRunning(): boolean {
+    return this.next !== this
+  }
+
+  insertAfter(head: Entry): void {
+    this.#previous = head
+    this.next = head.next
+    head.next.#previous = this
+    head.next = this
+  }
+
+  stop(): void {
+    if (!this.isRunning) return
+    this.#previous.next = this.next
+    this.next.#previous = this.#previous
+    this.#previous = this
+    this.next = this
+    this.#owner?.left()
+  }
+
+  fire(): void {
+    this.stop()
+    this.#fire?.()
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * What we use of uWebSockets.js' request and response. Its own typings describe another version than its binary, so
+ * this list, and not theirs, is what the rest of `http` is written against. Facts: front-end §1, toolchain §3.
+ */
+export interface WireRequest {
+  /** Lower case. */
+  getMethod(): string
+  /** Path as sent, undecoded, without the query. */
+  getUrl(): string
+  /** Typed as text by the library; it is undefined without a query. */
+  getQuery(): string | undefined
+  forEach(take: (name: string, value: string) => void): void
+}
+
+export type WireBytes = string | Uint8Array
+
+/** Valid until the last byte is handed over or `onAborted` fires; any touch after that throws. */
+export interface WireResponse {
+  writeStatus(status: string): unknown
+  writeHeader(name: string, value: string): unknown
+  end(body: WireBytes, closeConnection?: boolean): unknown
+  /** Only without arguments: with a length the request stays open. Facts §8. */
+  endWithoutBody(): unknown
+  /** @returns whether all was accepted, and whether `totalBytes` have been */
+  tryEnd(part: Uint8Array, totalBytes: number): [boolean, boolean]
+  getWriteOffset(): number
+  onWritable(resumeAt: (offset: number) => boolean): unknown
+  onAborted(gone: () => void): unknown
+  /** The chunk is detached when the callback returns. */
+  onData(take: (chunk: ArrayBuffer, isLast: boolean) => void): unknown
+  pause(): unknown
+  resume(): unknown
+  cork(write: () => void): unknown
+  /** Cuts the connection; `onAborted` fires. */
+  close(): unknown
+}
