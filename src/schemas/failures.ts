@@ -4,7 +4,7 @@
  * (contract C2). `text` may hold `{name}` places that `Failure.fields` fills.
  */
 export interface FailureRow {
-  readonly status: readonly number[]
+  readonly status: readonly [number, ...number[]]
   /** Whose doing it is: decides the fallback status and nothing else. */
   readonly fault: 'caller' | 'ours'
   readonly retry: 'no' | 'after_change' | 'backoff'
@@ -126,6 +126,9 @@ export function textOf(failure: Failure): string {
   const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) => String(failure.fields?.[name] ?? place))
   return failure.detail === undefined ? text : `${text} ${failure.detail}`
 }
+
+/** Reason phrases of the statuses that HTTP itself does not know. */
+export const REASONS: Readonly<Record<number, string>> = { 524: 'A Timeout Occurred', 529: 'Overloaded' }
 
 /** 401 is listed by every operation (contract C2, §5 rule 5); 404 and 405 of an unknown route have no operation. */
 const ANYWHERE: readonly number[] = [401, 405]

@@ -13,6 +13,17 @@ export const JSON_DEPTH_MAX = 64
 export const INLINE_JSON_BYTES_MAX = 256 * KIB
 /** Milliseconds without a byte of an unfinished body. C10. */
 export const BODY_STALL_MS = 8_000
+/** Bytes of JSON bodies above INLINE_JSON_BYTES_MAX that one front holds at once; beyond, 503. Decision. */
+export const BODIES_BYTES_MAX = 512 * MIB
+/** What is read away of a body that is refused: bytes, milliseconds in all, and milliseconds without a byte. Decision. */
+export const REFUSED_BODY_BYTES_MAX = 64 * MIB
+export const REFUSED_BODY_MS = 10_000
+export const REFUSED_BODY_STALL_MS = 250
+/** Milliseconds between two signs of life to a slow reader, and without progress until it is cut. Design §5. */
+export const REPLY_BEAT_MS = 4_000
+export const REPLY_STALL_MS = 60_000
+/** Milliseconds that an operation has to answer by itself after its deadline. Decision. */
+export const DEADLINE_GRACE_MS = 250
 /** Issues that one failure lists. C13. */
 export const ISSUES_MAX = 20
 

@@ -1,22 +1,27 @@
 import type { TSchema } from 'typebox'
 import { BODIES, type BodyForm, type BodyName } from '../../schemas/bodies.ts'
-import type { Operation } from '../operations/define.ts'
+import { FAILURES } from '../../schemas/failures.ts'
+import type { AnyOperation } from '../operations/define.ts'
 import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
 
 /** Prefix of every operation. §9, C29. */
 export const API_PREFIX = '/api/v1'
 
-// An operation in a list has forgotten its own inputs; the pipeline gives each only what it validated.
-export type AnyOperation = Operation<never, never, never>
-
 /** An operation made ready to be served: everything that can be computed at boot. */
 export interface Route {
   readonly operation: AnyOperation
+  /** Of the path's `{name}` segments, in their order. */
+  readonly names: readonly string[]
   readonly params: UrlReader | null
   readonly query: UrlReader | null
-  readonly body: { readonly name: BodyName; readonly form: BodyForm } | null
+  readonly body: NamedForm | null
   /** Its statuses list 429. C11. */
   readonly isLimited: boolean
+}
+
+export interface NamedForm {
+  readonly name: BodyName
+  readonly form: BodyForm
 }
 
 export type Match =
@@ -46,12 +51,12 @@ export class RouteTable {
   readonly #literal = new Map<string, Node>()
 
   add(route: Route): void {
+    const { method, path } = route.operation
     let node = this.#root
-    for (const segment of segmentsOf(route.operation.path)) node = node.child(segment)
-    if (node.routes.has(route.operation.method)) throw new Error(`two operations at ${route.operation.method} ${route.operation.path}`)
-    node.routes.set(route.operation.method, route)
-    node.names = segmentsOf(route.operation.path).filter(isParameter).map((segment) => segment.slice(1, -1))
-    if (node.names.length === 0) this.#literal.set(`${API_PREFIX}${route.operation.path}`, node)
+    for (const segment of segmentsOf(path)) node = node.child(segment)
+    if (node.routes.has(method)) throw new Error(`two operations at ${method} ${path}`)
+    node.routes.set(method, route)
+    if (route.names.length === 0) this.#literal.set(`${API_PREFIX}${path}`, node)
   }
 
   /**
@@ -76,7 +81,6 @@ export class RouteTable {
 
 class Node {
   readonly routes = new Map<string, Route>()
-  names: readonly string[] = []
   readonly literals = new Map<string, Node>()
   parameter: Node | null = null
 
@@ -108,7 +112,7 @@ function pick(node: Node, method: string, values: readonly (string | null)[]): M
   if (route === undefined) return { kind: 'wrong_method', allowed: allowedOf(node) }
   if (values.length === 0) return { kind: 'route', route, params: NO_PARAMS }
   const params = new Map<string, readonly string[]>()
-  for (const [index, name] of node.names.entries()) {
+  for (const [index, name] of route.names.entries()) {
     const value = values[index]
     if (typeof value !== 'string') return { kind: 'undecodable', route }
     params.set(name, [value])
@@ -124,10 +128,11 @@ function routeOf(operation: AnyOperation): Route {
   const { params, query, body } = operation.input
   return {
     operation,
+    names: segmentsOf(operation.path).filter(isParameter).map((segment) => segment.slice(1, -1)),
     params: params === undefined ? null : compileUrlReader(params as TSchema, 'params_invalid'),
     query: query === undefined ? null : compileUrlReader(query as TSchema, 'query_invalid'),
     body: body === undefined ? null : { name: body, form: BODIES[body] },
-    isLimited: operation.statuses.includes(RATE_LIMITED),
+    isLimited: FAILURES.rate_limited.status.some((status) => operation.statuses.includes(status)),
   }
 }
 

@@ -1,0 +1,158 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { BODY_STALL_MS, INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
+import type { Timer, Timers } from './timers.ts'
+
+/** Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision. */
+const UNADMITTED_BYTES_MAX = 64 * 1024
+const EMPTY = new Uint8Array(0)
+
+/** Bytes of large bodies that one front holds at once. */
+export class BodyBudget {
+  #left: number
+
+  constructor(bytesMax: number) {
+    this.#left = bytesMax
+  }
+
+  get left(): number {
+    return this.#left
+  }
+
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false
+    this.#left -= bytes
+    return true
+  }
+
+  giveBack(bytes: number): void {
+    this.#left += bytes
+  }
+}
+
+/** The two movements of the socket that a body needs; the exchange ignores them once it is over. */
+export interface BodySocket {
+  pauseBody(): void
+  resumeBody(): void
+}
+
+export interface BodyOptions {
+  /** Bytes announced; null when the body comes in chunks. */
+  readonly declared: number | null
+  readonly bytesMax: number
+  readonly budget: BodyBudget
+  readonly timers: Timers
+  readonly socket: BodySocket
+}
+
+export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
+
+/**
+ * Receives a body into one buffer of its announced length, under a byte limit that holds while receiving. Until the
+ * caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
+ * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front holds too much).
+ */
+export class Body {
+  readonly #options: BodyOptions
+  #buffer: Uint8Array = EMPTY
+  #received = 0
+  /** Bytes of the budget that this body holds. */
+  #held = 0
+  #isComplete = false
+  #isPaused = false
+  #stall: Timer | null = null
+  #taken: BodyTaken | null = null
+  #refusal: Outcome<never> | null = null
+
+  constructor(options: BodyOptions) {
+    this.#options = options
+    if ((options.declared ?? 0) > options.bytesMax) this.#refuse(fail('body_too_large', { fields: { limit: options.bytesMax } }))
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  /**
+   * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while they are at
+   * most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
+   */
+  admit(taken: BodyTaken): void {
+    this.#taken = taken
+    if (this.#refusal !== null) return this.#finish(this.#refusal)
+    if (this.#isComplete) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
+    this.#watch()
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#options.socket.resumeBody()
+  }
+
+  /** @param chunk detached when this returns */
+  chunk(chunk: ArrayBuffer, isLast: boolean): void {
+    this.#isComplete = isLast
+    if (this.#refusal !== null) return
+    const bytes = new Uint8Array(chunk)
+    const isWhole = isLast && this.#received === 0
+    if (isWhole && this.#taken !== null && bytes.length <= INLINE_JSON_BYTES_MAX) return this.#finish(ok(bytes))
+    if (!this.#keep(bytes)) return
+    if (isLast && this.#taken !== null) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
+    if (this.#taken !== null) return this.#watch()
+    if (isLast || this.#received < UNADMITTED_BYTES_MAX) return
+    this.#isPaused = true
+    this.#options.socket.pauseBody()
+  }
+
+  /** Forgets the bytes and gives back what they held; later chunks only count. For every end of the call. */
+  drop(): void {
+    this.#stall?.stop()
+    this.#taken = null
+    this.#refusal ??= fail('client_gone')
+    this.#buffer = EMPTY
+    this.#options.budget.giveBack(this.#held)
+    this.#held = 0
+  }
+
+  #keep(bytes: Uint8Array): boolean {
+    const needed = this.#received + bytes.length
+    const { bytesMax } = this.#options
+    if (needed > bytesMax) return this.#refuse(fail('body_too_large', { fields: { limit: bytesMax } }))
+    if (needed > this.#buffer.length && !this.#grow(needed)) return false
+    this.#buffer.set(bytes, this.#received)
+    this.#received = needed
+    return true
+  }
+
+  /** The announced length once admitted; else, and for chunked bodies, twice as much each time. */
+  #grow(needed: number): boolean {
+    const { declared, bytesMax, budget } = this.#options
+    const isTrusted = declared !== null && (this.#taken !== null || declared <= UNADMITTED_BYTES_MAX)
+    const size = isTrusted ? declared : Math.min(bytesMax, Math.max(needed, 2 * this.#buffer.length))
+    if (size > INLINE_JSON_BYTES_MAX) {
+      if (!budget.take(size - this.#held)) return this.#refuse(fail('busy', { retryAfterS: 1 }))
+      this.#held = size
+    }
+    const grown = new Uint8Array(size)
+    grown.set(this.#buffer.subarray(0, this.#received))
+    this.#buffer = grown
+    return true
+  }
+
+  /** From here on the caller owes us bytes. */
+  #watch(): void {
+    this.#stall?.stop()
+    this.#stall = this.#options.timers.start(BODY_STALL_MS, () => this.#refuse(fail('body_slow', {})))
+  }
+
+  #refuse(refusal: Outcome<never>): false {
+    this.#refusal = refusal
+    this.#buffer = EMPTY
+    if (this.#taken !== null) this.#finish(refusal)
+    return false
+  }
+
+  #finish(outcome: Outcome<Uint8Array>): void {
+    this.#stall?.stop()
+    const taken = this.#taken
+    this.#taken = null
+    taken?.(outcome)
+  }
+}

@@ -1,0 +1,46 @@
+import type { Head } from './head.ts'
+
+/** Reply headers that a page's script may read. */
+const EXPOSED = 'x-request-id, server-timing, retry-after, ratelimit, ratelimit-policy, x-ratelimit-limit, '
+  + 'x-ratelimit-remaining, x-ratelimit-reset, idempotent-replayed'
+const PREFLIGHT_AGE_S = '600'
+const NONE: readonly string[] = []
+
+/** Cross-origin access for the operator's list of origins; off when the list is empty. Issue 2. */
+export class Cors {
+  readonly #origins: ReadonlySet<string>
+  readonly #isForAll: boolean
+
+  /** @param origins `https://app.example`, or `*` for every origin */
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins)
+    this.#isForAll = this.#origins.has('*')
+  }
+
+  /** Headers of a reply to this origin; an origin that is not listed gets none, and its browser keeps the reply back. */
+  headersFor(origin: string): readonly string[] {
+    if (this.#origins.size === 0) return NONE
+    if (this.#isForAll && origin !== '') return ['access-control-allow-origin', '*', 'access-control-expose-headers', EXPOSED]
+    // Caches must not give one origin's reply to another.
+    if (!this.#origins.has(origin)) return ['vary', 'origin']
+    return ['access-control-allow-origin', origin, 'vary', 'origin', 'access-control-expose-headers', EXPOSED]
+  }
+
+  isPreflight(head: Head): boolean {
+    return this.#origins.size > 0 && head.method === 'options' && head.origin !== ''
+      && head.kept('access-control-request-method') !== undefined
+  }
+
+  /** @param allowed methods of the path */
+  preflightHeaders(head: Head, allowed: readonly string[]): readonly string[] {
+    const headers = this.headersFor(head.origin)
+    if (!headers.includes('access-control-allow-origin')) return headers
+    const asked = head.kept('access-control-request-headers') ?? ''
+    return [
+      ...headers,
+      'access-control-allow-methods', allowed.join(', '),
+      'access-control-allow-headers', /^[\w\-, ]*$/.test(asked) ? asked : '',
+      'access-control-max-age', PREFLIGHT_AGE_S,
+    ]
+  }
+}

@@ -1,0 +1,283 @@
+import { DEADLINE_GRACE_MS } from '../../schemas/limits.ts'
+import { CallEnded } from '../operations/define.ts'
+import { Body, type BodyBudget, type BodySocket } from './body.ts'
+import { Discard } from './discard.ts'
+import { PartsWriter } from './parts-writer.ts'
+import type { Timer, Timers } from './timers.ts'
+import type { WireResponse } from './wire.ts'
+
+/** A reply ready to be written; `reply.ts` makes them. */
+export interface Reply {
+  readonly status: number
+  /** With its reason phrase: `200 OK`. */
+  readonly statusLine: string
+  /** Name, value, name, value, …; values hold no line breaks. */
+  readonly headers: readonly string[]
+  /** Null: the status has no body. */
+  readonly body: string | Uint8Array | readonly Uint8Array[] | null
+  /** Called exactly once, when the last byte was handed over or the reply was dropped. */
+  readonly done?: (() => void) | undefined
+}
+
+/** What exchanges of one front share. */
+export interface ExchangeHost {
+  readonly timers: Timers
+  readonly budget: BodyBudget
+  /** Exchanges under way; each leaves when it settles. */
+  readonly open: Set<Exchange>
+  /** True when connections are to end after their reply. */
+  isClosing: boolean
+}
+
+/** What an exchange tells its call. */
+export interface ExchangeOwner {
+  /** The deadline passed and nobody answered: answer now. */
+  expired(): void
+  /** The node ends and cannot wait: answer now. */
+  drained(): void
+  /** A callback threw: a bug. */
+  crashed(error: unknown): void
+  /** Everything is over and returned; called exactly once. */
+  settled(): void
+}
+
+/** Bytes of a body not yet received that the library may swallow by itself behind a reply. Decision. */
+const SWALLOW_BYTES_MAX = 64 * 1024
+
+/**
+ * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
+ * final write on. Style §8.
+ *
+ * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any more.
+ */
+export class Exchange implements BodySocket {
+  readonly startedAt = performance.now()
+  /** `performance.now()` milliseconds; moves on when the body is complete, whose slowness is not ours. */
+  deadlineAt = Infinity
+  /** Status of the reply; 0 before. */
+  status = 0
+  isClientGone = false
+  readonly #host: ExchangeHost
+  readonly #owner: ExchangeOwner
+  readonly #isHead: boolean
+  /** Bytes of the request's body; null when it comes in chunks. */
+  readonly #declared: number | null
+  #res: WireResponse | null
+  #body: Body | null = null
+  #discard: Discard | null = null
+  #writer: PartsWriter | null = null
+  #deadlineMs = 0
+  #timer: Timer | null = null
+  #ended: CallEnded | null = null
+  #controller: AbortController | null = null
+  #isWorking = false
+  #isAnswered = false
+  #isSettled = false
+
+  constructor(res: WireResponse, owner: ExchangeOwner, host: ExchangeHost, request: { readonly method: string; readonly declared: number | null }) {
+    this.#res = res
+    this.#owner = owner
+    this.#host = host
+    this.#isHead = request.method === 'head'
+    this.#declared = request.declared
+    res.onAborted(() => this.#abandon())
+    host.open.add(this)
+  }
+
+  /** True once the client left or was answered: nothing that is done now can reach it. */
+  get isOver(): boolean {
+    return this.#res === null || this.#isAnswered
+  }
+
+  /** Made on first use. Its reason is a `CallEnded`. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#ended !== null) this.#controller.abort(this.#ended)
+    return this.#controller.signal
+  }
+
+  /** Starts the deadline. After it the signal ends the call; DEADLINE_GRACE_MS later `expired` is told. */
+  limit(deadlineMs: number): void {
+    this.#deadlineMs = deadlineMs
+    this.deadlineAt = this.startedAt + deadlineMs
+    this.#timer = this.#host.timers.start(deadlineMs, () => this.#onTimer())
+  }
+
+  /** Attaches the request's body; only in the synchronous part of the handler, later the library has dropped it. */
+  receive(bytesMax: number): Body {
+    const { budget, timers } = this.#host
+    const body = new Body({ declared: this.#declared, bytesMax, budget, timers, socket: this })
+    this.#body = body
+    this.#res?.onData((chunk, isLast) => {
+      try {
+        this.#takeChunk(body, chunk, isLast)
+      } catch (error) {
+        this.#owner.crashed(error)
+      }
+    })
+    return body
+  }
+
+  /** The body is here: the operation has its whole time from now on. */
+  restartDeadline(now: number): void {
+    this.deadlineAt = now + this.#deadlineMs
+  }
+
+  pauseBody(): void {
+    this.#res?.pause()
+  }
+
+  resumeBody(): void {
+    this.#res?.resume()
+  }
+
+  /** An operation begins that must be waited for before this settles; `rest` ends it. */
+  work(): void {
+    this.#isWorking = true
+  }
+
+  rest(): void {
+    this.#isWorking = false
+    this.#timer?.stop()
+    this.#settle()
+  }
+
+  /** Answers. A second answer, or one to a client that left, is dropped and its memory returned. */
+  send(reply: Reply): void {
+    if (this.isOver) return reply.done?.()
+    this.#isAnswered = true
+    this.status = reply.status
+    this.#timer?.stop()
+    const body = this.#body
+    body?.drop()
+    const isComplete = body === null ? this.#declared === 0 : body.isComplete
+    const isUnread = !isComplete && (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX
+    if (isUnread && body !== null) this.#sendAfterBody(reply)
+    // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
+    // follows in the same read unless the answer is still open by then; an open answer makes it cut the connection.
+    else if (this.#declared === null) setImmediate(() => this.#write(reply, true))
+    else this.#write(reply, isUnread || this.#host.isClosing)
+  }
+
+  /** Ends the call because the node ends. */
+  drain(): void {
+    this.#end('drain')
+    if (!this.isOver) this.#owner.drained()
+    else if (this.#res !== null) this.#res.close()
+  }
+
+  #takeChunk(body: Body, chunk: ArrayBuffer, isLast: boolean): void {
+    body.chunk(chunk, isLast)
+    this.#discard?.chunk(chunk.byteLength, isLast)
+  }
+
+  /** A client that is still sending would miss an answer whose connection closes: its bytes are read away first. */
+  #sendAfterBody(reply: Reply): void {
+    this.resumeBody()
+    this.#discard = new Discard(this.#host.timers, () => {
+      this.#discard = null
+      setImmediate(() => this.#write(reply, true))
+    })
+  }
+
+  #write(reply: Reply, mayNotStay: boolean): void {
+    const res = this.#res
+    if (res === null) return reply.done?.()
+    const { body } = reply
+    if (isParts(body) && !this.#isHead) return this.#writeParts(res, reply, body, mayNotStay)
+    this.#res = null
+    res.cork(() => {
+      writeHead(res, reply)
+      if (body !== null && !this.#isHead) res.end(body as string | Uint8Array, mayNotStay)
+      else endWithoutBody(res, body, mayNotStay)
+    })
+    reply.done?.()
+    this.#settle()
+  }
+
+  #writeParts(res: WireResponse, reply: Reply, parts: readonly Uint8Array[], mayNotStay: boolean): void {
+    const over = (): void => {
+      this.#res = null
+      this.#writer = null
+      reply.done?.()
+      this.#settle()
+    }
+    const writer = new PartsWriter({ res, parts, timers: this.#host.timers, over })
+    this.#writer = writer
+    res.cork(() => {
+      writeHead(res, reply)
+      if (mayNotStay) res.writeHeader('connection', 'close')
+      writer.start()
+    })
+  }
+
+  /** The client left, or the connection was cut. */
+  #abandon(): void {
+    this.#res = null
+    this.isClientGone = true
+    // What runs on keeps its deadline.
+    if (!this.#isWorking) this.#timer?.stop()
+    this.#body?.drop()
+    this.#discard?.stop()
+    this.#writer?.abandon()
+    this.#end('client_gone')
+    this.#settle()
+  }
+
+  #onTimer(): void {
+    const now = performance.now()
+    const late = now - this.deadlineAt
+    if (late >= DEADLINE_GRACE_MS) return this.#expire()
+    let next = -late
+    if (late >= 0) {
+      // A slow body has limits of its own.
+      const isReceiving = this.#body !== null && !this.#body.isComplete
+      if (isReceiving) this.restartDeadline(now)
+      else this.#end('deadline')
+      next = isReceiving ? this.#deadlineMs : DEADLINE_GRACE_MS - late
+    }
+    this.#timer = this.#host.timers.start(next, () => this.#onTimer())
+  }
+
+  /** An operation that ignores its signal is not waited for. */
+  #expire(): void {
+    this.#isWorking = false
+    this.#owner.expired()
+    this.#settle()
+  }
+
+  #end(why: CallEnded['why']): void {
+    if (this.#ended !== null) return
+    this.#ended = new CallEnded(why)
+    this.#controller?.abort(this.#ended)
+  }
+
+  #settle(): void {
+    if (this.#isSettled || this.#res !== null || this.#isWorking) return
+    this.#isSettled = true
+    this.#host.open.delete(this)
+    this.#owner.settled()
+  }
+}
+
+function isParts(body: Reply['body']): body is readonly Uint8Array[] {
+  return Array.isArray(body)
+}
+
+function writeHead(res: WireResponse, reply: Reply): void {
+  res.writeStatus(reply.statusLine)
+  const { headers } = reply
+  for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i] ?? '', headers[i + 1] ?? '')
+}
+
+/** The library's own length argument leaves the request open, so the length is a header like others. Facts §8. */
+function endWithoutBody(res: WireResponse, body: Reply['body'], mayNotStay: boolean): void {
+  if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
+  if (mayNotStay) res.writeHeader('connection', 'close')
+  res.endWithoutBody()
+}
+
+function lengthOf(body: string | Uint8Array | readonly Uint8Array[]): number {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
+}

@@ -1,0 +1,110 @@
+import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits.ts'
+import { BodyBudget } from './body.ts'
+import { Cors } from './cors.ts'
+import type { Exchange } from './exchange.ts'
+import { Head } from './head.ts'
+import { openListener, type Listener } from './listener.ts'
+import { openApiOf } from './openapi.ts'
+import { ServedCall, type PipelineParts } from './pipeline.ts'
+import { RequestIds } from './request-ids.ts'
+import { buildRouteTable } from './route-table.ts'
+import { Site } from './site.ts'
+import { Timers } from './timers.ts'
+import type { AnyOperation } from '../operations/define.ts'
+
+export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'> {
+  readonly host: string
+  /** 0 takes any free one; other fronts cannot join that one. */
+  readonly port: number
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+  readonly operations: readonly AnyOperation[]
+  /** Origins that browsers may call from; empty = none. */
+  readonly corsOrigins: readonly string[]
+  /** Bytes of large bodies that this front holds at once. */
+  readonly bodiesBytesMax?: number
+}
+
+/** What a front has under way: all zero when nothing runs. */
+export interface HttpLoad {
+  readonly calls: number
+  readonly timers: number
+  readonly bodyBytes: number
+}
+
+export interface HttpFront {
+  readonly port: number
+  readonly load: HttpLoad
+  /** No new connections; those that exist end after their next reply. Serving goes on. */
+  stopAccepting(): void
+  /** Stops accepting and waits for what is in flight; what is left at the deadline answers 503. Then closes. Design §2. */
+  drain(deadlineMs?: number): Promise<void>
+  /** Cuts every connection. */
+  close(): void
+}
+
+/** Opens the public port. Rejects when it cannot be had. */
+export async function startHttp(options: HttpOptions): Promise<HttpFront> {
+  const { host, port, tls, operations, corsOrigins, bodiesBytesMax = BODIES_BYTES_MAX } = options
+  const ids = new RequestIds()
+  const exchanges = { timers: new Timers(), budget: new BodyBudget(bodiesBytesMax), open: new Set<Exchange>(), isClosing: false }
+  const parts: PipelineParts = {
+    access: options.access,
+    admission: options.admission,
+    jobs: options.jobs,
+    ports: options.ports,
+    observer: options.observer,
+    table: buildRouteTable(operations),
+    host: exchanges,
+    cors: new Cors(corsOrigins),
+    site: new Site(JSON.stringify(openApiOf(operations))),
+    nextRequestId: () => ids.next(),
+  }
+  const listener = await openListener({
+    host,
+    port,
+    tls,
+    serve(res, req) {
+      const head = new Head(req)
+      if (head.fault === null) return new ServedCall(parts, res, head).start()
+      // Before anything else happens: the library would run what follows as another request. Facts §9.
+      res.close()
+      options.observer.log.info('connection_refused', { fault: head.fault })
+    },
+  })
+  const load = (): HttpLoad => ({
+    calls: exchanges.open.size,
+    timers: exchanges.timers.count,
+    bodyBytes: bodiesBytesMax - exchanges.budget.left,
+  })
+  return frontOf(listener, exchanges, load)
+}
+
+function frontOf(listener: Listener, exchanges: { readonly open: Set<Exchange>; isClosing: boolean }, load: () => HttpLoad): HttpFront {
+  const stopAccepting = (): void => {
+    exchanges.isClosing = true
+    listener.stopAccepting()
+  }
+  return {
+    port: listener.port,
+    get load() {
+      return load()
+    },
+    stopAccepting,
+    async drain(deadlineMs = DRAIN_MS) {
+      stopAccepting()
+      const endsAt = performance.now() + deadlineMs
+      while (exchanges.open.size > 0 && performance.now() < endsAt) await pause(DRAIN_LOOK_MS)
+      for (const exchange of exchanges.open) exchange.drain()
+      // One turn for the last answers to leave.
+      await pause(DRAIN_LOOK_MS)
+      listener.close()
+    },
+    close: () => listener.close(),
+  }
+}
+
+const DRAIN_LOOK_MS = 20
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,54 @@
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import type { WireRequest, WireResponse } from './wire.ts'
+
+export interface ListenOptions {
+  readonly host: string
+  /** 0 takes any free one; other fronts cannot join that one. */
+  readonly port: number
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+  /** Must answer, or close, or attach `onAborted`, and must not throw: otherwise the process ends. */
+  readonly serve: (res: WireResponse, req: WireRequest) => void
+}
+
+export interface Listener {
+  readonly port: number
+  /** No new connections; those that exist go on. */
+  stopAccepting(): void
+  /** Cuts every connection. */
+  close(): void
+}
+
+/**
+ * Opens the one port of the front. The only file that knows uWebSockets.js: only its default export exists at run
+ * time, and only on the main thread of a process (a worker thread that hosts it takes the process along).
+ * Rejects when the address is taken by another user's process or the TLS files cannot be used.
+ */
+export function openListener({ host, port, tls, serve }: ListenOptions): Promise<Listener> {
+  // Untyped; without it every reply names the library and its version.
+  const quiet = uWS as unknown as { _cfg(option: 'silent'): void }
+  quiet._cfg('silent')
+  const app = tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+  app.any('/*', (res: HttpResponse, req: HttpRequest) => serve(res as unknown as WireResponse, req as unknown as WireRequest))
+  return new Promise((resolve, reject) => {
+    app.listen(host, port, (socket: us_listen_socket | false) => {
+      if (socket === false) reject(new Error(`cannot listen on ${host}:${port}`))
+      else resolve(listenerOf(app, socket))
+    })
+  })
+}
+
+function listenerOf(app: TemplatedApp, socket: us_listen_socket): Listener {
+  let isAccepting = true
+  const stopAccepting = (): void => {
+    if (isAccepting) uWS.us_listen_socket_close(socket)
+    isAccepting = false
+  }
+  return {
+    port: uWS.us_socket_local_port(socket),
+    stopAccepting,
+    close() {
+      isAccepting = false
+      app.close()
+    },
+  }
+}

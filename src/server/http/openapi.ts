@@ -1,0 +1,144 @@
+import type { TSchema } from 'typebox'
+import { BODIES } from '../../schemas/bodies.ts'
+import { ErrorEnvelope } from '../../schemas/envelope.ts'
+import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
+import type { AnyOperation } from '../operations/define.ts'
+import { statusLine } from './reply.ts'
+import { API_PREFIX } from './route-table.ts'
+
+/** Of the interface, not of the product. §9. */
+const INTERFACE_VERSION = '1.0.0'
+const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
+/** Statuses whose replies say when to try again. */
+const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
+
+/** What the pipeline's stages may answer for an operation, beside its own failures. */
+const STAGE_FAILURES: readonly FailureName[] = ['credentials_missing', 'key_unknown', 'key_expired', 'key_disabled', 'wrong_key_kind', 'internal']
+const BODY_FAILURES: readonly FailureName[] = ['header_invalid', 'body_malformed', 'body_invalid', 'body_too_large', 'body_slow', 'busy']
+
+const TAG_TEXTS: Readonly<Record<string, string>> = {
+  embeddings: 'Turn text, tokens and media into vectors.',
+  models: 'What can be called, by whom it is provided, and what it costs.',
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The OpenAPI 3.1 document of the operations; nothing in it is written twice. Style §3. */
+export function openApiOf(operations: readonly AnyOperation[]): Json {
+  const schemas: Record<string, unknown> = { Error: ErrorEnvelope }
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const operation of operations) {
+    const path = (paths[operation.path] ??= {})
+    path[operation.method] = operationOf(operation, schemas)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Sluice',
+      version: INTERFACE_VERSION,
+      summary: 'A self-hosted AI gateway.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: API_PREFIX }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name, description: TAG_TEXTS[name] ?? name })),
+    paths,
+    components: {
+      schemas,
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key of this installation.' } },
+      headers: COMMON_HEADERS,
+    },
+  }
+}
+
+const COMMON_HEADERS: Json = {
+  RequestId: { description: 'The id of this call, or the one that the caller sent.', schema: { type: 'string' } },
+  RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
+}
+
+function operationOf(operation: AnyOperation, schemas: Record<string, unknown>): Json {
+  const { input, success } = operation
+  const name = pascal(operation.id)
+  schemas[`${name}Answer`] = success.body
+  if (input.body !== undefined) schemas[`${name}Body`] = BODIES[input.body].schema
+  const parameters = parametersOf(operation)
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: `Needs a key of kind ${operation.access.keys.join(' or ')}.`,
+    ...(parameters.length > 0 && { parameters }),
+    ...(input.body !== undefined && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: reference(`${name}Body`), ...exampleOf(operation.example.body) } },
+      },
+    }),
+    responses: {
+      [success.status]: {
+        description: statusLine(success.status).slice(4),
+        headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+        content: { 'application/json': { schema: reference(`${name}Answer`) } },
+      },
+      ...failuresOf(operation),
+    },
+  }
+}
+
+function parametersOf({ input, example }: AnyOperation): readonly Json[] {
+  const examples = { ...(example.params as object | undefined), ...(example.query as object | undefined) }
+  return [
+    ...parametersIn('path', input.params, examples),
+    ...parametersIn('query', input.query, examples),
+    ...(input.headers ?? []).map((name) => ({ name, in: 'header', required: false, schema: { type: 'string' } })),
+  ]
+}
+
+function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, examples: Json): readonly Json[] {
+  const { properties, required } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: readonly string[] }
+  return Object.entries(properties ?? {}).map(([name, member]) => ({
+    name,
+    in: place,
+    required: place === 'path' || (required ?? []).includes(name),
+    schema: member,
+    ...exampleOf(examples[name]),
+  }))
+}
+
+/** Every listed status, and 401, which every operation has (C2); each names the error types that lead to it. */
+function failuresOf(operation: AnyOperation): Json {
+  const names = [...STAGE_FAILURES, ...operation.failures]
+  if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
+  if (operation.input.query !== undefined) names.push('query_invalid')
+  if (operation.input.params !== undefined) names.push('params_invalid')
+  if (operation.statuses.some((status) => status === FAILURES.rate_limited.status[0])) names.push('rate_limited')
+  const statuses = [...new Set([...operation.statuses, UNAUTHORIZED])].sort((one, other) => one - other)
+  return Object.fromEntries(statuses.map((status) => {
+    const types = [...new Set(names)].filter((name) => statusOf(name, operation.statuses) === status)
+    return [status, failureOf(status, types)]
+  }))
+}
+
+function failureOf(status: number, types: readonly FailureName[]): Json {
+  const phrase = statusLine(status).slice(4)
+  return {
+    description: types.length === 0 ? phrase : `${phrase}: ${types.map((type) => `\`${type}\``).join(', ')}`,
+    headers: {
+      'x-request-id': { $ref: '#/components/headers/RequestId' },
+      ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
+    },
+    content: { 'application/json': { schema: reference('Error') } },
+  }
+}
+
+function exampleOf(value: unknown): Json {
+  return value === undefined ? {} : { example: value }
+}
+
+function reference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+function pascal(id: string): string {
+  return id.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}

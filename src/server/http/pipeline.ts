@@ -1,0 +1,303 @@
+import { BulkBytes } from '../../schemas/bodies.ts'
+import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
+import type { Access } from '../access/access.ts'
+import type { Admission } from '../limits/admission.ts'
+import type { Admitted } from '../limits/replies.ts'
+import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
+import type { KeyRecord } from '../ports/keys.ts'
+import type { CallNotes, Observer } from '../ports/observe.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { BodyVerdict, ShortJobs } from '../ports/short-jobs.ts'
+import type { Body } from './body.ts'
+import type { Cors } from './cors.ts'
+import { Exchange, type ExchangeHost, type ExchangeOwner, type Reply } from './exchange.ts'
+import type { Head } from './head.ts'
+import { parseQuery, type UrlReader } from './query.ts'
+import { replyOfFailure, replyOfSuccess, statusLine, type ReplyFacts } from './reply.ts'
+import type { Match, NamedForm, Route, RouteTable } from './route-table.ts'
+import type { Site } from './site.ts'
+import type { WireResponse } from './wire.ts'
+
+/** What the calls of one front need. */
+export interface PipelineParts {
+  readonly table: RouteTable
+  readonly access: Pick<Access, 'authenticate' | 'checkKind'>
+  readonly admission: Admission
+  readonly jobs: ShortJobs
+  readonly ports: Ports
+  readonly observer: Observer
+  readonly host: ExchangeHost
+  readonly cors: Cors
+  readonly site: Site
+  nextRequestId(): string
+}
+
+/** Operation name of calls that matched none, in logs and metrics. */
+export const UNROUTED = 'none'
+const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
+
+/**
+ * One request on its way through the stages, whose order stands here and nowhere else (style §2):
+ * access → limits → validation → operation → reply → settle.
+ *
+ * It is also the `Call` that the operation sees. Each stage goes on by a plain call while its answer is at hand (a
+ * known key, a purse with tokens, a body that came with the headers), and by a promise only when it must wait.
+ */
+export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
+  readonly requestId: string
+  readonly notes: CallNotes = {}
+  readonly corsHeaders: readonly string[]
+  limitHeaders: Readonly<Record<string, string>> | null = null
+  params: unknown = undefined
+  query: unknown = undefined
+  body: unknown = undefined
+  headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
+  readonly #parts: PipelineParts
+  readonly #exchange: Exchange
+  readonly #head: Head
+  #operation: AnyOperation | null = null
+  #key: KeyRecord | null = null
+  #failure: Failure | null = null
+
+  constructor(parts: PipelineParts, res: WireResponse, head: Head) {
+    this.#parts = parts
+    this.#head = head
+    this.requestId = head.requestId === '' ? parts.nextRequestId() : head.requestId
+    this.corsHeaders = parts.cors.headersFor(head.origin)
+    this.#exchange = new Exchange(res, this, parts.host, head)
+  }
+
+  get key(): KeyRecord {
+    if (this.#key === null) throw new Error('a stage before access asked for the key')
+    return this.#key
+  }
+
+  get startedAt(): number {
+    return this.#exchange.startedAt
+  }
+
+  get deadlineAt(): number {
+    return this.#exchange.deadlineAt
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal
+  }
+
+  /** Only in the handler's synchronous part. */
+  start(): void {
+    try {
+      const match = this.#parts.table.find(this.#head.method, this.#head.path)
+      if (match.kind === 'route') this.#begin(match.route, match.params)
+      else this.#withoutRoute(match)
+    } catch (error) {
+      this.crashed(error)
+    }
+  }
+
+  expired(): void {
+    this.#fail({ name: 'deadline_exceeded' })
+  }
+
+  drained(): void {
+    this.#fail({ name: 'draining' })
+  }
+
+  crashed(cause: unknown): void {
+    this.#fail({ name: 'internal', cause })
+  }
+
+  settled(): void {
+    const exchange = this.#exchange
+    const session = (this.body as { readonly session_id?: unknown } | undefined)?.session_id
+    this.#parts.observer.settled({
+      operation: this.#operation?.id ?? UNROUTED,
+      requestId: this.requestId,
+      status: exchange.status,
+      failure: this.#failureName(),
+      cause: this.#failure?.cause,
+      isClientGone: exchange.isClientGone,
+      durationMs: performance.now() - exchange.startedAt,
+      workspaceId: this.#key?.workspaceId ?? null,
+      keyHash: this.#key?.hash ?? null,
+      sessionId: typeof session === 'string' ? session : this.#head.kept('x-session-id') ?? null,
+      notes: this.notes,
+    })
+  }
+
+  // ── the stages ──
+
+  #begin(route: Route, params: ReadonlyMap<string, readonly string[]>): void {
+    const { operation } = route
+    this.#operation = operation
+    this.#exchange.limit(operation.deadlineMs)
+    // The library drops a body that nobody listens for by the end of the handler.
+    const body = this.#head.declared === 0 ? null : this.#exchange.receive(route.body?.form.bytesMax ?? 0)
+    const began = performance.now()
+    this.#after(this.#parts.access.authenticate(this.#head.authorization), (known) => {
+      this.notes.authMs = performance.now() - began
+      const refusal = known.ok ? this.#parts.access.checkKind(operation, known.value) : known.failure
+      if (known.ok) this.#key = known.value
+      if (refusal !== null) return this.#fail(refusal)
+      this.#limit(() => this.#validateUrl(route, params, body), route)
+    })
+  }
+
+  #limit(next: () => void, route: Route): void {
+    if (!route.isLimited) return next()
+    const began = performance.now()
+    this.#after(this.#parts.admission.admit(this.key), (admitted: Admitted) => {
+      this.notes.limitsMs = performance.now() - began
+      this.limitHeaders = admitted.headers
+      if (admitted.failure !== null) return this.#fail(admitted.failure)
+      next()
+    })
+  }
+
+  #validateUrl(route: Route, params: ReadonlyMap<string, readonly string[]>, body: Body | null): void {
+    const began = performance.now()
+    if (route.params !== null && !this.#takeUrl('params', route.params, params)) return
+    if (route.query !== null) {
+      const query = parseQuery(this.#head.query)
+      if (query === null) return this.#fail({ name: 'query_invalid', detail: 'An escape in it is not UTF-8.' })
+      if (!this.#takeUrl('query', route.query, query)) return
+    }
+    const wanted = route.operation.input.headers
+    if (wanted !== undefined) this.headers = declaredHeaders(wanted, this.#head)
+    this.notes.validateMs = performance.now() - began
+    const form = route.body
+    if (form === null) return this.#run(route.operation)
+    const refusal = contentRefusal(this.#head)
+    if (refusal !== null) return this.#fail(refusal)
+    if (body === null) return this.#readBody(route.operation, form, ok(NOTHING))
+    body.admit((received) => this.#readBody(route.operation, form, received))
+  }
+
+  #takeUrl(part: 'params' | 'query', reader: UrlReader, texts: ReadonlyMap<string, readonly string[]>): boolean {
+    const read = reader.read(texts)
+    if (read.ok) this[part] = read.value
+    else this.#fail(read.failure)
+    return read.ok
+  }
+
+  #readBody(operation: AnyOperation, { name, form }: NamedForm, received: Outcome<Uint8Array>): void {
+    if (!received.ok) return this.#fail(received.failure)
+    const began = performance.now()
+    this.#exchange.restartDeadline(began)
+    const { jobs } = this.#parts
+    const bytes = received.value
+    const input = { body: name, bytes }
+    const next = (verdict: BodyVerdict): void => {
+      this.notes.validateMs = (this.notes.validateMs ?? 0) + performance.now() - began
+      if (!verdict.ok) return this.#fail(verdict.failure)
+      const { value, bulk } = verdict
+      if (bulk !== null && form.bulk !== undefined) value[form.bulk] = new BulkBytes(bulk.json, bulk.shape, bulk.count)
+      this.body = value
+      this.#run(operation)
+    }
+    if (bytes.length <= INLINE_JSON_BYTES_MAX) return next(jobs.here('read_body', input))
+    const transfer = [bytes.buffer as ArrayBuffer]
+    this.#after(jobs.run('read_body', input, { transfer, signal: this.signal }), (read) => {
+      if (read.ok) next(read.value)
+      else this.#fail(read.failure)
+    })
+  }
+
+  #run(operation: AnyOperation): void {
+    this.#exchange.work()
+    try {
+      // The shapes that `run` was typed by are the ones that the stages before just checked.
+      const outcome = operation.run(this as never, this.#parts.ports)
+      if (!(outcome instanceof Promise)) return this.#answer(operation, outcome)
+      outcome.then((late) => this.#answer(operation, late), (cause: unknown) => this.#answer(operation, fail('internal', { cause })))
+    } catch (cause) {
+      this.#answer(operation, fail('internal', { cause }))
+    }
+  }
+
+  #answer(operation: AnyOperation, outcome: Outcome<Success>): void {
+    try {
+      if (outcome.ok) this.#exchange.send(replyOfSuccess(outcome.value, operation.success.status, this))
+      else this.#fail(outcome.failure)
+    } catch (error) {
+      this.crashed(error)
+    }
+    this.#exchange.rest()
+  }
+
+  #fail(failure: Failure): void {
+    this.#failure ??= failure
+    this.#exchange.send(replyOfFailure(failure, this.#operation, this))
+  }
+
+  // ── what is not an operation ──
+
+  #withoutRoute(match: Exclude<Match, { kind: 'route' }>): void {
+    if (match.kind === 'undecodable') return this.#begin(match.route, NO_TEXTS)
+    if (this.#head.declared !== 0) this.#exchange.receive(0)
+    if (match.kind === 'wrong_method') {
+      if (this.#parts.cors.isPreflight(this.#head)) return this.#preflight(match.allowed)
+      return this.#fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
+    }
+    if (match.kind === 'not_served') return this.#fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
+    const page = this.#parts.site.find(this.#head)
+    if (page === null) return this.#fail({ name: 'route_unknown' })
+    this.#after(page, (reply) => {
+      if ('name' in reply) this.#fail(reply)
+      else this.#send({ ...reply, statusLine: statusLine(reply.status) })
+    })
+  }
+
+  #preflight(allowed: readonly string[]): void {
+    const headers = this.#parts.cors.preflightHeaders(this.#head, allowed)
+    this.#send({ status: NO_CONTENT, statusLine: statusLine(NO_CONTENT), headers, body: null })
+  }
+
+  #send(reply: Reply): void {
+    this.#exchange.send({ ...reply, headers: [...reply.headers, 'x-request-id', this.requestId] })
+  }
+
+  #failureName(): FailureName | null {
+    if (this.#failure !== null) return this.#failure.name
+    return this.#exchange.isClientGone ? 'client_gone' : null
+  }
+
+  /** Goes on at once, or when the promise settles and somebody still waits for the answer. */
+  #after<T>(value: T | Promise<T>, next: (value: T) => void): void {
+    if (!(value instanceof Promise)) return next(value)
+    value.then((late) => {
+      if (!this.#exchange.isOver) next(late)
+    }).catch((error: unknown) => this.crashed(error))
+  }
+}
+
+const NO_CONTENT = 204
+const NOTHING = new Uint8Array(0)
+const NO_TEXTS: ReadonlyMap<string, readonly string[]> = new Map()
+const NO_HEADERS: Readonly<Partial<Record<HeaderName, string>>> = Object.freeze({})
+
+function declaredHeaders(wanted: readonly HeaderName[], head: Head): Readonly<Partial<Record<HeaderName, string>>> {
+  const headers: Partial<Record<HeaderName, string>> = {}
+  for (const name of wanted) {
+    const value = head.kept(name)
+    if (value !== undefined) headers[name] = value
+  }
+  return headers
+}
+
+/** A missing content type is taken as JSON; a compressed body is not read. */
+function contentRefusal(head: Head): Failure | null {
+  const { contentType, contentEncoding } = head
+  if (contentType !== '' && !JSON_TYPES.test(contentType)) {
+    return headerRefusal('content-type', 'is not a JSON type', 'application/json')
+  }
+  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
+    return headerRefusal('content-encoding', 'is not supported', 'identity')
+  }
+  return null
+}
+
+function headerRefusal(name: string, message: string, expected: string): Failure {
+  return fail('header_invalid', { metadata: { issues: [{ path: `/${name}`, message, expected }] } }).failure
+}

@@ -1,0 +1,88 @@
+import { STATUS_CODES } from 'node:http'
+import { FAILURES, REASONS, statusOf, textOf, type Failure } from '../../schemas/failures.ts'
+import type { AnyOperation, Success } from '../operations/define.ts'
+import type { CallNotes } from '../ports/observe.ts'
+import type { Reply } from './exchange.ts'
+
+/** What every reply of a call says beside its outcome. */
+export interface ReplyFacts {
+  readonly requestId: string
+  /** `performance.now()` milliseconds. */
+  readonly startedAt: number
+  readonly notes: CallNotes
+  /** Of the limits stage; null when the key has no limit or the stage was not reached. C11. */
+  readonly limitHeaders: Readonly<Record<string, string>> | null
+  /** Flat name, value list. */
+  readonly corsHeaders: readonly string[]
+}
+
+const JSON_TYPE = 'application/json'
+const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
+const UNAVAILABLE: number = FAILURES.busy.status[0]
+
+/** The only place where outcomes become bytes, together with `replyOfFailure`. Style §2. */
+export function replyOfSuccess(success: Success, status: number, facts: ReplyFacts): Reply {
+  const isJson = success.kind === 'json'
+  const headers = headersOf(isJson ? JSON_TYPE : success.contentType, facts, true)
+  if (success.headers !== undefined) append(headers, success.headers)
+  return {
+    status,
+    statusLine: statusLine(status),
+    headers,
+    body: isJson ? JSON.stringify(success.value) : success.parts,
+    done: isJson ? undefined : success.done,
+  }
+}
+
+/** A failure in the envelope. @param operation null when no route was found: then the row's own status counts */
+export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
+  const status = statusOf(failure.name, operation?.statuses ?? FAILURES[failure.name].status)
+  const headers = headersOf(JSON_TYPE, facts, status !== UNAUTHORIZED)
+  if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
+  const retryAfterS = failure.retryAfterS ?? (status === UNAVAILABLE ? 1 : undefined)
+  if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
+  if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
+  const metadata = { error_type: failure.name, request_id: facts.requestId, ...failure.metadata }
+  const body = JSON.stringify({ error: { code: status, message: textOf(failure), metadata } })
+  return { status, statusLine: statusLine(status), headers, body }
+}
+
+/** `200 OK`; the library writes what it is given, so the phrase must come along. */
+export function statusLine(status: number): string {
+  const known = STATUS_LINES.get(status)
+  if (known !== undefined) return known
+  const line = `${status} ${STATUS_CODES[status] ?? REASONS[status] ?? 'Unknown'}`
+  STATUS_LINES.set(status, line)
+  return line
+}
+
+const STATUS_LINES = new Map<number, string>()
+
+function headersOf(contentType: string, facts: ReplyFacts, isTimed: boolean): string[] {
+  const headers = ['content-type', contentType, 'x-request-id', facts.requestId]
+  if (isTimed) headers.push('server-timing', serverTiming(facts))
+  if (facts.limitHeaders !== null) append(headers, facts.limitHeaders)
+  if (facts.corsHeaders.length > 0) headers.push(...facts.corsHeaders)
+  return headers
+}
+
+/** Durations of the stages that ran, in milliseconds. Design §11. */
+function serverTiming({ notes, startedAt }: ReplyFacts): string {
+  let text = ''
+  if (notes.authMs !== undefined) text += `auth;dur=${millis(notes.authMs)}, `
+  if (notes.limitsMs !== undefined) text += `limits;dur=${millis(notes.limitsMs)}, `
+  if (notes.validateMs !== undefined) text += `validate;dur=${millis(notes.validateMs)}, `
+  if (notes.upstreamMs !== undefined) text += `upstream;dur=${millis(notes.upstreamMs)}, `
+  return `${text}total;dur=${millis(performance.now() - startedAt)}`
+}
+
+/** Three decimals by hand: printing a double costs ten times as much. */
+function millis(ms: number): string {
+  const us = Math.round(ms * 1000)
+  const thousandths = us % 1000
+  return `${(us - thousandths) / 1000}.${thousandths < 10 ? '00' : thousandths < 100 ? '0' : ''}${thousandths}`
+}
+
+function append(headers: string[], more: Readonly<Record<string, string>>): void {
+  for (const name in more) headers.push(name, more[name] ?? '')
+}

@@ -1,0 +1,35 @@
+import type { Failure } from '../../schemas/failures.ts'
+import { Asset } from './asset.ts'
+import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, HEALTH } from './docs-page.ts'
+import type { Reply } from './exchange.ts'
+import type { Head } from './head.ts'
+
+/** A page without its status line and request id, which the pipeline adds. */
+export type Page = Omit<Reply, 'statusLine'>
+
+/** Pages at the root, without a key: `/healthz`, `/openapi.json`, `/docs`. C29. */
+export class Site {
+  readonly #assets: ReadonlyMap<string, Asset>
+
+  /** @param openApi text of the document */
+  constructor(openApi: string) {
+    const page = Asset.ofText('text/html', DOCS_PAGE, ['content-security-policy', DOCS_PAGE_POLICY])
+    this.#assets = new Map([
+      ['/healthz', Asset.ofText('application/json', HEALTH, ['cache-control', 'no-store'])],
+      ['/openapi.json', Asset.ofText('application/json', openApi)],
+      ['/docs', page],
+      ['/docs/', page],
+      ['/docs/start.js', Asset.ofText('text/javascript', DOCS_SCRIPT)],
+      ['/docs/swagger-ui-bundle.js', Asset.ofFile('text/javascript', new URL('./docs/swagger-ui-bundle.js', import.meta.url))],
+      ['/docs/swagger-ui.css', Asset.ofFile('text/css', new URL('./docs/swagger-ui.css', import.meta.url))],
+    ])
+  }
+
+  /** Null when there is no such page. */
+  find(head: Head): Page | Promise<Page> | Failure | null {
+    const asset = this.#assets.get(head.path)
+    if (asset === undefined) return null
+    if (head.method !== 'get' && head.method !== 'head') return { name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }
+    return asset.page(head)
+  }
+}

@@ -1,0 +1,132 @@
+/** A front with operations of the test's own, keys in memory and a real pool of threads. */
+import Type, { type TSchema } from 'typebox'
+import type { Test } from 'tap'
+import { createAccess } from '../../src/server/access/access.ts'
+import { startHttp, type HttpFront, type HttpOptions } from '../../src/server/http/front.ts'
+import { createAdmission } from '../../src/server/limits/admission.ts'
+import type { AnyOperation, Call, Operation } from '../../src/server/operations/define.ts'
+import type { KeyRecord } from '../../src/server/ports/keys.ts'
+import type { CallSettled, Fields } from '../../src/server/ports/observe.ts'
+import type { Ports } from '../../src/server/ports/ports.ts'
+import type { RateAuthority } from '../../src/server/ports/rates.ts'
+import { openPools } from '../../src/workers/pool.ts'
+import { createHash } from 'node:crypto'
+
+export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
+export const MANAGEMENT_KEY = `sk-sluice-mgmt-v1-${'m'.repeat(43)}`
+export const DISABLED_KEY = `sk-sluice-v1-${'d'.repeat(43)}`
+export const LIMITED_KEY = `sk-sluice-v1-${'l'.repeat(43)}`
+export const AUTHORIZATION = `Bearer ${KEY}`
+
+export interface TestFront {
+  readonly front: HttpFront
+  readonly port: number
+  readonly url: string
+  /** Every call that settled, in order. */
+  readonly settled: readonly CallSettled[]
+  /** Every log line as JSON. */
+  readonly lines: readonly string[]
+  /** Resolves when so many calls have settled. */
+  untilSettled(count: number): Promise<void>
+}
+
+export async function openFront(t: Test, operations: readonly AnyOperation[], more: Partial<HttpOptions> = {}): Promise<TestFront> {
+  const settled: CallSettled[] = []
+  const lines: string[] = []
+  const waiting = new Set<() => void>()
+  const write = (event: string, fields?: Fields): void => void lines.push(JSON.stringify({ event, ...fields }))
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 })
+  const front = await startHttp({
+    host: '127.0.0.1',
+    port: 0,
+    tls: null,
+    operations,
+    corsOrigins: [],
+    access: more.access ?? accessTo(keyRecords()),
+    admission: createAdmission({ authority: NO_TOKENS, fronts: { liveFronts: 1 }, now: () => performance.now() }),
+    jobs: pools.jobs,
+    ports: {} as Ports,
+    observer: {
+      log: { debug: write, info: write, warn: write, error: write },
+      settled(call) {
+        settled.push(call)
+        for (const look of waiting) look()
+      },
+      trace: () => undefined,
+    },
+    ...more,
+  })
+  t.teardown(async () => {
+    front.close()
+    await pools.close()
+  })
+  const untilSettled = (count: number): Promise<void> => new Promise((resolve) => {
+    const look = (): void => {
+      if (settled.length < count) return
+      waiting.delete(look)
+      resolve()
+    }
+    waiting.add(look)
+    look()
+  })
+  return { front, port: front.port, url: `http://127.0.0.1:${front.port}`, settled, lines, untilSettled }
+}
+
+/** An operation with defaults for what a test does not care about. */
+export function operation(more: Partial<Operation> & { readonly run?: (call: Call) => ReturnType<Operation['run']> } = {}): AnyOperation {
+  return {
+    id: 'test.echo',
+    method: 'post',
+    path: '/echo',
+    tag: 'test',
+    summary: 'Says what it heard',
+    access: { keys: ['inference'] },
+    deadlineMs: 10_000,
+    outlivesClient: false,
+    input: { body: 'embeddings' },
+    success: { status: 200, body: Type.Object({}) as TSchema },
+    statuses: [400, 401, 403, 404, 408, 413, 500, 503, 504],
+    failures: [],
+    example: {},
+    run: (call: Call) => ({ ok: true, value: { kind: 'json', value: { query: call.query, params: call.params, body: call.body } } }),
+    ...more,
+  } as unknown as AnyOperation
+}
+
+export function keyRecords(): ReadonlyMap<string, KeyRecord> {
+  const record = (key: string, more: Partial<KeyRecord>): [string, KeyRecord] => {
+    const hash = createHash('sha256').update(key).digest('hex')
+    return [hash, {
+      hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
+      rateLimitRpm: null, isDisabled: false, expiresAtMs: null, ...more,
+    }]
+  }
+  return new Map([
+    record(KEY, {}),
+    record(MANAGEMENT_KEY, { kind: 'management', workspaceId: null }),
+    record(DISABLED_KEY, { isDisabled: true }),
+    record(LIMITED_KEY, { rateLimitRpm: 60 }),
+  ])
+}
+
+/** Access over records in memory; a first use of a key waits for `load`, as it waits for the store. */
+export function accessTo(records: ReadonlyMap<string, KeyRecord>, load: () => Promise<void> = () => Promise.resolve()): HttpOptions['access'] {
+  return createAccess({
+    keys: {
+      async load(hash) {
+        await load()
+        return { ok: true, value: records.get(hash) ?? null }
+      },
+    },
+    feed: { epoch: 1, get lastGoodPollAtMs() { return Date.now() }, subscribe: () => () => undefined },
+    graceMs: 60_000,
+    now: Date.now,
+  })
+}
+
+/** Refuses every request for a block: the key is over its limit. */
+const NO_TOKENS: RateAuthority = {
+  lend: () => Promise.resolve({ granted: 0, remaining: 0, retryAfterMs: 1_500, resetAfterMs: 1_500 }),
+  isReachable: true,
+  lastAnswerAt: 0,
+}

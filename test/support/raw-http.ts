@@ -1,0 +1,68 @@
+/** A client that sends bytes as they are, and reads what comes. */
+import { connect, type Socket } from 'node:net'
+
+export interface RawClient {
+  readonly socket: Socket
+  /** All that came so far, as latin1. */
+  readonly text: string
+  readonly isClosed: boolean
+  send(bytes: string | Uint8Array): void
+  /** Resolves with all text once it matches; rejects when the connection ends before. */
+  until(pattern: RegExp): Promise<string>
+  /** Resolves with all text when the connection is closed. */
+  closed(): Promise<string>
+  destroy(): void
+}
+
+export function rawClient(port: number): RawClient {
+  const socket = connect(port, '127.0.0.1')
+  socket.setNoDelay(true)
+  let text = ''
+  let isClosed = false
+  const looks = new Set<() => void>()
+  const changed = (): void => {
+    for (const look of looks) look()
+  }
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+    changed()
+  })
+  // A reset is one way to be closed.
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    isClosed = true
+    changed()
+  })
+  const wait = (isReached: () => boolean, mayEnd: boolean): Promise<string> => new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (!isReached() && !isClosed) return
+      looks.delete(look)
+      if (isReached() || mayEnd) resolve(text)
+      else reject(new Error(`the connection ended after: ${text.slice(0, 500)}`))
+    }
+    looks.add(look)
+    look()
+  })
+  return {
+    socket,
+    get text() { return text },
+    get isClosed() { return isClosed },
+    send: (bytes) => void socket.write(bytes),
+    until: (pattern) => wait(() => pattern.test(text), false),
+    closed: () => wait(() => isClosed, true),
+    destroy: () => void socket.destroy(),
+  }
+}
+
+/** Sends one text on a connection of its own and returns all that came until the server closed it. */
+export async function exchangeRaw(port: number, text: string): Promise<string> {
+  const client = rawClient(port)
+  client.send(text)
+  const all = await client.closed()
+  return all
+}
+
+export function requestText(line: string, headers: Readonly<Record<string, string>> = {}, body = ''): string {
+  const fields = Object.entries({ host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${line} HTTP/1.1\r\n${fields.join('')}\r\n${body}`
+}
