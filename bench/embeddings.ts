@@ -31,15 +31,23 @@ const settings: Settings = {
   warmUpMs: 2_000,
   repeats: Number(options.repeats),
 }
-const progress = (text: string): void => { process.stderr.write(`${text}\n`) }
+const progress = (text: string): void => {
+  process.stderr.write(`${text}\n`)
+}
 
 const facts = machine()
-const stand = await startStand({ dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']) })
+const stand = await startStand({
+  dimensions: Number(options.dimensions),
+  latencyMs: Number(options['latency-ms']),
+})
 const { mock } = stand
 const upstream: Upstream = {
   port: mock.port,
   embeddings: stand.embeddings().body,
-  chat: JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog.' }] }),
+  chat: JSON.stringify({
+    model: 'bench-chat',
+    messages: [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog.' }],
+  }),
 }
 
 const targets: Target[] = []
@@ -55,7 +63,12 @@ try {
     scenario: 'embeddings',
     at: new Date().toISOString(),
     machine: facts,
-    settings: { ...settings, dimensions: Number(options.dimensions), latencyMs: Number(options['latency-ms']), answerBytes: mock.answerBytes },
+    settings: {
+      ...settings,
+      dimensions: Number(options.dimensions),
+      latencyMs: Number(options['latency-ms']),
+      answerBytes: mock.answerBytes,
+    },
     rows: targets.map((target) => rowOf(target.name, repeats.get(target.name) ?? [])),
     checks: checks(repeats),
     notes: notes(),
@@ -82,7 +95,12 @@ function direct(): Target {
     name: 'direct',
     pid: mock.pid,
     port: mock.port,
-    request: { method: 'POST', path: '/v1/embeddings', headers: { 'content-type': 'application/json' }, body: upstream.embeddings },
+    request: {
+      method: 'POST',
+      path: '/v1/embeddings',
+      headers: { 'content-type': 'application/json' },
+      body: upstream.embeddings,
+    },
     note: 'the mock provider without anything in between',
     stop: () => Promise.resolve(),
   }
@@ -92,20 +110,25 @@ function direct(): Target {
 function checks(repeats: ReadonlyMap<string, readonly Repeat[]>): readonly Check[] {
   const of = (name: string): readonly Repeat[] => repeats.get(name) ?? []
   const cpu = (repeat: Repeat): number => repeat.loaded.cpuUs
-  const added = (name: string): readonly number[] => of(name).map((repeat, index) =>
-    repeat.alone.p50Ms - (of('direct')[index]?.alone.p50Ms ?? Number.NaN))
-  const addedRatio = spread(added('sluice').flatMap((value, index) => {
-    const other = added('nginx')[index]
-    return other === undefined ? [] : [value / other]
-  }))
-  const against = (text: string, name: string, atMost: number): readonly Check[] => (of('sluice').length === 0 || of(name).length === 0
-    ? []
-    : [check(`CPU a request, sluice over ${text}`, ratio(of('sluice'), of(name), cpu), atMost)])
+  const added = (name: string): readonly number[] =>
+    of(name).map((repeat, index) => repeat.alone.p50Ms - (of('direct')[index]?.alone.p50Ms ?? Number.NaN))
+  const addedRatio = spread(
+    added('sluice').flatMap((value, index) => {
+      const other = added('nginx')[index]
+      return other === undefined ? [] : [value / other]
+    }),
+  )
+  const against = (text: string, name: string, atMost: number): readonly Check[] =>
+    of('sluice').length === 0 || of(name).length === 0
+      ? []
+      : [check(`CPU a request, sluice over ${text}`, ratio(of('sluice'), of(name), cpu), atMost)]
   return [
     ...against('our ungoverned pipeline', 'ungoverned', 1.25),
     ...against('nginx', 'nginx', 2.5),
     ...against('portkey', 'portkey', 1 / 20),
-    ...(Number.isFinite(addedRatio.median) ? [check('added p50 at one connection, sluice over nginx', addedRatio, 3)] : []),
+    ...(Number.isFinite(addedRatio.median)
+      ? [check('added p50 at one connection, sluice over nginx', addedRatio, 3)]
+      : []),
   ]
 }
 
@@ -119,7 +142,8 @@ function notes(): readonly string[] {
 }
 
 async function print(report: Report): Promise<void> {
-  const file = options.json ?? join(ROOT, 'bench/results', `embeddings-${report.at.replace(/[:.]/g, '-')}.json`)
+  const file =
+    options.json ?? join(ROOT, 'bench/results', `embeddings-${report.at.replace(/[:.]/g, '-')}.json`)
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
   process.stdout.write(`${table(report)}\n\nwritten to ${file}\n`)

@@ -30,13 +30,23 @@ export async function startUngoverned(upstream: Upstream): Promise<Target | Abse
   const port = await freePort()
   const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [] })
   child.send({ port, upstreamPort: upstream.port })
-  await Promise.race([once(child, 'message'), once(child, 'exit').then(() => { throw new Error('the ungoverned pipeline did not start') })])
+  await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => {
+      throw new Error('the ungoverned pipeline did not start')
+    }),
+  ])
   await untilListening(port, { child, output: () => '' })
   return {
     name: 'ungoverned',
     pid: child.pid ?? 0,
     port,
-    request: { method: 'POST', path: '/api/v1/embeddings', headers: { 'content-type': 'application/json' }, body: upstream.embeddings },
+    request: {
+      method: 'POST',
+      path: '/api/v1/embeddings',
+      headers: { 'content-type': 'application/json' },
+      body: upstream.embeddings,
+    },
     note: 'our own exchange, body reader, upstream call and reply, composed without access, limits, validation and metering',
     stop: () => stopServer(child),
   }

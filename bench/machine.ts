@@ -31,12 +31,18 @@ export function machine(): Machine {
 function glibcVersion(): string {
   const report: unknown = process.report.getReport()
   const header = typeof report === 'object' && report !== null && 'header' in report ? report.header : null
-  return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header ? String(header.glibcVersionRuntime) : 'none'
+  return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header
+    ? String(header.glibcVersionRuntime)
+    : 'none'
 }
 
 function stolen(): number | null {
   try {
-    const times = (readFileSync('/proc/stat', 'latin1').split('\n')[0] ?? '').trim().split(/\s+/).slice(1, 9).map(Number)
+    const times = (readFileSync('/proc/stat', 'latin1').split('\n')[0] ?? '')
+      .trim()
+      .split(/\s+/)
+      .slice(1, 9)
+      .map(Number)
     const all = times.reduce((sum, time) => sum + time, 0)
     return Math.round(((times[7] ?? 0) / all) * 1_000)
   } catch {

@@ -61,10 +61,19 @@ export async function interleave(
 /** Milliseconds at the head of a run that count for CPU but for no latency: connections open in them. */
 const SETTLE_MS = 300
 
-async function sample(target: Target, connections: number, durationMs: number, warmUpMs: number): Promise<Sample> {
+async function sample(
+  target: Target,
+  connections: number,
+  durationMs: number,
+  warmUpMs: number,
+): Promise<Sample> {
   const cpuBefore = treeCpuS(target.pid)
   const result = await runLoad({
-    host: '127.0.0.1', port: target.port, connections, durationMs, warmUpMs,
+    host: '127.0.0.1',
+    port: target.port,
+    connections,
+    durationMs,
+    warmUpMs,
     pace: { kind: 'closed' },
     requests: [target.request],
   })

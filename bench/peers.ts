@@ -19,7 +19,9 @@ const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Beare
 
 /** One worker, as one front of ours; nothing logged, nothing buffered to disk. */
 function nginxConfig(folder: string, port: number, upstreamPort: number): string {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   return `${user} worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
 events { worker_connections 1024; }
@@ -41,7 +43,14 @@ export async function startNginx(upstream: Upstream): Promise<Target | Absent> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-nginx-'))
   const port = await freePort()
   await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port, upstream.port))
-  const server = spawnServer(program, ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`])
+  const server = spawnServer(program, [
+    '-p',
+    folder,
+    '-e',
+    `${folder}/error.log`,
+    '-c',
+    `${folder}/nginx.conf`,
+  ])
   await untilListening(port, server)
   return {
     name: 'nginx',
@@ -63,7 +72,9 @@ export async function startPortkey(root: string, upstream: Upstream): Promise<Ta
   const program = join(root, PORTKEY, 'build/start-server.js')
   if (!existsSync(program)) return { name: 'portkey', absent: 'tools/peers is not installed' }
   const port = await freePort()
-  const server = spawnServer(process.execPath, [program, `--port=${port}`, '--headless'], { env: { NODE_ENV: 'production' } })
+  const server = spawnServer(process.execPath, [program, `--port=${port}`, '--headless'], {
+    env: { NODE_ENV: 'production' },
+  })
   await untilListening(port, server)
   return {
     name: 'portkey',

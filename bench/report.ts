@@ -48,11 +48,17 @@ export function rowOf(name: string, repeats: readonly Repeat[]): Row {
 }
 
 /** Median of the ratios inside each repeat: what slowed the machine down slowed both sides. */
-export function ratio(over: readonly Repeat[], under: readonly Repeat[], read: (repeat: Repeat) => number): Spread {
-  return spread(over.flatMap((repeat, index) => {
-    const other = under[index]
-    return other === undefined ? [] : [read(repeat) / read(other)]
-  }))
+export function ratio(
+  over: readonly Repeat[],
+  under: readonly Repeat[],
+  read: (repeat: Repeat) => number,
+): Spread {
+  return spread(
+    over.flatMap((repeat, index) => {
+      const other = under[index]
+      return other === undefined ? [] : [read(repeat) / read(other)]
+    }),
+  )
 }
 
 export function check(text: string, found: Spread, atMost: number): Check {
@@ -61,15 +67,27 @@ export function check(text: string, found: Spread, atMost: number): Check {
 
 export function table(report: Report): string {
   const head = ['', 'CPU µs/request', 'requests/s', 'p50 ms', 'p90 ms', 'p99 ms', 'p50 alone µs', 'not 200']
-  const body = report.rows.map((row) => [row.name, text(row.cpuUs, 1), text(row.requestsPerS, 0) + (row.isGeneratorLimit ? ' *' : ''),
-    text(row.p50Ms, 2), text(row.p90Ms, 2), text(row.p99Ms, 2), text(row.aloneP50Us, 0), String(row.failed)])
-  const checks = report.checks.map((one) =>
-    `${one.isMet ? 'met   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, at most ${one.atMost.toFixed(3)}`)
+  const body = report.rows.map((row) => [
+    row.name,
+    text(row.cpuUs, 1),
+    text(row.requestsPerS, 0) + (row.isGeneratorLimit ? ' *' : ''),
+    text(row.p50Ms, 2),
+    text(row.p90Ms, 2),
+    text(row.p99Ms, 2),
+    text(row.aloneP50Us, 0),
+    String(row.failed),
+  ])
+  const checks = report.checks.map(
+    (one) =>
+      `${one.isMet ? 'met   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, at most ${one.atMost.toFixed(3)}`,
+  )
   const { machine } = report
   return [
-    `${report.scenario} on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, `
-      + `load before ${machine.loadBefore}`,
-    `settings ${Object.entries(report.settings).map(([name, value]) => `${name}=${value}`).join(' ')}; median (least–most) of the repeats`,
+    `${report.scenario} on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, ` +
+      `load before ${machine.loadBefore}`,
+    `settings ${Object.entries(report.settings)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' ')}; median (least–most) of the repeats`,
     '',
     ...columns([head, ...body]),
     '',
@@ -86,5 +104,9 @@ function text(of: Spread, digits: number): string {
 
 function columns(lines: readonly (readonly string[])[]): readonly string[] {
   const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
-  return lines.map((line) => line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '))
+  return lines.map((line) =>
+    line
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join('  '),
+  )
 }

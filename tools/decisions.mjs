@@ -7,5 +7,10 @@ build()
 const { decisionTable } = await import('../dist/test/support/decisions.js')
 const { readSources } = await import('../dist/test/support/source.js')
 const readme = readFileSync('README.md', 'utf8')
-writeFileSync('README.md', readme.replace(/(<!-- decisions -->\n)[\s\S]*?(<!-- end of decisions -->)/, (_, start, end) =>
-  `${start}${decisionTable(readSources('src'))}\n${end}`))
+writeFileSync(
+  'README.md',
+  readme.replace(
+    /(<!-- decisions -->\n)[\s\S]*?(<!-- end of decisions -->)/,
+    (_, start, end) => `${start}${decisionTable(readSources('src'))}\n${end}`,
+  ),
+)

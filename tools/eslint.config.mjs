@@ -24,21 +24,25 @@ const RULES = {
   eqeqeq: 'error',
 }
 
-export default tseslint.config({
-  files: ['src/**/*.ts', 'bench/**/*.ts', 'test/**/*.ts'],
-  languageOptions: {
-    parser: tseslint.parser,
-    parserOptions: { project: `${ROOT}tsconfig.json`, tsconfigRootDir: ROOT },
+export default tseslint.config(
+  {
+    files: ['src/**/*.ts', 'bench/**/*.ts', 'test/**/*.ts'],
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { project: `${ROOT}tsconfig.json`, tsconfigRootDir: ROOT },
+    },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    plugins: { '@typescript-eslint': tseslint.plugin },
+    rules: RULES,
   },
-  linterOptions: { reportUnusedDisableDirectives: 'error' },
-  plugins: { '@typescript-eslint': tseslint.plugin },
-  rules: RULES,
-}, {
-  // A migration is one SQL text.
-  files: ['src/server/store/migrations/*.ts'],
-  rules: { 'max-lines-per-function': 'off' },
-}, {
-  // tap keeps the promise of each test itself.
-  files: ['test/**/*.test.ts'],
-  rules: { '@typescript-eslint/no-floating-promises': 'off', 'max-lines-per-function': 'off' },
-})
+  {
+    // A migration is one SQL text.
+    files: ['src/server/store/migrations/*.ts'],
+    rules: { 'max-lines-per-function': 'off' },
+  },
+  {
+    // tap keeps the promise of each test itself.
+    files: ['test/**/*.test.ts'],
+    rules: { '@typescript-eslint/no-floating-promises': 'off', 'max-lines-per-function': 'off' },
+  },
+)

@@ -8,18 +8,24 @@ export function install(folder) {
   process.stderr.write(`installing ${folder}\n`)
   const npm = process.env.npm_execpath
   const [command, head] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
-  const ran = spawnSync(command, [...head, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: folder,
-    stdio: ['ignore', process.stderr, process.stderr],
-  })
+  const ran = spawnSync(
+    command,
+    [...head, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
+    { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] },
+  )
   if (ran.status !== 0) process.exit(ran.status ?? 1)
 }
 
 function isStale(folder) {
   const want = packages(`${folder}/package-lock.json`)
   const have = packages(`${folder}/node_modules/.package-lock.json`)
-  return Object.entries(want).some(([at, entry]) => at !== '' &&
-    !(at in have ? have[at].version === entry.version && have[at].integrity === entry.integrity : entry.optional === true))
+  return Object.entries(want).some(
+    ([at, entry]) =>
+      at !== '' &&
+      !(at in have
+        ? have[at].version === entry.version && have[at].integrity === entry.integrity
+        : entry.optional === true),
+  )
 }
 
 function packages(file) {

@@ -17,13 +17,22 @@ process.exit(failures === 0 ? 0 : 1)
 
 function eslint() {
   const folders = ['src', 'bench', 'test'].filter((folder) => existsSync(folder))
-  return run('eslint/bin/eslint.js', ['--config', 'tools/eslint.config.mjs', '--max-warnings', '0', ...folders])
+  return run('eslint/bin/eslint.js', [
+    '--config',
+    'tools/eslint.config.mjs',
+    '--max-warnings',
+    '0',
+    ...folders,
+  ])
 }
 
 /** Lints what the product itself prints, so that the document and the linted text cannot differ. */
 function redocly() {
   build()
-  const printed = spawnSync(process.execPath, [WITH_OPENAPI, 'openapi'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  const printed = spawnSync(process.execPath, [WITH_OPENAPI, 'openapi'], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  })
   if (printed.status !== 0) {
     process.stderr.write(`lint: \`sluice openapi\` failed\n${printed.stderr}`)
     return false
@@ -31,7 +40,12 @@ function redocly() {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-lint-'))
   try {
     writeFileSync(join(folder, 'openapi.json'), printed.stdout)
-    return run('@redocly/cli/bin/cli.js', ['lint', join(folder, 'openapi.json'), '--config', 'tools/redocly.yaml'])
+    return run('@redocly/cli/bin/cli.js', [
+      'lint',
+      join(folder, 'openapi.json'),
+      '--config',
+      'tools/redocly.yaml',
+    ])
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -6,10 +6,16 @@ import { build } from './build.mjs'
 process.chdir(new URL('..', import.meta.url).pathname)
 const FOLDER = 'test/prove'
 const [name, ...options] = process.argv.slice(2)
-const texts = new Map(readdirSync(FOLDER).filter((file) => !file.endsWith('.test.ts')).flatMap((file) => {
-  const text = /export const program: Program = \{\s+text: '(.*)',/.exec(readFileSync(`${FOLDER}/${file}`, 'utf8'))?.[1]
-  return text === undefined ? [] : [[file.slice(0, -'.ts'.length), text]]
-}))
+const texts = new Map(
+  readdirSync(FOLDER)
+    .filter((file) => !file.endsWith('.test.ts'))
+    .flatMap((file) => {
+      const text = /export const program: Program = \{\s+text: '(.*)',/.exec(
+        readFileSync(`${FOLDER}/${file}`, 'utf8'),
+      )?.[1]
+      return text === undefined ? [] : [[file.slice(0, -'.ts'.length), text]]
+    }),
+)
 
 if (!texts.has(name)) {
   process.stdout.write('npm run prove -- <name> [--short] [--seed N]\n\n')

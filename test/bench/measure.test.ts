@@ -3,7 +3,16 @@ import { spread, type Repeat, type Sample } from '../../bench/measure.ts'
 import { check, ratio, rowOf } from '../../bench/report.ts'
 
 const sample = (cpuUs: number): Sample => ({
-  target: 'a', cpuUs, requestsPerS: 1, p50Ms: 1, p90Ms: 1, p99Ms: 1, generatorCores: 0.1, isGeneratorLimit: false, failed: 0, failures: [],
+  target: 'a',
+  cpuUs,
+  requestsPerS: 1,
+  p50Ms: 1,
+  p90Ms: 1,
+  p99Ms: 1,
+  generatorCores: 0.1,
+  isGeneratorLimit: false,
+  failed: 0,
+  failures: [],
 })
 const repeat = (cpuUs: number): Repeat => ({ loaded: sample(cpuUs), alone: sample(cpuUs) })
 
@@ -14,7 +23,10 @@ t.test('the median of an even count is between the two in the middle', async (t)
 
 t.test('ratios are taken inside a repeat, so that a slow machine slows both sides', async (t) => {
   const [over, under] = [[10, 100, 20].map(repeat), [5, 50, 10].map(repeat)]
-  t.same(ratio(over, under, (one) => one.loaded.cpuUs), { median: 2, min: 2, max: 2 })
+  t.same(
+    ratio(over, under, (one) => one.loaded.cpuUs),
+    { median: 2, min: 2, max: 2 },
+  )
 })
 
 t.test('a figure above its bound is missed', async (t) => {

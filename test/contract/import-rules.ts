@@ -80,7 +80,9 @@ export function packagesAbroad(files: readonly SourceFile[]): readonly string[] 
   return eachImport(files, (file, found) => {
     const name = packageOf(found.specifier)
     const homes = name === null ? undefined : PACKAGE_HOMES[name]
-    return homes === undefined || homes.includes(folderOf(file.path)) ? null : `${name} belongs in ${homes.join(', ')}`
+    return homes === undefined || homes.includes(folderOf(file.path))
+      ? null
+      : `${name} belongs in ${homes.join(', ')}`
   })
 }
 
@@ -90,28 +92,40 @@ export function socketsOutsideGate(files: readonly SourceFile[]): readonly strin
     const name = found.specifier.replace(/^node:/, '').split('/')[0] ?? ''
     return SOCKET_MODULES.has(name) && !mayOpenSockets(file) ? `${name} opens sockets outside the gate` : null
   })
-  const called = files.filter((file) => !mayOpenSockets(file)).flatMap((file) => file.tokens
-    .filter((token, index) => token.kind === 'word' && SOCKET_GLOBALS.has(token.text)
-      && file.tokens[index - 1]?.text !== '.' && /^[(<]$/.test(file.tokens[index + 1]?.text ?? ''))
-    .map((token) => `${file.path}:${token.line} ${token.text} opens sockets outside the gate`))
+  const called = files
+    .filter((file) => !mayOpenSockets(file))
+    .flatMap((file) =>
+      file.tokens
+        .filter(
+          (token, index) =>
+            token.kind === 'word' &&
+            SOCKET_GLOBALS.has(token.text) &&
+            file.tokens[index - 1]?.text !== '.' &&
+            /^[(<]$/.test(file.tokens[index + 1]?.text ?? ''),
+        )
+        .map((token) => `${file.path}:${token.line} ${token.text} opens sockets outside the gate`),
+    )
   return [...imported, ...called]
 }
 
 /** Files other than operations/index.ts that re-export, one line each. */
 export function barrels(files: readonly SourceFile[]): readonly string[] {
-  return eachImport(files, (file, found) => (found.isReExport && file.path !== `${SERVER}operations/index.ts`
-    ? `re-exports ${found.specifier}`
-    : null))
+  return eachImport(files, (file, found) =>
+    found.isReExport && file.path !== `${SERVER}operations/index.ts` ? `re-exports ${found.specifier}` : null,
+  )
 }
 
 /** Imports of uWebSockets.js: by whom, and those in a form that fails at run time. */
-export function frontEndImports(files: readonly SourceFile[]): { readonly by: readonly string[]; readonly wrongForm: readonly string[] } {
+export function frontEndImports(files: readonly SourceFile[]): {
+  readonly by: readonly string[]
+  readonly wrongForm: readonly string[]
+} {
   const isFrontEnd = (found: Import): boolean => found.specifier === 'uWebSockets.js'
   return {
     by: files.filter((file) => importsOf(file).some(isFrontEnd)).map((file) => file.path),
-    wrongForm: eachImport(files, (_file, found) => (isFrontEnd(found) && !UWS_CLAUSE.test(found.clause)
-      ? `import ${found.clause}`
-      : null)),
+    wrongForm: eachImport(files, (_file, found) =>
+      isFrontEnd(found) && !UWS_CLAUSE.test(found.clause) ? `import ${found.clause}` : null,
+    ),
   }
 }
 
@@ -119,10 +133,12 @@ function eachImport(
   files: readonly SourceFile[],
   judge: (file: SourceFile, found: Import) => string | null,
 ): readonly string[] {
-  return files.flatMap((file) => importsOf(file).flatMap((found) => {
-    const finding = judge(file, found)
-    return finding === null ? [] : [`${file.path}:${found.line} ${finding}`]
-  }))
+  return files.flatMap((file) =>
+    importsOf(file).flatMap((found) => {
+      const finding = judge(file, found)
+      return finding === null ? [] : [`${file.path}:${found.line} ${finding}`]
+    }),
+  )
 }
 
 /** `schemas`, `http`, `config`, `workers`, …: the row of the table that a path belongs to. */
@@ -143,9 +159,12 @@ function packageOf(specifier: string): string | null {
 
 /** Resources do not import each other's operations; index.ts lists them all, define.ts is everybody's. */
 function otherResource(from: string, to: string): string | null {
-  const resource = (path: string): string => path.slice(`${SERVER}operations/`.length).split('/').slice(0, -1).join('/')
+  const resource = (path: string): string =>
+    path.slice(`${SERVER}operations/`.length).split('/').slice(0, -1).join('/')
   if (from === `${SERVER}operations/index.ts` || to === `${SERVER}operations/define.ts`) return null
-  return resource(from) === resource(to) ? null : `operations of ${resource(from)} may not import those of ${resource(to)}`
+  return resource(from) === resource(to)
+    ? null
+    : `operations of ${resource(from)} may not import those of ${resource(to)}`
 }
 
 function mayOpenSockets(file: SourceFile): boolean {

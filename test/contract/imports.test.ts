@@ -1,6 +1,12 @@
 import t from 'tap'
 import { readSources, sourceFile } from '../support/source.ts'
-import { barrels, frontEndImports, packagesAbroad, socketsOutsideGate, wrongDirections } from './import-rules.ts'
+import {
+  barrels,
+  frontEndImports,
+  packagesAbroad,
+  socketsOutsideGate,
+  wrongDirections,
+} from './import-rules.ts'
 
 const src = readSources('src')
 
@@ -23,7 +29,10 @@ t.test('an import against the table is found: value, type, dynamic and re-export
 
 t.test('the imports that the table allows are not found', async (t) => {
   const planted = [
-    sourceFile('src/server/http/a.ts', "import { OPERATIONS } from '../operations/index.ts'\nimport { s } from '../../schemas/limits.ts'"),
+    sourceFile(
+      'src/server/http/a.ts',
+      "import { OPERATIONS } from '../operations/index.ts'\nimport { s } from '../../schemas/limits.ts'",
+    ),
     sourceFile('src/server/supervisor/b.ts', "import { migrate } from '../store/migrate.ts'"),
     sourceFile('src/server/ledger/c.ts', "import { openStore } from '../store/open.ts'"),
     sourceFile('src/server/main.ts', "import { openStore } from './store/open.ts'"),
@@ -70,7 +79,10 @@ t.test('uWebSockets.js is imported in at most one file, in the form that works a
 t.test('a named value import of uWebSockets.js is found, the default with types is not', async (t) => {
   const planted = [
     sourceFile('src/server/http/a.ts', "import { App } from 'uWebSockets.js'"),
-    sourceFile('src/server/http/b.ts', "import uWS, { type HttpRequest, type HttpResponse } from 'uWebSockets.js'"),
+    sourceFile(
+      'src/server/http/b.ts',
+      "import uWS, { type HttpRequest, type HttpResponse } from 'uWebSockets.js'",
+    ),
   ]
   t.same(frontEndImports(planted).wrongForm.length, 1)
   t.equal(frontEndImports(planted).by.length, 2)

@@ -10,14 +10,23 @@ t.test('the README lists every setting with its default', async (t) => {
   const missing = Object.entries(Settings.properties).filter(([name, schema]) => {
     const row = readme.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``))
     const byDefault: unknown = 'default' in schema ? schema.default : undefined
-    return row === undefined || (typeof byDefault !== 'object' && byDefault !== undefined && !row.includes(`\`${String(byDefault)}\``))
+    return (
+      row === undefined ||
+      (typeof byDefault !== 'object' && byDefault !== undefined && !row.includes(`\`${String(byDefault)}\``))
+    )
   })
-  t.same(missing.map(([name]) => name), [])
+  t.same(
+    missing.map(([name]) => name),
+    [],
+  )
 })
 
 t.test('the README names no setting that does not exist', async (t) => {
   const named = new Set([...readme.matchAll(/`(SLUICE_[A-Z_]+)/g)].map((match) => match[1] ?? ''))
-  t.same([...named].filter((name) => !(name in Settings.properties) && name !== 'SLUICE_CONFIG'), [])
+  t.same(
+    [...named].filter((name) => !(name in Settings.properties) && name !== 'SLUICE_CONFIG'),
+    [],
+  )
 })
 
 t.test('the README lists the decisions as the source has them (node tools/decisions.mjs)', async (t) => {
@@ -25,7 +34,8 @@ t.test('the README lists the decisions as the source has them (node tools/decisi
 })
 
 t.test('a decision is found with each constant that its comment covers', async (t) => {
-  const text = '/** Why it is so. Decision. */\nexport const A_MAX = 1\nconst B_MS = 2\n\n/** Design §1. */\nconst C = 3\n'
+  const text =
+    '/** Why it is so. Decision. */\nexport const A_MAX = 1\nconst B_MS = 2\n\n/** Design §1. */\nconst C = 3\n'
   t.same(decisions([sourceFile('a.ts', text)]), [
     { name: 'A_MAX', value: '1', why: 'Why it is so.' },
     { name: 'B_MS', value: '2', why: 'Why it is so.' },

@@ -1,7 +1,15 @@
 import t from 'tap'
 import { functionsOf, readSources, sourceFile } from '../support/source.ts'
 import {
-  defaultExports, dumpingGrounds, environmentReads, FUNCTION_LINES_MAX, LINE_CHARS_MAX, statusNumbers, tooLong, typeHoles, unfinished,
+  defaultExports,
+  dumpingGrounds,
+  environmentReads,
+  FUNCTION_LINES_MAX,
+  LINE_CHARS_MAX,
+  statusNumbers,
+  tooLong,
+  typeHoles,
+  unfinished,
 } from './source-rules.ts'
 
 const src = readSources('src')
@@ -58,15 +66,22 @@ t.test('files, functions and lines keep to their length', async (t) => {
 t.test('a long function is found in each of its forms', async (t) => {
   const body = `${'\n'.repeat(FUNCTION_LINES_MAX)}}`
   const heads = [
-    'function a() {', 'async function b(c: { d: string }): Promise<Outcome<Map<string, { e: 1 }>>> {', 'const f = (g: number) => {',
-    'const h = async i => {', 'class J { k(l: string): void {', 'const m = { n() {', 'constructor(o: number) {', 'get p(): string {',
+    'function a() {',
+    'async function b(c: { d: string }): Promise<Outcome<Map<string, { e: 1 }>>> {',
+    'const f = (g: number) => {',
+    'const h = async i => {',
+    'class J { k(l: string): void {',
+    'const m = { n() {',
+    'constructor(o: number) {',
+    'get p(): string {',
   ]
   for (const head of heads) t.equal(tooLong(plant(`${head}${body}`)).length, 1, head)
 })
 
 t.test('blocks that are no functions are not measured', async (t) => {
-  const text = 'if (a) {\n}\nfor (const b of c) {\n}\nwhile (d()) {\n}\nswitch (e) {\n}\ntry {\n} catch (f) {\n}\n'
-    + 'const g = {\n}\ninterface H {\n}\nclass I extends J {\n}\nexport type K = { l: string }\n'
+  const text =
+    'if (a) {\n}\nfor (const b of c) {\n}\nwhile (d()) {\n}\nswitch (e) {\n}\ntry {\n} catch (f) {\n}\n' +
+    'const g = {\n}\ninterface H {\n}\nclass I extends J {\n}\nexport type K = { l: string }\n'
   t.same(functionsOf(sourceFile('planted.ts', text)), [])
 })
 

@@ -9,9 +9,12 @@ const DUMPING_GROUNDS = /^(?:utils?|helpers?|common|shared|misc|lib)(?:\.ts)?$/
 
 /** Reads of the environment outside config.ts, one line each. */
 export function environmentReads(files: readonly SourceFile[]): readonly string[] {
-  return findTokens(files.filter((file) => file.path !== 'src/server/config.ts'), (token, around) =>
-    token.text === 'env' && around(-1) === '.' && around(-2) === 'process'
-    || token.text === 'env' && around(1) === '}' && around(2) === '=' && around(3) === 'process')
+  return findTokens(
+    files.filter((file) => file.path !== 'src/server/config.ts'),
+    (token, around) =>
+      (token.text === 'env' && around(-1) === '.' && around(-2) === 'process') ||
+      (token.text === 'env' && around(1) === '}' && around(2) === '=' && around(3) === 'process'),
+  )
 }
 
 const STATUSES = new Set(Object.values(FAILURES).flatMap((row: FailureRow) => row.status))
@@ -22,40 +25,62 @@ const ROUND = new Set([400, 500])
 const STATUS_HOMES: readonly { readonly path: RegExp; readonly reason: string }[] = [
   { path: /^src\/schemas\/failures\.ts$/, reason: 'the catalogue' },
   { path: /^src\/schemas\/limits\.ts$/, reason: 'counts, not statuses' },
-  { path: /^src\/server\/operations\//, reason: 'the definitions, which list the statuses of their contract row' },
+  {
+    path: /^src\/server\/operations\//,
+    reason: 'the definitions, which list the statuses of their contract row',
+  },
   { path: /^src\/server\/upstream\//, reason: 'reads the statuses of providers (C23)' },
 ]
 
 /** Error statuses spelled outside the catalogue and the definitions, as numbers or at the head of a text. */
 export function statusNumbers(files: readonly SourceFile[]): readonly string[] {
   const checked = files.filter((file) => !STATUS_HOMES.some((home) => home.path.test(file.path)))
-  return checked.flatMap((file) => findTokens([file], (token) => {
-    if (token.kind === 'string') return /^.[45]\d\d(?: [A-Z]|.$)/.test(token.text)
-    if (token.kind !== 'number' || !STATUSES.has(Number(token.text))) return false
-    return !ROUND.has(Number(token.text)) || /status/i.test(file.text.split('\n')[token.line - 1] ?? '')
-  }))
+  return checked.flatMap((file) =>
+    findTokens([file], (token) => {
+      if (token.kind === 'string') return /^.[45]\d\d(?: [A-Z]|.$)/.test(token.text)
+      if (token.kind !== 'number' || !STATUSES.has(Number(token.text))) return false
+      return !ROUND.has(Number(token.text)) || /status/i.test(file.text.split('\n')[token.line - 1] ?? '')
+    }),
+  )
 }
 
 /** `any`, non-null `!`, and comments that silence the compiler, one line each. */
 export function typeHoles(files: readonly SourceFile[]): readonly string[] {
   const inCode = findTokens(files, (token, around) => {
-    if (token.kind === 'word' && token.text === 'any') return /^(?:[:<|&,]|as|=>)$/.test(around(-1)) && !/^[:(]$/.test(around(1))
+    if (token.kind === 'word' && token.text === 'any')
+      return /^(?:[:<|&,]|as|=>)$/.test(around(-1)) && !/^[:(]$/.test(around(1))
     if (token.text !== '!' || token.isApart) return false
     return /^(?:[\p{L}_$][\p{L}\p{N}_$]*|[)\]])$/u.test(around(-1)) && !KEYWORDS.has(around(-1))
   })
-  const inComments = files.flatMap((file) => file.comments
-    .filter((comment) => /@ts-(?:ignore|nocheck|expect-error)|eslint-disable/.test(comment.text))
-    .map((comment) => `${file.path}:${comment.line} ${comment.text.trim()}`))
+  const inComments = files.flatMap((file) =>
+    file.comments
+      .filter((comment) => /@ts-(?:ignore|nocheck|expect-error)|eslint-disable/.test(comment.text))
+      .map((comment) => `${file.path}:${comment.line} ${comment.text.trim()}`),
+  )
   return [...inCode, ...inComments]
 }
 
-const KEYWORDS = new Set(['return', 'typeof', 'void', 'await', 'in', 'of', 'case', 'else', 'yield', 'if', 'while'])
+const KEYWORDS = new Set([
+  'return',
+  'typeof',
+  'void',
+  'await',
+  'in',
+  'of',
+  'case',
+  'else',
+  'yield',
+  'if',
+  'while',
+])
 
 /** To-dos, since each needs an owner and a condition; and traces of the machine that the code was written on. */
 export function unfinished(files: readonly SourceFile[]): readonly string[] {
-  return files.flatMap((file) => file.comments
-    .filter((comment) => /\b(?:TODO|FIXME|XXX|HACK)\b/.test(comment.text))
-    .map((comment) => `${file.path}:${comment.line} ${comment.text.trim().split('\n')[0] ?? ''}`))
+  return files.flatMap((file) =>
+    file.comments
+      .filter((comment) => /\b(?:TODO|FIXME|XXX|HACK)\b/.test(comment.text))
+      .map((comment) => `${file.path}:${comment.line} ${comment.text.trim().split('\n')[0] ?? ''}`),
+  )
 }
 
 /** A migration is one SQL text: cutting its function would only hide its length. */
@@ -67,29 +92,38 @@ export function tooLong(files: readonly SourceFile[]): readonly string[] {
     const lines = file.text.trimEnd().split('\n')
     return [
       ...(lines.length > FILE_LINES_MAX ? [`${file.path} has ${lines.length} lines`] : []),
-      ...functionsOf(file).filter((span) => span.lines > FUNCTION_LINES_MAX && !MIGRATION.test(file.path))
+      ...functionsOf(file)
+        .filter((span) => span.lines > FUNCTION_LINES_MAX && !MIGRATION.test(file.path))
         .map((span) => `${file.path}:${span.line} a function of ${span.lines} lines`),
-      ...lines.flatMap((line, index) => (line.length > LINE_CHARS_MAX ? [`${file.path}:${index + 1} ${line.length} columns`] : [])),
+      ...lines.flatMap((line, index) =>
+        line.length > LINE_CHARS_MAX ? [`${file.path}:${index + 1} ${line.length} columns`] : [],
+      ),
     ]
   })
 }
 
 /** Folders and files that are named after no concept. */
 export function dumpingGrounds(files: readonly SourceFile[]): readonly string[] {
-  return files.map((file) => file.path).filter((path) => path.split('/').some((part) => DUMPING_GROUNDS.test(part)))
+  return files
+    .map((file) => file.path)
+    .filter((path) => path.split('/').some((part) => DUMPING_GROUNDS.test(part)))
 }
 
 /** Default exports, which lose their name at the import. Worker tasks and drop-in modules are loaded by path. */
 export function defaultExports(files: readonly SourceFile[]): readonly string[] {
-  return findTokens(files.filter((file) => !file.path.startsWith('src/workers/')), (token, around) =>
-    token.text === 'default' && around(-1) === 'export')
+  return findTokens(
+    files.filter((file) => !file.path.startsWith('src/workers/')),
+    (token, around) => token.text === 'default' && around(-1) === 'export',
+  )
 }
 
 function findTokens(
   files: readonly SourceFile[],
   isFound: (token: Token, around: (offset: number) => string) => boolean,
 ): readonly string[] {
-  return files.flatMap((file) => file.tokens
-    .filter((token, index) => isFound(token, (offset) => file.tokens[index + offset]?.text ?? ''))
-    .map((token) => `${file.path}:${token.line} ${file.text.split('\n')[token.line - 1]?.trim() ?? ''}`))
+  return files.flatMap((file) =>
+    file.tokens
+      .filter((token, index) => isFound(token, (offset) => file.tokens[index + offset]?.text ?? ''))
+      .map((token) => `${file.path}:${token.line} ${file.text.split('\n')[token.line - 1]?.trim() ?? ''}`),
+  )
 }

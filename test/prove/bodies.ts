@@ -18,22 +18,46 @@ export const program: Program = {
     const stand = await startStand({ settings: { SLUICE_LOG_LEVEL: 'debug' } })
     proof.after(() => stand.stop())
     const small = await startLoad({
-      host: '127.0.0.1', port: stand.port, connections: 4, durationMs: 600_000, warmUpMs: 300,
+      host: '127.0.0.1',
+      port: stand.port,
+      connections: 4,
+      durationMs: 600_000,
+      warmUpMs: 300,
       pace: { kind: 'open', ratePerS: 200 },
       requests: [stand.embeddings()],
     })
     await pause(500)
     const rounds = proof.isShort ? 1 : 5
-    for (const [name, numbers] of [['strings', false], ['token lists', true]] as const) {
-      await send(proof, { stand, name: `31 MiB of ${name}`, body: bodyOf(VALID_BYTES, numbers), wanted: 200, rounds })
+    for (const [name, numbers] of [
+      ['strings', false],
+      ['token lists', true],
+    ] as const) {
+      await send(proof, {
+        stand,
+        name: `31 MiB of ${name}`,
+        body: bodyOf(VALID_BYTES, numbers),
+        wanted: 200,
+        rounds,
+      })
     }
     await send(proof, { stand, name: '40 MiB', body: bodyOf(TOO_LARGE_BYTES, false), wanted: 413, rounds })
     const meanwhile = await small.stop()
-    proof.check('small calls go on meanwhile', Object.keys(meanwhile.statuses).every((status) => status === '200'), tally(meanwhile.statuses))
+    proof.check(
+      'small calls go on meanwhile',
+      Object.keys(meanwhile.statuses).every((status) => status === '200'),
+      tally(meanwhile.statuses),
+    )
     const delay = loopDelay((await stand.admin('/metrics')).text)
-    proof.checkTimed('the loop is never blocked over 50 ms', delay !== null && delay <= LOOP_MS_MAX,
-      `${delay === null ? 'no figure' : `${delay.toFixed(1)} ms`} at most, small calls p99 ${meanwhile.latency.p99} ms, most ${meanwhile.latency.max} ms`)
-    proof.check('nothing of the content is logged', !stand.output().includes(CANARY), `${stand.output().length} characters of log`)
+    proof.checkTimed(
+      'the loop is never blocked over 50 ms',
+      delay !== null && delay <= LOOP_MS_MAX,
+      `${delay === null ? 'no figure' : `${delay.toFixed(1)} ms`} at most, small calls p99 ${meanwhile.latency.p99} ms, most ${meanwhile.latency.max} ms`,
+    )
+    proof.check(
+      'nothing of the content is logged',
+      !stand.output().includes(CANARY),
+      `${stand.output().length} characters of log`,
+    )
   },
 }
 
@@ -50,9 +74,16 @@ async function send(proof: Proof, { stand, name, body, wanted, rounds }: Sending
   const statuses: Record<number, number> = {}
   for (let round = 0; round < rounds; round++) {
     const result = await runLoad({
-      host: '127.0.0.1', port: stand.port, connections: 1, durationMs: 60_000, requestsMax: 1, pace: { kind: 'closed' }, requests: [request],
+      host: '127.0.0.1',
+      port: stand.port,
+      connections: 1,
+      durationMs: 60_000,
+      requestsMax: 1,
+      pace: { kind: 'closed' },
+      requests: [request],
     })
-    for (const [status, count] of Object.entries(result.statuses)) statuses[Number(status)] = (statuses[Number(status)] ?? 0) + count
+    for (const [status, count] of Object.entries(result.statuses))
+      statuses[Number(status)] = (statuses[Number(status)] ?? 0) + count
   }
   proof.say(`${name}: ${tally(statuses)}`)
   proof.check(`${name} is ${wanted}`, statuses[wanted] === rounds, tally(statuses))
@@ -67,7 +98,10 @@ function bodyOf(bytes: number, isNumbers: boolean): string {
 
 /** Longest delay of a front's event loop in milliseconds, as its metrics say; null when they do not. */
 function loopDelay(metrics: string): number | null {
-  const values = [...metrics.matchAll(/^\w*event_?loop\w*(?:max|lag_max)\w*(?:\{[^}]*role="front"[^}]*\}|\{[^}]*\})? ([\d.e+-]+)$/gim)]
-    .map((match) => Number(match[1]))
+  const values = [
+    ...metrics.matchAll(
+      /^\w*event_?loop\w*(?:max|lag_max)\w*(?:\{[^}]*role="front"[^}]*\}|\{[^}]*\})? ([\d.e+-]+)$/gim,
+    ),
+  ].map((match) => Number(match[1]))
   return values.length === 0 ? null : Math.max(...values) * 1_000
 }

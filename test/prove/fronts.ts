@@ -42,12 +42,22 @@ async function kills(proof: Proof, stand: Stand, count: number): Promise<void> {
   const result = await load.stop()
   const strangers = cutByOthers(result, made)
   const backs = made.map((kill) => kill.backMs)
-  proof.check(`${count} killed fronts: only their own connections fail`, strangers.length === 0,
-    `${result.sockets.filter((socket) => socket.isCut).length} connections cut, ${strangers.length} of them not a killed front's`)
+  proof.check(
+    `${count} killed fronts: only their own connections fail`,
+    strangers.length === 0,
+    `${result.sockets.filter((socket) => socket.isCut).length} connections cut, ${strangers.length} of them not a killed front's`,
+  )
   proof.check('whatever is answered is answered well', isOnly(result, ['0', '200']), tally(result.statuses))
-  proof.check('every killed front is replaced', backs.every((ms) => ms < GIVE_UP_MS), `${backs.length} times`)
-  proof.checkTimed('back within 2 s, median within 1 s', Math.max(...backs) <= BACK_MS_MAX && median(backs) <= BACK_MS_MEDIAN,
-    `median ${median(backs).toFixed(0)} ms, most ${Math.max(...backs).toFixed(0)} ms`)
+  proof.check(
+    'every killed front is replaced',
+    backs.every((ms) => ms < GIVE_UP_MS),
+    `${backs.length} times`,
+  )
+  proof.checkTimed(
+    'back within 2 s, median within 1 s',
+    Math.max(...backs) <= BACK_MS_MAX && median(backs) <= BACK_MS_MEDIAN,
+    `median ${median(backs).toFixed(0)} ms, most ${Math.max(...backs).toFixed(0)} ms`,
+  )
 }
 
 async function killOne(proof: Proof, stand: Stand): Promise<Kill> {
@@ -66,10 +76,16 @@ async function killOne(proof: Proof, stand: Stand): Promise<Kill> {
 const LOOK_MS = 100
 
 function cutByOthers(result: LoadResult, made: readonly Kill[]): readonly number[] {
-  return result.sockets.filter((socket) => socket.isCut).filter((socket) => !made.some((kill) => {
-    const isNear = Math.abs(socket.closedAt - kill.at) < BACK_MS_MAX
-    return isNear && (kill.own.has(socket.localPort) || Math.abs(socket.openedAt - kill.at) < LOOK_MS)
-  })).map((socket) => socket.localPort)
+  return result.sockets
+    .filter((socket) => socket.isCut)
+    .filter(
+      (socket) =>
+        !made.some((kill) => {
+          const isNear = Math.abs(socket.closedAt - kill.at) < BACK_MS_MAX
+          return isNear && (kill.own.has(socket.localPort) || Math.abs(socket.openedAt - kill.at) < LOOK_MS)
+        }),
+    )
+    .map((socket) => socket.localPort)
 }
 
 async function reloads(proof: Proof, stand: Stand, count: number): Promise<void> {
@@ -83,8 +99,11 @@ async function reloads(proof: Proof, stand: Stand, count: number): Promise<void>
   }
   const result = await load.stop()
   proof.check(`${count} reloads replace every front`, replaced === count, `${replaced} times`)
-  proof.check('no request fails on a keep-alive connection', isOnly(result, ['200']),
-    `${tally(result.statuses)}${result.failures.length === 0 ? '' : `, ${result.failures.join(', ')}`}`)
+  proof.check(
+    'no request fails on a keep-alive connection',
+    isOnly(result, ['200']),
+    `${tally(result.statuses)}${result.failures.length === 0 ? '' : `, ${result.failures.join(', ')}`}`,
+  )
 }
 
 async function isRolled(stand: Stand, before: ReadonlySet<number>): Promise<boolean> {
@@ -99,7 +118,10 @@ async function isRolled(stand: Stand, before: ReadonlySet<number>): Promise<bool
 
 function plan(stand: Stand): LoadPlan {
   return {
-    host: '127.0.0.1', port: stand.port, connections: CONNECTIONS, durationMs: 600_000,
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: CONNECTIONS,
+    durationMs: 600_000,
     pace: { kind: 'closed' },
     requests: [stand.embeddings()],
   }

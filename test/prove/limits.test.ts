@@ -2,7 +2,13 @@ import t from 'tap'
 import type { LoadRow } from '../support/load-plan.ts'
 import { worstInterval } from './limits.ts'
 
-const row = (startedAt: number, endedAt: number): LoadRow => ({ connection: 0, startedAt, endedAt, status: 200, failure: '' })
+const row = (startedAt: number, endedAt: number): LoadRow => ({
+  connection: 0,
+  startedAt,
+  endedAt,
+  status: 200,
+  failure: '',
+})
 
 t.test('a burst within its bound is below it, one request more is above', async (t) => {
   // 600 a minute let one through in the 100 ms of slack.

@@ -22,7 +22,10 @@ export const program: Program = {
 
 async function greedy(proof: Proof, stand: Stand, durationMs: number): Promise<void> {
   const result = await runLoad({
-    host: '127.0.0.1', port: stand.port, connections: CONNECTIONS, durationMs,
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: CONNECTIONS,
+    durationMs,
     pace: { kind: 'closed' },
     requests: [stand.embeddings(await limitedKey(stand, 'greedy'))],
     keepRows: { except: [429] },
@@ -32,16 +35,29 @@ async function greedy(proof: Proof, stand: Stand, durationMs: number): Promise<v
   const wanted = (LIMIT_RPM * durationMs) / 60_000 + burst
   const worst = worstInterval(accepted, burst)
   proof.say(`greedy: ${tally(result.statuses)} in ${durationMs} ms`)
-  proof.check('nothing but 200 and 429', Object.keys(result.statuses).every((status) => ['200', '429'].includes(status)), tally(result.statuses))
-  proof.check('no interval admits more than limit × (W + 100 ms) + burst', worst.excess <= 0,
-    `the worst of ${(accepted.length ** 2).toLocaleString('en')} intervals is ${worst.count} in ${worst.widthMs.toFixed(0)} ms, `
-    + `${(-worst.excess).toFixed(2)} below its bound`)
-  proof.checkTimed('at least 97 % of limit + burst is accepted', accepted.length >= wanted * ACCEPTED_MIN,
-    `${accepted.length} of ${wanted.toFixed(0)}`)
+  proof.check(
+    'nothing but 200 and 429',
+    Object.keys(result.statuses).every((status) => ['200', '429'].includes(status)),
+    tally(result.statuses),
+  )
+  proof.check(
+    'no interval admits more than limit × (W + 100 ms) + burst',
+    worst.excess <= 0,
+    `the worst of ${(accepted.length ** 2).toLocaleString('en')} intervals is ${worst.count} in ${worst.widthMs.toFixed(0)} ms, ` +
+      `${(-worst.excess).toFixed(2)} below its bound`,
+  )
+  proof.checkTimed(
+    'at least 97 % of limit + burst is accepted',
+    accepted.length >= wanted * ACCEPTED_MIN,
+    `${accepted.length} of ${wanted.toFixed(0)}`,
+  )
 }
 
 /** The interval that comes nearest to its bound or exceeds it most. A request counts when it lies in it whole. */
-export function worstInterval(rows: readonly LoadRow[], burst: number): { excess: number; count: number; widthMs: number } {
+export function worstInterval(
+  rows: readonly LoadRow[],
+  burst: number,
+): { excess: number; count: number; widthMs: number } {
   const byEnd = [...rows].sort((a, b) => a.endedAt - b.endedAt)
   let worst = { excess: Number.NEGATIVE_INFINITY, count: 0, widthMs: 0 }
   for (const { startedAt: from } of rows) {
@@ -60,17 +76,34 @@ export function worstInterval(rows: readonly LoadRow[], burst: number): { excess
 /** One client that waits as told: after each 429 its next request succeeds. */
 async function polite(proof: Proof, stand: Stand, durationMs: number): Promise<void> {
   const result = await runLoad({
-    host: '127.0.0.1', port: stand.port, connections: 1, durationMs,
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: 1,
+    durationMs,
     pace: { kind: 'polite' },
     requests: [stand.embeddings(await limitedKey(stand, 'polite'))],
     keepRows: { except: [] },
   })
   const after = result.rows.filter((_, index) => result.rows[index - 1]?.status === 429)
-  proof.check('a lone client that waits for Retry-After succeeds', after.length > 0 && after.every((row) => row.status === 200),
-    `${after.filter((row) => row.status === 200).length} of ${after.length} waits, ${tally(result.statuses)}`)
+  proof.check(
+    'a lone client that waits for Retry-After succeeds',
+    after.length > 0 && after.every((row) => row.status === 200),
+    `${after.filter((row) => row.status === 200).length} of ${after.length} waits, ${tally(result.statuses)}`,
+  )
 }
 
 async function limitedKey(stand: Stand, name: string): Promise<string> {
-  const made = await stand.cli('keys', 'create', '--name', name, '--kind', 'inference', '--workspace', 'default', '--rpm', String(LIMIT_RPM))
+  const made = await stand.cli(
+    'keys',
+    'create',
+    '--name',
+    name,
+    '--kind',
+    'inference',
+    '--workspace',
+    'default',
+    '--rpm',
+    String(LIMIT_RPM),
+  )
   return String(made['key'])
 }

@@ -11,13 +11,16 @@ const [name = ''] = positionals
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
 const { program } = (await import(`./${name}.js`)) as { program: Program }
 
-const say = (text: string): void => { process.stderr.write(`${text}\n`) }
+const say = (text: string): void => {
+  process.stderr.write(`${text}\n`)
+}
 const facts = machine()
 say(`${name}: seed ${seed}, ${facts.cores} × ${facts.cpu}, Node ${facts.node}, load ${facts.loadBefore}`)
 const proof = new Proof({ seed, isShort: values.short, say })
 await proof.run(program)
 
 if (proof.skipped !== null) process.stdout.write(`skipped: ${proof.skipped}\n`)
-for (const { text, found, isMet } of proof.findings) process.stdout.write(`${isMet ? 'met   ' : 'MISSED'} ${text}: ${found}\n`)
+for (const { text, found, isMet } of proof.findings)
+  process.stdout.write(`${isMet ? 'met   ' : 'MISSED'} ${text}: ${found}\n`)
 process.stdout.write(`${JSON.stringify({ name, seed, isShort: values.short, findings: proof.findings })}\n`)
 process.exit(proof.findings.every((finding) => finding.isMet) ? 0 : 1)

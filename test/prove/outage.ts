@@ -22,12 +22,17 @@ export const program: Program = {
     proof.after(() => redis.close())
     const postgres = await outsidePostgres()
     proof.after(() => postgres.close())
-    const stand = await startStand({ settings: { SLUICE_FRONTS: '2', DATABASE_URL: postgres.url, REDIS_URL: redis.url } })
+    const stand = await startStand({
+      settings: { SLUICE_FRONTS: '2', DATABASE_URL: postgres.url, REDIS_URL: redis.url },
+    })
     proof.after(() => stand.stop())
     const [leadMs, outMs] = proof.isShort ? [1_000, 2_500] : [10_000, 10_000]
 
     const load = await startLoad({
-      host: '127.0.0.1', port: stand.port, connections: 64, durationMs: 600_000,
+      host: '127.0.0.1',
+      port: stand.port,
+      connections: 64,
+      durationMs: 600_000,
       pace: { kind: 'open', ratePerS: proof.isShort ? RATE_PER_S / 4 : RATE_PER_S },
       requests: [stand.embeddings()],
     })
@@ -42,14 +47,29 @@ export const program: Program = {
     const result = await load.stop()
 
     const failed = result.requests - (result.statuses[200] ?? 0)
-    proof.check('no request fails for a known key', failed === 0 && result.requests > 0, `${tally(result.statuses)} ${result.failures.join(', ')}`)
-    proof.check('readiness names the stores that are away', degradedMs < GIVE_UP_MS, `after ${degradedMs.toFixed(0)} ms`)
+    proof.check(
+      'no request fails for a known key',
+      failed === 0 && result.requests > 0,
+      `${tally(result.statuses)} ${result.failures.join(', ')}`,
+    )
+    proof.check(
+      'readiness names the stores that are away',
+      degradedMs < GIVE_UP_MS,
+      `after ${degradedMs.toFixed(0)} ms`,
+    )
     proof.check('readiness is back to normal', normalMs < GIVE_UP_MS, `after ${normalMs.toFixed(0)} ms`)
     proof.checkTimed('degraded within 2 s', degradedMs <= DEGRADED_MS_MAX, `${degradedMs.toFixed(0)} ms`)
-    proof.checkTimed('normal within 3 s of their return', normalMs <= NORMAL_MS_MAX, `${normalMs.toFixed(0)} ms`)
+    proof.checkTimed(
+      'normal within 3 s of their return',
+      normalMs <= NORMAL_MS_MAX,
+      `${normalMs.toFixed(0)} ms`,
+    )
     const perS = (result.requests / result.measuredMs) * 1_000
-    proof.checkTimed('the rate is held', perS >= (proof.isShort ? RATE_PER_S / 4 : RATE_PER_S) * 0.98,
-      `${perS.toFixed(0)} a second, p50 ${result.latency.p50} ms, p99 ${result.latency.p99} ms, most ${result.latency.max} ms`)
+    proof.checkTimed(
+      'the rate is held',
+      perS >= (proof.isShort ? RATE_PER_S / 4 : RATE_PER_S) * 0.98,
+      `${perS.toFixed(0)} a second, p50 ${result.latency.p50} ms, p99 ${result.latency.p99} ms, most ${result.latency.max} ms`,
+    )
   },
 }
 

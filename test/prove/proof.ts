@@ -76,6 +76,8 @@ export function median(values: readonly number[]): number {
 
 /** `200 × 1,234; 429 × 5`. */
 export function tally(statuses: Readonly<Record<number, number>>): string {
-  const parts = Object.entries(statuses).map(([status, count]) => `${status === '0' ? 'failed' : status} × ${count.toLocaleString('en')}`)
+  const parts = Object.entries(statuses).map(
+    ([status, count]) => `${status === '0' ? 'failed' : status} × ${count.toLocaleString('en')}`,
+  )
   return parts.length === 0 ? 'none' : parts.join('; ')
 }

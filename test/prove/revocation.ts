@@ -45,9 +45,17 @@ interface Key {
 }
 
 /** One key under load on both fronts while `revoke` runs; its answer is the instant that counts. */
-async function underLoad(stand: Stand, keys: readonly Key[], revoke: () => Promise<number>, tailMs: number): Promise<Try> {
+async function underLoad(
+  stand: Stand,
+  keys: readonly Key[],
+  revoke: () => Promise<number>,
+  tailMs: number,
+): Promise<Try> {
   const load = await startLoad({
-    host: '127.0.0.1', port: stand.port, connections: CONNECTIONS, durationMs: 600_000,
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: CONNECTIONS,
+    durationMs: 600_000,
     pace: { kind: 'closed' },
     requests: keys.map((key) => stand.embeddings(key.key)),
     keepRows: { except: [] },
@@ -73,7 +81,10 @@ function late(tried: Try, ms: number): number {
 
 /** Milliseconds from the instant to the start of the last request that was accepted. */
 function lastAccepted(tried: Try): number {
-  return Math.max(0, ...tried.result.rows.filter((row) => row.status === 200).map((row) => row.startedAt - tried.at))
+  return Math.max(
+    0,
+    ...tried.result.rows.filter((row) => row.status === 200).map((row) => row.startedAt - tried.at),
+  )
 }
 
 function report(proof: Proof, name: string, tries: readonly Try[], ms: number): void {
@@ -81,13 +92,19 @@ function report(proof: Proof, name: string, tries: readonly Try[], ms: number): 
   const refused = tries.every((tried) => (tried.result.statuses[401] ?? 0) > 0)
   const both = tries.filter((tried) => tried.fronts === 2).length
   const text = `${name}: none that began more than ${ms} ms later is accepted`
-  const found = `${tries.length - bad} of ${tries.length} tries, last accepted after ${Math.max(...tries.map(lastAccepted)).toFixed(1)} ms, `
-    + `both fronts under load in ${both}`
+  const found =
+    `${tries.length - bad} of ${tries.length} tries, last accepted after ${Math.max(...tries.map(lastAccepted)).toFixed(1)} ms, ` +
+    `both fronts under load in ${both}`
   if (ms === 0) proof.check(text, bad === 0, found)
   else proof.checkTimed(text, bad === 0, found)
-  proof.check(`${name}: the key is refused in the end, and every answer is 200 or 401`,
-    refused && tries.every((tried) => Object.keys(tried.result.statuses).every((status) => ['200', '401'].includes(status))),
-    tries.map((tried) => JSON.stringify(tried.result.statuses)).join(' '))
+  proof.check(
+    `${name}: the key is refused in the end, and every answer is 200 or 401`,
+    refused &&
+      tries.every((tried) =>
+        Object.keys(tried.result.statuses).every((status) => ['200', '401'].includes(status)),
+      ),
+    tries.map((tried) => JSON.stringify(tried.result.statuses)).join(' '),
+  )
 }
 
 /** `--wait` returns when every live front has obeyed. */
@@ -95,11 +112,20 @@ async function waited(proof: Proof, stand: Stand, count: number): Promise<void> 
   const tries: Try[] = []
   for (let round = 0; round < count; round++) {
     const key = await made(stand)
-    tries.push(await underLoad(stand, [key], async () => {
-      await stand.cli('keys', 'revoke', key.hash, '--wait')
-      return monotonicMs()
-    }, 300))
-    proof.say(`with --wait ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after its return`)
+    tries.push(
+      await underLoad(
+        stand,
+        [key],
+        async () => {
+          await stand.cli('keys', 'revoke', key.hash, '--wait')
+          return monotonicMs()
+        },
+        300,
+      ),
+    )
+    proof.say(
+      `with --wait ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after its return`,
+    )
   }
   report(proof, 'with --wait', tries, 0)
 }
@@ -109,12 +135,23 @@ async function hinted(proof: Proof, { stand, store, tries: count }: Revoking): P
   const tries: Try[] = []
   for (let round = 0; round < count; round++) {
     const key = await made(stand)
-    tries.push(await underLoad(stand, [key], async () => {
-      await stand.cli('keys', 'revoke', key.hash)
-      const [row] = await store.sql<{ revoked_at: Date }[]>`SELECT revoked_at FROM api_keys WHERE hash = ${key.hash}`
-      return monotonicMs() - (Date.now() - (row?.revoked_at.getTime() ?? Number.NaN))
-    }, 600))
-    proof.say(`by hint ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after the commit`)
+    tries.push(
+      await underLoad(
+        stand,
+        [key],
+        async () => {
+          await stand.cli('keys', 'revoke', key.hash)
+          const [row] = await store.sql<
+            { revoked_at: Date }[]
+          >`SELECT revoked_at FROM api_keys WHERE hash = ${key.hash}`
+          return monotonicMs() - (Date.now() - (row?.revoked_at.getTime() ?? Number.NaN))
+        },
+        600,
+      ),
+    )
+    proof.say(
+      `by hint ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after the commit`,
+    )
   }
   report(proof, 'by hint', tries, WITH_HINT_MS)
 }
@@ -122,16 +159,27 @@ async function hinted(proof: Proof, { stand, store, tries: count }: Revoking): P
 /** The commit is made here and nobody is told: what is left is the poll. Redis is frozen meanwhile. */
 async function polled(proof: Proof, { stand, store, tries: count }: Revoking): Promise<void> {
   const keys = await Promise.all(Array.from({ length: count }, () => made(stand)))
-  const redis = tree(stand.pid).find((row) => /redis/.test(`${row.name} ${row.arguments.join(' ')}`) && row.parent === stand.pid)
+  const redis = tree(stand.pid).find(
+    (row) => /redis/.test(`${row.name} ${row.arguments.join(' ')}`) && row.parent === stand.pid,
+  )
   if (redis !== undefined) process.kill(redis.pid, 'SIGSTOP')
   const tries: Try[] = []
   try {
     for (const [round, key] of keys.entries()) {
-      tries.push(await underLoad(stand, [key], async () => {
-        await revokeKey(store, key.hash)
-        return monotonicMs()
-      }, BY_POLL_MS + 500))
-      proof.say(`by poll ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after the commit`)
+      tries.push(
+        await underLoad(
+          stand,
+          [key],
+          async () => {
+            await revokeKey(store, key.hash)
+            return monotonicMs()
+          },
+          BY_POLL_MS + 500,
+        ),
+      )
+      proof.say(
+        `by poll ${round + 1}: last accepted ${lastAccepted(tries.at(-1) as Try).toFixed(1)} ms after the commit`,
+      )
     }
   } finally {
     if (redis !== undefined) process.kill(redis.pid, 'SIGCONT')
@@ -142,15 +190,27 @@ async function polled(proof: Proof, { stand, store, tries: count }: Revoking): P
 /** The transaction that began first commits last: a sequence would have given it the lower number, and lost it. */
 async function crossed(proof: Proof, stand: Stand, store: Store): Promise<void> {
   const [first, second] = [await made(stand), await made(stand)]
-  const tried = await underLoad(stand, [first, second], async () => {
-    await crossing(store, first.hash, second.hash)
-    return monotonicMs()
-  }, BY_POLL_MS + 1_000)
-  proof.check('two revocations that commit in the opposite order of their start are both seen',
-    late(tried, BY_POLL_MS) === 0 && (tried.result.statuses[401] ?? 0) > 0, `last accepted after ${lastAccepted(tried).toFixed(1)} ms`)
+  const tried = await underLoad(
+    stand,
+    [first, second],
+    async () => {
+      await crossing(store, first.hash, second.hash)
+      return monotonicMs()
+    },
+    BY_POLL_MS + 1_000,
+  )
+  proof.check(
+    'two revocations that commit in the opposite order of their start are both seen',
+    late(tried, BY_POLL_MS) === 0 && (tried.result.statuses[401] ?? 0) > 0,
+    `last accepted after ${lastAccepted(tried).toFixed(1)} ms`,
+  )
 }
 
-async function crossing(store: Store, first: string, second: string): Promise<readonly (Invalidation | null)[]> {
+async function crossing(
+  store: Store,
+  first: string,
+  second: string,
+): Promise<readonly (Invalidation | null)[]> {
   const [hasBegun, mayEnd] = [gate(), gate()]
   const slow = store.sql.begin(async (tx) => {
     await tx`SELECT txid_current()`
@@ -167,6 +227,15 @@ async function crossing(store: Store, first: string, second: string): Promise<re
 }
 
 async function made(stand: Stand): Promise<Key> {
-  const key = await stand.cli('keys', 'create', '--name', 'revoked soon', '--kind', 'inference', '--workspace', 'default')
+  const key = await stand.cli(
+    'keys',
+    'create',
+    '--name',
+    'revoked soon',
+    '--kind',
+    'inference',
+    '--workspace',
+    'default',
+  )
   return { hash: String(key['hash']), key: String(key['key']) }
 }

@@ -17,5 +17,15 @@ for (let nth = 0; nth < ANSWERS; nth++) {
   wrong++
   if (wrong <= 10) console.log(JSON.stringify({ nth, problem, text: answer.text.slice(0, 2000) }))
 }
-console.log(JSON.stringify({ prove: 'scan', seed, answers: ANSWERS, plain: ANSWERS - odd, odd, wrong, ms: Math.round(performance.now() - startedAt) }))
+console.log(
+  JSON.stringify({
+    prove: 'scan',
+    seed,
+    answers: ANSWERS,
+    plain: ANSWERS - odd,
+    odd,
+    wrong,
+    ms: Math.round(performance.now() - startedAt),
+  }),
+)
 process.exitCode = wrong === 0 ? 0 : 1

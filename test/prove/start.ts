@@ -25,7 +25,9 @@ export const program: Program = {
       return
     }
     const isRoot = process.getuid?.() === 0
-    const places = isRoot ? ROOT_PLACES : [{ name: 'as this user in a 0700 home', uid: process.getuid?.() ?? 0, mode: 0o700 }]
+    const places = isRoot
+      ? ROOT_PLACES
+      : [{ name: 'as this user in a 0700 home', uid: process.getuid?.() ?? 0, mode: 0o700 }]
     for (const place of proof.isShort ? places.slice(-1) : places) await inPlace(proof, place)
     await withOutsideStores(proof)
   },
@@ -54,22 +56,42 @@ async function inPlace(proof: Proof, place: Place): Promise<void> {
   const first = await start(clone)
   proof.say(`${place.name}: ready after ${first.tookMs.toFixed(0)} ms, install and build included`)
   const pasted = pastedLine(first)
-  proof.check(`${place.name}: the pasted line answers 200`, pasted.status === 200, `${pasted.status}, ${pasted.found}`)
+  proof.check(
+    `${place.name}: the pasted line answers 200`,
+    pasted.status === 200,
+    `${pasted.status}, ${pasted.found}`,
+  )
   const family = pidsOf(first)
   // `npm start` runs the supervisor in its child.
   process.kill(supervisorOf(first), 'SIGKILL')
   const goneMs = await untilGone(clone, family)
-  proof.check(`${place.name}: kill -9 of the supervisor leaves no process behind`, goneMs < INSTALL_MS_MAX, `all gone after ${goneMs.toFixed(0)} ms`)
+  proof.check(
+    `${place.name}: kill -9 of the supervisor leaves no process behind`,
+    goneMs < INSTALL_MS_MAX,
+    `all gone after ${goneMs.toFixed(0)} ms`,
+  )
   proof.checkTimed(`${place.name}: within 5 s`, goneMs <= GONE_MS_MAX, `${goneMs.toFixed(0)} ms`)
 
   const second = await start(clone)
   const again = pastedLine(second)
-  proof.check(`${place.name}: the next start works with the same key`, again.status === 200, `${again.status}, ${again.found}`)
-  proof.checkTimed(`${place.name}: the second start takes under 3 s`, second.tookMs <= SECOND_START_MS_MAX, `${second.tookMs.toFixed(0)} ms`)
+  proof.check(
+    `${place.name}: the next start works with the same key`,
+    again.status === 200,
+    `${again.status}, ${again.found}`,
+  )
+  proof.checkTimed(
+    `${place.name}: the second start takes under 3 s`,
+    second.tookMs <= SECOND_START_MS_MAX,
+    `${second.tookMs.toFixed(0)} ms`,
+  )
   const secondFamily = pidsOf(second)
   await end(second.child)
   const leftMs = await untilGone(clone, secondFamily)
-  proof.check(`${place.name}: SIGTERM leaves no process behind`, leftMs < INSTALL_MS_MAX, `${leftMs.toFixed(0)} ms`)
+  proof.check(
+    `${place.name}: SIGTERM leaves no process behind`,
+    leftMs < INSTALL_MS_MAX,
+    `${leftMs.toFixed(0)} ms`,
+  )
 }
 
 async function withOutsideStores(proof: Proof): Promise<void> {
@@ -79,11 +101,21 @@ async function withOutsideStores(proof: Proof): Promise<void> {
   const postgres = await outsidePostgres()
   proof.after(() => postgres.close())
   const clone = await cloned(proof, { name: 'outside stores', uid: process.getuid?.() ?? 0, mode: 0o755 })
-  const started = await start({ ...clone, env: { ...clone.env, DATABASE_URL: postgres.url, REDIS_URL: redis.url } })
+  const started = await start({
+    ...clone,
+    env: { ...clone.env, DATABASE_URL: postgres.url, REDIS_URL: redis.url },
+  })
   const pasted = pastedLine(started)
-  proof.check('with a Redis and a Postgres of the operator: the pasted line answers 200', pasted.status === 200, `${pasted.status}, ${pasted.found}`)
-  proof.check('the ready line says that both are external', /"postgres":"external".*"redis":"external"/.test(started.output()),
-    /\{"event":"ready".*\}/.exec(started.output())?.[0] ?? 'no ready line')
+  proof.check(
+    'with a Redis and a Postgres of the operator: the pasted line answers 200',
+    pasted.status === 200,
+    `${pasted.status}, ${pasted.found}`,
+  )
+  proof.check(
+    'the ready line says that both are external',
+    /"postgres":"external".*"redis":"external"/.test(started.output()),
+    /\{"event":"ready".*\}/.exec(started.output())?.[0] ?? 'no ready line',
+  )
   await end(started.child)
 }
 
@@ -147,7 +179,9 @@ async function start(clone: Clone): Promise<Started> {
     detached: true,
     ...(clone.uid === process.getuid?.() ? {} : { uid: clone.uid, gid: clone.uid }),
   })
-  const keep = (bytes: Buffer): void => { text += bytes.toString() }
+  const keep = (bytes: Buffer): void => {
+    text += bytes.toString()
+  }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
   const started = { child, output: () => text }
@@ -158,7 +192,11 @@ async function start(clone: Clone): Promise<Started> {
 /** Runs the printed line as a person would paste it, or one made of the key file where no line was printed. */
 function pastedLine({ clone, output }: Started): { status: number; found: string } {
   const line = /^ *(curl -s .*)$/m.exec(output())?.[1] ?? ''
-  const ran = spawnSync('sh', ['-c', `${line} -w '\\n%{http_code}'`], { encoding: 'utf8', cwd: clone.folder, env: plainEnvironment() })
+  const ran = spawnSync('sh', ['-c', `${line} -w '\\n%{http_code}'`], {
+    encoding: 'utf8',
+    cwd: clone.folder,
+    env: plainEnvironment(),
+  })
   const [body = '', status = '0'] = ran.stdout.split(/\n(?=\d+$)/)
   return { status: Number(status), found: line === '' ? 'no curl line was printed' : `${body.length} bytes` }
 }
@@ -174,7 +212,9 @@ function pidsOf(started: Started): ReadonlySet<number> {
 
 /** `npm start` replaces its shell by the supervisor (see package.json). */
 function supervisorOf(started: Started): number {
-  const found = tree(started.child.pid ?? 0).find((row) => row.arguments.some((argument) => argument.endsWith('tools/start.mjs')))
+  const found = tree(started.child.pid ?? 0).find((row) =>
+    row.arguments.some((argument) => argument.endsWith('tools/start.mjs')),
+  )
   if (found === undefined) throw new Error(`no supervisor below npm:\n${started.output()}`)
   return found.pid
 }
@@ -184,9 +224,16 @@ async function untilGone(clone: Clone, family: ReadonlySet<number>): Promise<num
   const beganAt = monotonicMs()
   const mark = `SLUICE_PORT=${clone.env['SLUICE_PORT'] ?? ''}`
   while (monotonicMs() - beganAt < INSTALL_MS_MAX) {
-    const left = await Promise.all(processes().filter((row) => row.state !== 'Z').map(async (row) =>
-      family.has(row.pid) || row.arguments.some((argument) => argument.startsWith(clone.folder))
-      || (await readFile(`/proc/${row.pid}/environ`, 'latin1').catch(() => '')).split('\0').includes(mark)))
+    const left = await Promise.all(
+      processes()
+        .filter((row) => row.state !== 'Z')
+        .map(
+          async (row) =>
+            family.has(row.pid) ||
+            row.arguments.some((argument) => argument.startsWith(clone.folder)) ||
+            (await readFile(`/proc/${row.pid}/environ`, 'latin1').catch(() => '')).split('\0').includes(mark),
+        ),
+    )
     if (!left.includes(true)) break
     await pause(50)
   }

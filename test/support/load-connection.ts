@@ -26,7 +26,10 @@ export class LoadConnection {
   #answer: LoadAnswer | null = null
   isOpen = false
 
-  constructor(to: { host: string; port: number }, on: { opened: (localPort: number) => void; closed: (isCut: boolean) => void }) {
+  constructor(
+    to: { host: string; port: number },
+    on: { opened: (localPort: number) => void; closed: (isCut: boolean) => void },
+  ) {
     this.#opened = on.opened
     this.#closed = on.closed
     this.#socket = connect(to.port, to.host)
@@ -70,7 +73,8 @@ export class LoadConnection {
     if (status === 100) return this.#readHead(bytes.subarray(end + 4))
     this.#answer = { status, head, bytes: end + 4 }
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-    this.#left = length === undefined && /\r\ntransfer-encoding: *chunked/i.test(head) ? CHUNKS : Number(length ?? 0)
+    this.#left =
+      length === undefined && /\r\ntransfer-encoding: *chunked/i.test(head) ? CHUNKS : Number(length ?? 0)
     if (this.#left === CHUNKS) this.#readChunks(bytes.subarray(end + 4))
     else this.#count(bytes.length - end - 4)
   }
@@ -130,8 +134,11 @@ const CHUNKS = -2
 
 /** The request's bytes, made once. */
 export function encodeRequest(request: LoadRequest, host: string, port: number): Buffer {
-  const head = [`${request.method} ${request.path} HTTP/1.1`, `host: ${host}:${port}`,
+  const head = [
+    `${request.method} ${request.path} HTTP/1.1`,
+    `host: ${host}:${port}`,
     ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),
-    ...(request.body === '' ? [] : [`content-length: ${Buffer.byteLength(request.body)}`])]
+    ...(request.body === '' ? [] : [`content-length: ${Buffer.byteLength(request.body)}`]),
+  ]
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${request.body}`)
 }

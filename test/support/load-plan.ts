@@ -63,7 +63,13 @@ export interface LoadResult {
   readonly requestsWithWarmUp: number
   readonly measuredMs: number
   /** Milliseconds; open pace counts from when the request was due. */
-  readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number; readonly max: number; readonly mean: number }
+  readonly latency: {
+    readonly p50: number
+    readonly p90: number
+    readonly p99: number
+    readonly max: number
+    readonly mean: number
+  }
   /** Share of one core that the generator itself used. Near 1 the generator was the limit. */
   readonly generatorCores: number
   /** Reasons of the first failed requests. */

@@ -14,7 +14,11 @@ class Load {
   readonly #slots: Slot[] = []
   /** When each request was due that no connection was free for. */
   readonly #waiting: number[] = []
-  readonly #histogram = buildHistogram({ lowestDiscernibleValue: 1, highestTrackableValue: 120_000_000, numberOfSignificantValueDigits: 3 })
+  readonly #histogram = buildHistogram({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 120_000_000,
+    numberOfSignificantValueDigits: 3,
+  })
   readonly #statuses: Record<number, number> = {}
   readonly #failures: string[] = []
   readonly #sockets: LoadSocket[] = []
@@ -38,13 +42,20 @@ class Load {
 
   /** Resolves when the plan's time is over, or `stop` was called, and what is in flight has ended. */
   async run(): Promise<LoadResult> {
-    setTimeout(() => { this.#cpuAtStart = process.cpuUsage() }, Math.max(0, this.#measureFrom - monotonicMs()))
+    setTimeout(
+      () => {
+        this.#cpuAtStart = process.cpuUsage()
+      },
+      Math.max(0, this.#measureFrom - monotonicMs()),
+    )
     setTimeout(() => this.stop(), Math.max(0, this.#endsAt - monotonicMs()))
     const { pace } = this.#plan
     if (pace.kind === 'open') this.#keepRate(pace.ratePerS)
     const timeoutMs = this.#plan.answerTimeoutMs ?? 30_000
     const watch = setInterval(() => this.#dropSilent(monotonicMs() - timeoutMs), 100)
-    const result = await new Promise<LoadResult>((resolve) => { this.#finish = resolve })
+    const result = await new Promise<LoadResult>((resolve) => {
+      this.#finish = resolve
+    })
     clearInterval(watch)
     return result
   }
@@ -55,7 +66,13 @@ class Load {
   }
 
   #open(index: number): Slot {
-    const socket: LoadSocket = { connection: index, localPort: 0, openedAt: monotonicMs(), closedAt: 0, isCut: false }
+    const socket: LoadSocket = {
+      connection: index,
+      localPort: 0,
+      openedAt: monotonicMs(),
+      closedAt: 0,
+      isCut: false,
+    }
     const connection = new LoadConnection(this.#plan, {
       opened: (localPort) => {
         this.#sockets.push(Object.assign(socket, { localPort }))
@@ -96,15 +113,23 @@ class Load {
   }
 
   #after(index: number, outcome: LoadOutcome): void {
-    const wait = this.#plan.pace.kind === 'polite' && 'head' in outcome ? /\r\nretry-after: *(\d+)/i.exec(outcome.head)?.[1] : undefined
+    const wait =
+      this.#plan.pace.kind === 'polite' && 'head' in outcome
+        ? /\r\nretry-after: *(\d+)/i.exec(outcome.head)?.[1]
+        : undefined
     if (wait === undefined) this.#next(index)
     else setTimeout(() => this.#next(index), Number(wait) * 1_000)
   }
 
-  #record(connection: number, at: { dueAt: number; startedAt: number; endedAt: number }, outcome: LoadOutcome): void {
+  #record(
+    connection: number,
+    at: { dueAt: number; startedAt: number; endedAt: number },
+    outcome: LoadOutcome,
+  ): void {
     const status = 'status' in outcome ? outcome.status : 0
     const failure = 'failure' in outcome ? outcome.failure : ''
-    if (this.#plan.keepRows?.except.includes(status) === false) this.#rows.push({ connection, startedAt: at.startedAt, endedAt: at.endedAt, status, failure })
+    if (this.#plan.keepRows?.except.includes(status) === false)
+      this.#rows.push({ connection, startedAt: at.startedAt, endedAt: at.endedAt, status, failure })
     this.#requestsWithWarmUp += 1
     if (this.#requestsWithWarmUp === this.#plan.requestsMax) this.#isStopping = true
     if (at.endedAt < this.#measureFrom) return
@@ -127,7 +152,8 @@ class Load {
   }
 
   #dropSilent(before: number): void {
-    for (const slot of this.#slots) if (slot.startedAt !== null && slot.startedAt < before) slot.connection.destroy('no answer')
+    for (const slot of this.#slots)
+      if (slot.startedAt !== null && slot.startedAt < before) slot.connection.destroy('no answer')
   }
 
   #settleIfDone(): void {
@@ -147,7 +173,13 @@ class Load {
       requests: Object.values(this.#statuses).reduce((sum, count) => sum + count, 0),
       requestsWithWarmUp: this.#requestsWithWarmUp,
       measuredMs,
-      latency: { p50: at(50), p90: at(90), p99: at(99), max: this.#histogram.maxValue / 1_000, mean: this.#histogram.mean / 1_000 },
+      latency: {
+        p50: at(50),
+        p90: at(90),
+        p99: at(99),
+        max: this.#histogram.maxValue / 1_000,
+        mean: this.#histogram.mean / 1_000,
+      },
       generatorCores: (used.user + used.system) / 1_000 / measuredMs,
       failures: this.#failures,
       sockets: this.#sockets,

@@ -35,7 +35,11 @@ async function rawServer(t: { teardown(done: () => void): unknown }, texts: read
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'
 const plan = (port: number, more: Partial<LoadPlan>): LoadPlan => ({
-  host: '127.0.0.1', port, connections: 1, pace: { kind: 'closed' }, durationMs: 60_000,
+  host: '127.0.0.1',
+  port,
+  connections: 1,
+  pace: { kind: 'closed' },
+  durationMs: 60_000,
   requests: [{ method: 'POST', path: '/a', headers: { b: 'c' }, body: 'd' }],
   ...more,
 })
@@ -44,12 +48,20 @@ t.test('a load ends with its count, and every answer is in the sums and the rows
   const server = await rawServer(t, [OK, 'HTTP/1.1 429 Too Many\r\ncontent-length: 0\r\n\r\n', OK])
   const result = await runLoad(plan(server.port, { requestsMax: 5, keepRows: { except: [429] } }))
   t.same(result.statuses, { 200: 4, 429: 1 })
-  t.same(result.rows.map((row) => row.status), [200, 200, 200, 200])
-  t.equal(server.heads[0], `POST /a HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nb: c\r\ncontent-length: 1\r\n\r\nd`)
+  t.same(
+    result.rows.map((row) => row.status),
+    [200, 200, 200, 200],
+  )
+  t.equal(
+    server.heads[0],
+    `POST /a HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nb: c\r\ncontent-length: 1\r\n\r\nd`,
+  )
 })
 
 t.test('a chunked answer ends with its last chunk', async (t) => {
-  const server = await rawServer(t, ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n'])
+  const server = await rawServer(t, [
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
+  ])
   t.same((await runLoad(plan(server.port, { requestsMax: 3 }))).statuses, { 200: 3 })
 })
 
@@ -57,7 +69,10 @@ t.test('a reset connection is a failed request and a cut socket, and the next on
   const server = await rawServer(t, [OK, 'reset', OK])
   const result = await runLoad(plan(server.port, { requestsMax: 3 }))
   t.same(result.statuses, { 0: 1, 200: 2 })
-  t.same(result.sockets.map((socket) => socket.isCut), [true, false])
+  t.same(
+    result.sockets.map((socket) => socket.isCut),
+    [true, false],
+  )
 })
 
 t.test('a connection that is asked to close counts as answered', async (t) => {

@@ -23,7 +23,9 @@ export async function startLoad(plan: LoadPlan): Promise<RunningLoad> {
       if (message !== 'started') resolve(message)
     })
     child.once('error', reject)
-    child.once('exit', (code, signal) => reject(new Error(`the load generator ended early: ${code ?? signal}`)))
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the load generator ended early: ${code ?? signal}`)),
+    )
   })
   result.catch(() => {})
   await new Promise<void>((resolve, reject) => {
@@ -44,5 +46,7 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
 
 /** Without what tap puts into every descendant: its hook costs CPU that a bench would count. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:NODE_OPTIONS$|TAP|_TAPJS)/.test(name)))
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(?:NODE_OPTIONS$|TAP|_TAPJS)/.test(name)),
+  )
 }

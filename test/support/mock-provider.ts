@@ -20,20 +20,25 @@ export interface MockReady {
 /** A vector as providers print it, at a length that does not depend on the run. */
 function embeddingsBody(dimensions: number): string {
   const vector = Array.from({ length: dimensions }, (_, index) => (Math.sin(index + 1) / 10).toFixed(8))
-  return `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[${vector.join(',')}]}],`
-    + '"model":"bench-embed","usage":{"prompt_tokens":8,"total_tokens":8}}'
+  return (
+    `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[${vector.join(',')}]}],` +
+    '"model":"bench-embed","usage":{"prompt_tokens":8,"total_tokens":8}}'
+  )
 }
 
 /** A chat completion of exactly as many bytes: what a gateway without embeddings of our kind is measured with. */
 function chatBody(bytes: number): string {
-  const around = (text: string): string => '{"id":"chatcmpl-bench","object":"chat.completion","created":1700000000,"model":"bench-chat",'
-    + `"choices":[{"index":0,"message":{"role":"assistant","content":"${text}"},"finish_reason":"stop"}],`
-    + '"usage":{"prompt_tokens":8,"completion_tokens":8,"total_tokens":16}}'
+  const around = (text: string): string =>
+    '{"id":"chatcmpl-bench","object":"chat.completion","created":1700000000,"model":"bench-chat",' +
+    `"choices":[{"index":0,"message":{"role":"assistant","content":"${text}"},"finish_reason":"stop"}],` +
+    '"usage":{"prompt_tokens":8,"completion_tokens":8,"total_tokens":16}}'
   return around('a'.repeat(bytes - around('').length))
 }
 
 function answer(status: string, body: string): Buffer {
-  return Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  return Buffer.from(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
 }
 
 /** Finds the requests of one connection and answers them in order. */
@@ -80,7 +85,10 @@ process.once('message', (settings: MockSettings) => {
   const server = createServer((socket) => serve(socket, answerOf, settings.latencyMs))
   server.listen(0, '127.0.0.1', () => {
     const address = server.address()
-    const ready: MockReady = { port: typeof address === 'object' && address !== null ? address.port : 0, answerBytes: Buffer.byteLength(embeddings) }
+    const ready: MockReady = {
+      port: typeof address === 'object' && address !== null ? address.port : 0,
+      answerBytes: Buffer.byteLength(embeddings),
+    }
     process.send?.(ready)
   })
 })

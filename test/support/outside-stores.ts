@@ -4,8 +4,18 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgresBinaries } from '../../src/server/supervisor/postgres-binaries.ts'
-import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from '../../src/server/supervisor/postgres-cluster.ts'
-import { clearOrphan, startPostmaster, stopPostmaster, type Postmaster } from '../../src/server/supervisor/postmaster.ts'
+import {
+  ensureCluster,
+  placeCluster,
+  POSTGRES_DATABASE,
+  POSTGRES_USER,
+} from '../../src/server/supervisor/postgres-cluster.ts'
+import {
+  clearOrphan,
+  startPostmaster,
+  stopPostmaster,
+  type Postmaster,
+} from '../../src/server/supervisor/postmaster.ts'
 import { findSetpriv, stepDownAccount } from '../../src/server/supervisor/step-down.ts'
 import { plainEnvironment } from './load.ts'
 import { freePort, hasEnded, stopServer, untilListening } from './spawned.ts'
@@ -34,7 +44,8 @@ export async function outsidePostgres(): Promise<OutsideStore> {
   const place = await placeCluster({ dataDir, outsideDir, account: stepDownAccount() })
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: outsideDir })
   const { password } = await ensureCluster(place, bin, setpriv)
-  const launch = (port: number | null): Promise<Postmaster> => startPostmaster({ place, bin, setpriv, settings: SETTINGS, port, log })
+  const launch = (port: number | null): Promise<Postmaster> =>
+    startPostmaster({ place, bin, setpriv, settings: SETTINGS, port, log })
   let running: Postmaster | null = await launch(null)
   const { port } = running
   return {
@@ -64,7 +75,10 @@ export async function outsideRedis(): Promise<OutsideStore | null> {
   const launch = async (): Promise<ChildProcess | null> => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', home]
     const child = spawn('redis-server', args, { stdio: 'ignore', env: plainEnvironment() })
-    const isThere = await untilListening(port, { child, output: () => '' }).then(() => true, () => false)
+    const isThere = await untilListening(port, { child, output: () => '' }).then(
+      () => true,
+      () => false,
+    )
     return isThere ? child : null
   }
   // A spawn of an absent program reports by an event; looking for it first keeps that out of the way.

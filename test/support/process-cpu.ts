@@ -59,7 +59,9 @@ export function treeCpuS(root: number): number {
 
 function pids(): readonly number[] {
   try {
-    return readdirSync('/proc').map(Number).filter((pid) => pid > 0)
+    return readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => pid > 0)
   } catch {
     return []
   }

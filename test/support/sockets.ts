@@ -11,12 +11,17 @@ interface SocketRow {
 const LISTEN = '0A'
 
 function socketRows(): readonly SocketRow[] {
-  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => linesOf(file).slice(1).flatMap((line) => {
-    const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/)
-    if (local === undefined || remote === undefined || inode === undefined) return []
-    const port = (address: string): number => Number.parseInt(address.slice(address.lastIndexOf(':') + 1), 16)
-    return [{ localPort: port(local), remotePort: port(remote), isListening: state === LISTEN, inode }]
-  }))
+  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) =>
+    linesOf(file)
+      .slice(1)
+      .flatMap((line) => {
+        const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/)
+        if (local === undefined || remote === undefined || inode === undefined) return []
+        const port = (address: string): number =>
+          Number.parseInt(address.slice(address.lastIndexOf(':') + 1), 16)
+        return [{ localPort: port(local), remotePort: port(remote), isListening: state === LISTEN, inode }]
+      }),
+  )
 }
 
 function inodesOf(pid: number): ReadonlySet<string> {
@@ -43,9 +48,11 @@ function inodeAt(path: string): string | null {
 /** Ports of the clients whose connections to `serverPort` a process holds. */
 export function clientPortsOf(pid: number, serverPort: number): ReadonlySet<number> {
   const inodes = inodesOf(pid)
-  return new Set(socketRows()
-    .filter((row) => row.localPort === serverPort && !row.isListening && inodes.has(row.inode))
-    .map((row) => row.remotePort))
+  return new Set(
+    socketRows()
+      .filter((row) => row.localPort === serverPort && !row.isListening && inodes.has(row.inode))
+      .map((row) => row.remotePort),
+  )
 }
 
 /** How many sockets listen on the port: one a front, since they share it. */

@@ -26,11 +26,15 @@ export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Every `.ts` file below the folders, sorted by path. */
 export function readSources(...folders: readonly string[]): readonly SourceFile[] {
-  return folders.filter((folder) => existsSync(`${ROOT}${folder}`)).flatMap((folder) => readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
-    .map((name) => `${folder}/${name}`)
-    .filter((path) => path.endsWith('.ts'))
-    .sort()
-    .map((path) => sourceFile(path, readFileSync(`${ROOT}${path}`, 'utf8'))))
+  return folders
+    .filter((folder) => existsSync(`${ROOT}${folder}`))
+    .flatMap((folder) =>
+      readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
+        .map((name) => `${folder}/${name}`)
+        .filter((path) => path.endsWith('.ts'))
+        .sort()
+        .map((path) => sourceFile(path, readFileSync(`${ROOT}${path}`, 'utf8'))),
+    )
 }
 
 /** @param path decides which rules apply, so that a test can plant a file that does not exist */
@@ -52,7 +56,8 @@ const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/y
 const REGEX = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/y
 const MARK = /=>|\.\.\.|[?!=]==?|\?\?=?|\?\.|&&=?|\|\|=?|[+\-*/%&|^<>]=|\+\+|--|[^\s]/y
 /** After these a slash begins a regular expression; after a value it divides. */
-const BEFORE_REGEX = /^(?:[({[,;:=!?&|+\-*%^<>~]|=>|&&|\|\||\?\?|[!=]==?|return|typeof|case|in|of|void|await)$/
+const BEFORE_REGEX =
+  /^(?:[({[,;:=!?&|+\-*%^<>~]|=>|&&|\|\||\?\?|[!=]==?|return|typeof|case|in|of|void|await)$/
 
 function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = []
@@ -102,7 +107,7 @@ function templateEnd(text: string, start: number): number {
     const char = text[at]
     if (char === '\\') at++
     else if (depth === 0 && char === '`') return at + 1
-    else if (char === '$' && text[at + 1] === '{') depth++, at++
+    else if (char === '$' && text[at + 1] === '{') (depth++, at++)
     else if (depth > 0 && char === '{') depth++
     else if (depth > 0 && char === '}') depth--
     else if (depth > 0 && char === '`') at = templateEnd(text, at) - 1
@@ -136,7 +141,8 @@ export function importsOf(file: SourceFile): readonly Import[] {
     for (let at = index + 1; at < tokens.length; at++) {
       const part = tokens[at] as Token
       if (part.kind === 'string') {
-        if (clause.length === 0 || clause.at(-1)?.text === 'from') found.push(statement(part, clause.slice(0, -1), token))
+        if (clause.length === 0 || clause.at(-1)?.text === 'from')
+          found.push(statement(part, clause.slice(0, -1), token))
         return
       }
       // A declaration is exported, not a module: its first word, bracket or sign is none of an import clause.
@@ -147,7 +153,17 @@ export function importsOf(file: SourceFile): readonly Import[] {
   return found
 }
 
-const DECLARES = new Set(['const', 'let', 'function', 'class', 'interface', 'async', 'abstract', 'enum', 'declare'])
+const DECLARES = new Set([
+  'const',
+  'let',
+  'function',
+  'class',
+  'interface',
+  'async',
+  'abstract',
+  'enum',
+  'declare',
+])
 
 function statement(name: Token, clause: readonly Token[], keyword: Token): Import {
   return {
@@ -172,7 +188,8 @@ export function functionsOf(file: SourceFile): readonly FunctionSpan[] {
     if (token.text !== '{' || token.kind !== 'mark') return
     const start = headOf(file.tokens, index, partner)
     const end = file.tokens[partner.get(index) ?? index]
-    if (start !== null && end !== undefined) found.push({ line: start.line, lines: end.line - start.line + 1 })
+    if (start !== null && end !== undefined)
+      found.push({ line: start.line, lines: end.line - start.line + 1 })
   })
   return found
 }
@@ -193,26 +210,50 @@ function pairs(tokens: readonly Token[]): ReadonlyMap<number, number> {
 }
 
 const CONTROLS = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'await'])
-const TYPE_STOPS = new Set(['=', ';', '{', 'return', 'class', 'interface', 'extends', 'implements', 'const', 'let',
-  'import', 'export', 'else', 'do', 'try', 'finally', 'case', '?', '(', '['])
+const TYPE_STOPS = new Set([
+  '=',
+  ';',
+  '{',
+  'return',
+  'class',
+  'interface',
+  'extends',
+  'implements',
+  'const',
+  'let',
+  'import',
+  'export',
+  'else',
+  'do',
+  'try',
+  'finally',
+  'case',
+  '?',
+  '(',
+  '[',
+])
 
 /** The token where the function begins whose body opens at `brace`, or null when the brace opens something else. */
 function headOf(tokens: readonly Token[], brace: number, partner: ReadonlyMap<number, number>): Token | null {
   const before = tokens[brace - 1]
   if (before?.text === '=>') {
     const close = brace - 2
-    return tokens[tokens[close]?.text === ')' ? partner.get(close) ?? close : close] ?? null
+    return tokens[tokens[close]?.text === ')' ? (partner.get(close) ?? close) : close] ?? null
   }
   const close = before?.text === ')' ? brace - 1 : parametersBeforeType(tokens, brace, partner)
   if (close === null) return null
   const open = partner.get(close)
   if (open === undefined) return null
   const name = tokens[open - 1]
-  return name === undefined || CONTROLS.has(name.text) ? null : tokens[open] ?? null
+  return name === undefined || CONTROLS.has(name.text) ? null : (tokens[open] ?? null)
 }
 
 /** Walks back over a return type; index of the `)` before its colon. */
-function parametersBeforeType(tokens: readonly Token[], brace: number, partner: ReadonlyMap<number, number>): number | null {
+function parametersBeforeType(
+  tokens: readonly Token[],
+  brace: number,
+  partner: ReadonlyMap<number, number>,
+): number | null {
   let at = brace - 1
   for (; at > 0; at--) {
     const token = tokens[at] as Token

@@ -24,21 +24,30 @@ export function spawnServer(
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(more.cwd === undefined ? {} : { cwd: more.cwd }),
   })
-  const keep = (bytes: Buffer): void => { text = (text + bytes.toString()).slice(-OUTPUT_CHARS_MAX) }
+  const keep = (bytes: Buffer): void => {
+    text = (text + bytes.toString()).slice(-OUTPUT_CHARS_MAX)
+  }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
   // An absent program is told by its exit without a pid.
-  child.on('error', (error) => { text += error.message })
+  child.on('error', (error) => {
+    text += error.message
+  })
   return { child, output: () => text }
 }
 
 /** Waits until the output holds the text; throws with the output when the server ends or is too slow. */
-export async function untilPrinted(server: Spawned, pattern: RegExp, timeoutMs: number): Promise<RegExpExecArray> {
+export async function untilPrinted(
+  server: Spawned,
+  pattern: RegExp,
+  timeoutMs: number,
+): Promise<RegExpExecArray> {
   const endsAt = Date.now() + timeoutMs
   for (;;) {
     const found = pattern.exec(server.output())
     if (found !== null) return found
-    if (hasEnded(server.child) || Date.now() > endsAt) throw new Error(`${pattern} was never printed:\n${server.output()}`)
+    if (hasEnded(server.child) || Date.now() > endsAt)
+      throw new Error(`${pattern} was never printed:\n${server.output()}`)
     await pause(10)
   }
 }
@@ -84,7 +93,10 @@ export function hasEnded(child: ChildProcess): boolean {
 function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => { socket.destroy(); resolve(true) })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
     socket.once('error', () => resolve(false))
   })
 }

@@ -11,7 +11,8 @@ import { ROOT } from './source.ts'
 import { freePort, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
 
 export const STAND_MODEL = 'bench/embed'
-const PROVIDER_KEY = 'STAND_PROVIDER_API_KEY'
+/** Name of the environment variable that holds the provider's key. */
+export const PROVIDER_KEY = 'STAND_PROVIDER_API_KEY'
 const READY_TIMEOUT_MS = 60_000
 /** Above the node's own drain. */
 const STOP_MS = 45_000
@@ -49,6 +50,8 @@ export interface StandWish {
   /** Numbers of the one vector in the provider's answer. */
   readonly dimensions?: number
   readonly latencyMs?: number
+  /** Origin of a provider that stands in for the quick one. */
+  readonly provider?: string
 }
 
 /** Starts provider and node; `stop` ends both and removes the data. */
@@ -66,8 +69,14 @@ export async function startStand(wish: StandWish = {}): Promise<Stand> {
     [PROVIDER_KEY]: 'stand',
     ...wish.settings,
   }
-  await writeFile(join(folder, 'catalog.json'), JSON.stringify(catalogue(mock.port)))
-  const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], { env: settings, cwd: ROOT })
+  await writeFile(
+    join(folder, 'catalog.json'),
+    JSON.stringify(catalogue(wish.provider ?? `http://127.0.0.1:${mock.port}`)),
+  )
+  const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
+    env: settings,
+    cwd: ROOT,
+  })
   const stop = async (): Promise<void> => {
     await stopServer(server.child, STOP_MS)
     await mock.stop()
@@ -97,7 +106,12 @@ function standOf(parts: Parts): Stand {
   const { server, settings, port, adminPort, keys, mock, stop } = parts
   const pid = server.child.pid ?? 0
   return {
-    pid, port, adminPort, keys, mock, stop,
+    pid,
+    port,
+    adminPort,
+    keys,
+    mock,
+    stop,
     dataDir: settings['SLUICE_DATA'] ?? '',
     output: () => server.output(),
     fronts: () => frontsOf(pid),
@@ -106,7 +120,11 @@ function standOf(parts: Parts): Stand {
       method: 'POST',
       path: '/api/v1/embeddings',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify({ model: STAND_MODEL, input: 'The quick brown fox jumps over the lazy dog.', encoding_format: 'float' }),
+      body: JSON.stringify({
+        model: STAND_MODEL,
+        input: 'The quick brown fox jumps over the lazy dog.',
+        encoding_format: 'float',
+      }),
     }),
     admin: async (path) => {
       const answer = await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers: { connection: 'close' } })
@@ -116,29 +134,45 @@ function standOf(parts: Parts): Stand {
 }
 
 /** Runs one command line verb and parses what it prints. */
-export function sluice(args: readonly string[], settings: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
+export function sluice(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
     const env = { ...plainEnvironment(), ...settings }
-    execFile(process.execPath, [join(ROOT, 'bin/sluice'), ...args, '--json'], { env, cwd: ROOT }, (error, stdout, stderr) => {
-      if (error !== null) reject(new Error(`sluice ${args.join(' ')}: ${error.message}\n${stderr}`))
-      else resolve(JSON.parse(stdout) as Record<string, unknown>)
-    })
+    execFile(
+      process.execPath,
+      [join(ROOT, 'bin/sluice'), ...args, '--json'],
+      { env, cwd: ROOT },
+      (error, stdout, stderr) => {
+        if (error !== null) reject(new Error(`sluice ${args.join(' ')}: ${error.message}\n${stderr}`))
+        else resolve(JSON.parse(stdout) as Record<string, unknown>)
+      },
+    )
   })
 }
 
 /** A catalogue with one model on one provider: the mock. */
-function catalogue(upstreamPort: number): object {
+function catalogue(origin: string): object {
   return {
-    providers: [{ slug: 'bench', protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key_env: PROVIDER_KEY }],
-    models: [{
-      id: STAND_MODEL,
-      name: 'Bench',
-      architecture: { modality: 'text->embeddings', input_modalities: ['text'], output_modalities: ['embeddings'] },
-      endpoints: [{ provider: 'bench', upstream_model: 'bench-embed', pricing: { prompt: '0.00000002' } }],
-    }],
+    providers: [{ slug: 'bench', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: PROVIDER_KEY }],
+    models: [
+      {
+        id: STAND_MODEL,
+        name: 'Bench',
+        architecture: {
+          modality: 'text->embeddings',
+          input_modalities: ['text'],
+          output_modalities: ['embeddings'],
+        },
+        endpoints: [{ provider: 'bench', upstream_model: 'bench-embed', pricing: { prompt: '0.00000002' } }],
+      },
+    ],
   }
 }
 
 function frontsOf(pid: number): readonly number[] {
-  return tree(pid).filter((row) => row.parent === pid && row.state !== 'Z' && row.arguments.includes('front')).map((row) => row.pid)
+  return tree(pid)
+    .filter((row) => row.parent === pid && row.state !== 'Z' && row.arguments.includes('front'))
+    .map((row) => row.pid)
 }
