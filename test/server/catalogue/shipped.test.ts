@@ -47,6 +47,7 @@ t.test('a provider that spells dimensions in its own way says so', async (t) => 
   const renaming = shipped().providers.filter((provider) => 'dimensions' in provider.rename)
   t.same(renaming.map((provider) => [provider.slug, provider.rename['dimensions']]),
     [['mistral', 'output_dimension'], ['voyage', 'output_dimension']])
+  t.equal(renaming[1]?.rename['input_type=search_query'], 'query')
 })
 
 function parsed(body: Uint8Array): unknown {

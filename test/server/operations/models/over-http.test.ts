@@ -1,0 +1,153 @@
+import t from 'tap'
+import { createAccess } from '../../../../src/server/access/access.ts'
+import { startHttp } from '../../../../src/server/http/front.ts'
+import { UNLIMITED } from '../../../../src/server/limits/replies.ts'
+import { OPERATIONS } from '../../../../src/server/operations/index.ts'
+import type { ModelCatalogue } from '../../../../src/server/ports/models.ts'
+import { catalogueOf } from '../../../support/catalogue.ts'
+import { testFeed, testKey, testKeyStore } from '../../../support/key-store.ts'
+import { FOUR_MODELS, portsOf } from '../../../support/model-reads.ts'
+
+const KEYS = {
+  inference: testKey(), management: testKey({ kind: 'management' }), intern: testKey({ kind: 'intern', internId: 'i' }),
+  disabled: testKey({ isDisabled: true }),
+}
+
+type Test = Parameters<typeof catalogueOf>[0]
+
+interface Front {
+  get(path: string, more?: { key?: keyof typeof KEYS; method?: string }): Promise<{ status: number; headers: Headers; body: unknown }>
+}
+
+async function frontOf(t: Test, models: ModelCatalogue): Promise<Front> {
+  const keys = testKeyStore()
+  for (const { record } of Object.values(KEYS)) keys.records.set(record.hash, record)
+  const access = createAccess({ keys, feed: testFeed(), graceMs: 1_000, now: () => 0 })
+  const quiet = (): void => undefined
+  const observer = { log: { debug: quiet, info: quiet, warn: quiet, error: quiet }, settled: quiet, trace: quiet }
+  const noJob = (): never => { throw new Error('a model read has no job') }
+  const front = await startHttp({
+    host: '127.0.0.1', port: 0, tls: null, corsOrigins: [], operations: OPERATIONS,
+    access, admission: { admit: () => UNLIMITED }, jobs: { run: noJob, here: noJob }, observer, ports: { ...portsOf(models), observer },
+  })
+  t.teardown(() => front.close())
+  return {
+    async get(path, { key = 'inference', method = 'GET' } = {}) {
+      const reply = await fetch(`http://127.0.0.1:${front.port}/api/v1${path}`, { method, headers: { authorization: KEYS[key].bearer } })
+      const text = await reply.text()
+      return { status: reply.status, headers: reply.headers, body: text === '' ? null : JSON.parse(text) as unknown }
+    },
+  }
+}
+
+/** A catalogue with a bug. */
+const BROKEN: ModelCatalogue = {
+  models: [], providers: [],
+  resolve: () => { throw new Error('bug') },
+  select: () => { throw new Error('bug') },
+}
+
+const READS = ['/model/acme/chat', '/models', '/models/count', '/models/user', '/models/acme/chat/endpoints', '/embeddings/models']
+
+t.test('every kind of key may read, and every read answers JSON', async (t) => {
+  const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+  for (const path of READS) {
+    for (const key of ['inference', 'management', 'intern'] as const) {
+      const { status, headers } = await front.get(path, { key })
+      t.match({ status, type: headers.get('content-type') }, { status: 200, type: /^application\/json/ }, `${path} ${key}`)
+    }
+  }
+})
+
+/** Status and stable code of a read that fails. */
+async function failureOf(t: Test, path: string, more: { key?: keyof typeof KEYS; models?: ModelCatalogue } = {}) {
+  const front = await frontOf(t, more.models ?? catalogueOf(t, FOUR_MODELS))
+  const { status, body } = await front.get(path, { key: more.key ?? 'inference' })
+  return [status, (body as { error: { code: number; metadata: { error_type: string } } }).error.metadata.error_type]
+}
+
+t.test('models.get 403: a disabled key', async (t) => {
+  t.same(await failureOf(t, '/model/acme/chat', { key: 'disabled' }), [403, 'key_disabled'])
+})
+t.test('models.get 404: an unknown model', async (t) => {
+  t.same(await failureOf(t, '/model/acme/none'), [404, 'model_unknown'])
+})
+t.test('models.get 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/model/acme/chat', { models: BROKEN }), [500, 'internal'])
+})
+t.test('models.list 400: a bad value', async (t) => {
+  t.same(await failureOf(t, '/models?limit=0'), [400, 'query_invalid'])
+})
+t.test('models.list 403: a disabled key', async (t) => {
+  t.same(await failureOf(t, '/models', { key: 'disabled' }), [403, 'key_disabled'])
+})
+t.test('models.list 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/models', { models: BROKEN }), [500, 'internal'])
+})
+t.test('models.count 400: an empty list', async (t) => {
+  t.same(await failureOf(t, '/models/count?output_modalities='), [400, 'query_invalid'])
+})
+t.test('models.count 403: a disabled key', async (t) => {
+  t.same(await failureOf(t, '/models/count', { key: 'disabled' }), [403, 'key_disabled'])
+})
+t.test('models.count 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/models/count', { models: BROKEN }), [500, 'internal'])
+})
+t.test('models.list_for_user 403: a disabled key', async (t) => {
+  t.same(await failureOf(t, '/models/user', { key: 'disabled' }), [403, 'key_disabled'])
+})
+t.test('models.list_for_user 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/models/user', { models: BROKEN }), [500, 'internal'])
+})
+t.test('models.endpoints 403: a disabled key', async (t) => {
+  t.same(await failureOf(t, '/models/acme/chat/endpoints', { key: 'disabled' }), [403, 'key_disabled'])
+})
+t.test('models.endpoints 404: an unknown model', async (t) => {
+  t.same(await failureOf(t, '/models/acme/none/endpoints'), [404, 'model_unknown'])
+})
+t.test('models.endpoints 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/models/acme/chat/endpoints', { models: BROKEN }), [500, 'internal'])
+})
+t.test('embeddings.list_models 400: a bad value', async (t) => {
+  t.same(await failureOf(t, '/embeddings/models?offset=x'), [400, 'query_invalid'])
+})
+t.test('embeddings.list_models 401: a disabled key, since the contract row lists no 403 (C3)', async (t) => {
+  t.same(await failureOf(t, '/embeddings/models', { key: 'disabled' }), [401, 'key_disabled'])
+})
+t.test('embeddings.list_models 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/embeddings/models', { models: BROKEN }), [500, 'internal'])
+})
+
+t.test('a variant is found with its colon plain and percent-encoded', async (t) => {
+  const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+  for (const slug of ['embed:floor', 'embed%3Afloor', 'embed%3afloor']) {
+    t.match(await front.get(`/model/acme/${slug}`), { status: 200, body: { data: { id: 'acme/embed:floor' } } }, slug)
+    t.match(await front.get(`/models/acme/${slug}/endpoints`), { status: 200, body: { data: { id: 'acme/embed:floor' } } }, slug)
+  }
+})
+
+t.test('HEAD of a model has the headers of GET and no body', async (t) => {
+  const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+  const got = await front.get('/model/acme/chat')
+  const { status, headers, body } = await front.get('/model/acme/chat', { method: 'HEAD' })
+  t.same([status, body, headers.get('content-length')], [200, null, got.headers.get('content-length')])
+})
+
+t.test('every bad value of the list query is told by its path, never by its value', async (t) => {
+  const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+  for (const [name, value] of Object.entries({
+    limit: '1001', offset: '-1', sort: 'cheapest', context: '1.5', distillable: 'yes', zdr: '1', min_price: 'free', max_price: '-1',
+    min_age_days: 'old', min_coding_index: 'high', category: '', providers: 'a,,b',
+  })) {
+    const { status, body } = await front.get(`/models?${name}=${encodeURIComponent(value)}`)
+    t.match({ status, body }, { status: 400, body: { error: { metadata: { issues: [{ path: `/${name}` }] } } } }, name)
+    if (value.length > 2) t.notMatch(JSON.stringify(body), value, name)
+  }
+})
+
+t.test('links.next can be followed as it is', async (t) => {
+  const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+  const first = await front.get('/models?output_modalities=text%2Cembeddings&limit=3&q=e')
+  const { links: { next } } = first.body as { links: { next: string } }
+  t.match(await front.get(next.replace('/api/v1', '')), { status: 200, body: { data: [{}], links: { next: null }, total_count: 4 } })
+})
