@@ -28,7 +28,7 @@ export function openListener({ host, port, tls, serve }: ListenOptions): Promise
   const quiet = uWS as unknown as { _cfg(option: 'silent'): void }
   quiet._cfg('silent')
   const app = tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
-  app.any('/*', (res: HttpResponse, req: HttpRequest) => serve(res as unknown as WireResponse, req as unknown as WireRequest))
+  app.any('/*', (res: HttpResponse, req: HttpRequest) => serve(res, req))
   return new Promise((resolve, reject) => {
     app.listen(host, port, (socket: us_listen_socket | false) => {
       if (socket === false) reject(new Error(`cannot listen on ${host}:${port}`))

@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox'
 import { BODIES, type BodyForm, type BodyName } from '../../schemas/bodies.ts'
 import { FAILURES } from '../../schemas/failures.ts'
 import type { AnyOperation } from '../operations/define.ts'
@@ -129,8 +128,8 @@ function routeOf(operation: AnyOperation): Route {
   return {
     operation,
     names: segmentsOf(operation.path).filter(isParameter).map((segment) => segment.slice(1, -1)),
-    params: params === undefined ? null : compileUrlReader(params as TSchema, 'params_invalid'),
-    query: query === undefined ? null : compileUrlReader(query as TSchema, 'query_invalid'),
+    params: params === undefined ? null : compileUrlReader(params, 'params_invalid'),
+    query: query === undefined ? null : compileUrlReader(query, 'query_invalid'),
     body: body === undefined ? null : { name: body, form: BODIES[body] },
     isLimited: FAILURES.rate_limited.status.some((status) => operation.statuses.includes(status)),
   }

@@ -1,0 +1,107 @@
+import t from 'tap'
+import { Compile } from 'typebox/compile'
+import { BODIES } from '../../src/schemas/bodies.ts'
+import { openApiOf } from '../../src/server/http/openapi.ts'
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+
+interface Described {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: unknown; readonly example?: unknown }>>
+  }
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>
+  >
+}
+
+interface Document {
+  readonly openapi: string
+  readonly info: { readonly version: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
+}
+
+// What goes over the wire: shapes lose in it what JSON cannot say.
+const document = JSON.parse(JSON.stringify(openApiOf(OPERATIONS))) as Document
+
+t.test('the document is OpenAPI 3.1 of interface version 1.0.0', async (t) => {
+  t.match(document, { openapi: /^3\.1\./, info: { version: '1.0.0' } })
+})
+
+t.test('the document describes every operation and nothing else', async (t) => {
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => `${method} ${path} ${one.operationId}`),
+  )
+  t.same(described.sort(), OPERATIONS.map((one) => `${one.method} ${one.path} ${one.id}`).sort())
+})
+
+t.test('every reference in the document resolves', async (t) => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(
+    (match) => match[1] ?? '',
+  )
+  t.same(
+    references.filter((reference) => resolve(reference) === undefined),
+    [],
+  )
+})
+
+for (const operation of OPERATIONS) {
+  const described = document.paths[operation.path]?.[operation.method]
+  if (described === undefined) continue
+
+  t.test(`${operation.id}: the document has its statuses and no other`, async (t) => {
+    const statuses = [operation.success.status, 401, ...operation.statuses].map(String)
+    t.same(Object.keys(described.responses).sort(), [...new Set(statuses)].sort())
+  })
+
+  t.test(`${operation.id}: the document has its shapes`, async (t) => {
+    const success =
+      described.responses[String(operation.success.status)]?.content?.['application/json']?.schema
+    t.same(deref(success), plain(operation.success.body))
+    const body = described.requestBody?.content['application/json']?.schema
+    t.same(
+      body === undefined ? undefined : deref(body),
+      operation.input.body === undefined ? undefined : plain(BODIES[operation.input.body].schema),
+    )
+  })
+
+  t.test(`${operation.id}: the document has its parameters`, async (t) => {
+    const named = (place: string): readonly string[] =>
+      (described.parameters ?? [])
+        .filter((one) => one.in === place)
+        .map((one) => one.name)
+        .sort()
+    t.same(named('path'), [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort())
+    t.same(named('query'), membersOf(operation.input.query))
+    t.same(named('header'), [...(operation.input.headers ?? [])].sort())
+  })
+
+  t.test(`${operation.id}: its example passes its own validation`, async (t) => {
+    const { body, params, query } = operation.input
+    if (body !== undefined) t.ok(Compile(BODIES[body].schema).Check(operation.example.body))
+    if (params !== undefined) t.ok(Compile(params).Check(operation.example.params))
+    if (query !== undefined) t.ok(Compile(query).Check(operation.example.query ?? {}))
+  })
+}
+
+function plain(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema))
+}
+
+function membersOf(schema: unknown): readonly string[] {
+  const { properties } = (schema ?? {}) as { properties?: object }
+  return Object.keys(properties ?? {}).sort()
+}
+
+function deref(schema: unknown): unknown {
+  const reference = (schema as { $ref?: string } | undefined)?.$ref
+  return reference === undefined ? schema : resolve(reference)
+}
+
+function resolve(reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
+}

@@ -1,0 +1,94 @@
+import t from 'tap'
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+import type { AnyOperation } from '../../src/server/operations/define.ts'
+import { DISABLED_KEY, KEY, LIMITED_KEY, MANAGEMENT_KEY, openFront } from '../support/front.ts'
+
+/**
+ * What the stages before and around an operation answer for every one of them, through the pipeline itself. These
+ * statuses need no test beside each operation: `SHARED_STATUSES` of status-coverage.ts names them.
+ */
+for (const operation of OPERATIONS) {
+  const listed = (status: number, otherwise: number): number =>
+    operation.statuses.includes(status) ? status : otherwise
+
+  t.test(`${operation.id} 401: no credentials, and a key that nobody knows`, async (t) => {
+    const { url } = await openFront(t, [operation])
+    t.match(await ask(url, operation, null), {
+      status: 401,
+      type: 'credentials_missing',
+      challenge: 'Bearer',
+    })
+    t.match(await ask(url, operation, 'sk-sluice-v1-nobody'), { status: 401, type: 'key_unknown' })
+  })
+
+  t.test(`${operation.id} ${listed(403, 401)}: a disabled key`, async (t) => {
+    const { url } = await openFront(t, [operation])
+    t.match(await ask(url, operation, DISABLED_KEY), { status: listed(403, 401), type: 'key_disabled' })
+  })
+
+  t.test(
+    `${operation.id}: a management key is ${operation.access.keys.includes('management') ? 'let in' : 'the wrong kind'}`,
+    async (t) => {
+      const { url } = await openFront(t, [crashing(operation)])
+      const { status, type } = await ask(url, operation, MANAGEMENT_KEY)
+      if (operation.access.keys.includes('management')) t.not(type, 'wrong_key_kind')
+      else t.same([status, type], [listed(403, 401), 'wrong_key_kind'])
+    },
+  )
+
+  t.test(`${operation.id} 500: a bug, without its words`, async (t) => {
+    const { url } = await openFront(t, [crashing(operation)])
+    t.match(await ask(url, operation, KEY), { status: 500, type: 'internal' })
+    t.notMatch((await ask(url, operation, KEY)).text, BUG)
+  })
+
+  t.test(
+    `${operation.id}: a key over its limit is ${operation.statuses.includes(429) ? 'told so' : 'let in'}`,
+    async (t) => {
+      const { url } = await openFront(t, [crashing(operation)])
+      t.equal((await ask(url, operation, LIMITED_KEY)).status, operation.statuses.includes(429) ? 429 : 500)
+    },
+  )
+}
+
+const BUG = 'words of a bug'
+
+function crashing(operation: AnyOperation): AnyOperation {
+  return {
+    ...operation,
+    run() {
+      throw new Error(BUG)
+    },
+  }
+}
+
+interface Told {
+  readonly status: number
+  readonly type: string
+  readonly challenge: string | null
+  readonly text: string
+}
+
+/** The operation's own example, sent with a key. */
+async function ask(url: string, operation: AnyOperation, key: string | null): Promise<Told> {
+  const params = (operation.example.params ?? {}) as Readonly<Record<string, string>>
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? 'x'),
+  )
+  const answer = await fetch(`${url}/api/v1${path}`, {
+    method: operation.method.toUpperCase(),
+    headers: {
+      'content-type': 'application/json',
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    },
+    ...(operation.input.body === undefined ? {} : { body: JSON.stringify(operation.example.body) }),
+  })
+  const text = await answer.text()
+  const { error } = JSON.parse(text) as { error: { metadata: { error_type: string } } }
+  return {
+    status: answer.status,
+    type: error.metadata.error_type,
+    challenge: answer.headers.get('www-authenticate'),
+    text,
+  }
+}
