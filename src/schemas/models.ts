@@ -130,6 +130,13 @@ export type ModelEndpoint = Static<typeof ModelEndpoint>
 /** Answer of GET /model/{author}/{slug}. §4.11. */
 export const ModelAnswer = Type.Object({ data: Model })
 
+/** Answer of GET /models/{model}: the model in the envelope-free form of OpenAI's clients. Our extension. */
+export const BareModel = Type.Object({
+  ...Model.properties,
+  object: Type.Literal('model'),
+  owned_by: Type.String({ description: 'The author.' }),
+})
+
 /** Answer of GET /models/{author}/{slug}/endpoints. B2.3. */
 export const ModelEndpointsAnswer = Type.Object({
   data: Type.Object({
@@ -157,6 +164,9 @@ export const ModelParams = Type.Object({
   author: Type.String({ minLength: 1 }),
   slug: Type.String({ minLength: 1 }),
 })
+
+/** Path of GET /models/{model}: a whole id in one segment, its slash percent-encoded, or an alias without one. */
+export const BareModelParams = Type.Object({ model: Type.String({ minLength: 1 }) })
 
 const Csv = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 const Bound = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))

@@ -69,6 +69,15 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.3',
     uncaused: {},
   },
+  'models.retrieve': {
+    method: 'get',
+    path: '/models/{model}',
+    success: 200,
+    statuses: [403, 404, 500],
+    keys: EVERY_KEY,
+    source: "our extension: OpenAI's clients read one model so (B3.2); statuses of §7 model read",
+    uncaused: {},
+  },
   'embeddings.list_models': {
     method: 'get',
     path: '/embeddings/models',

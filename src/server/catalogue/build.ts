@@ -3,7 +3,7 @@ import type { Model, Pricing } from '../../schemas/models.ts'
 import type { Endpoint, ModelBodies, Provider, ResolvedModel } from '../ports/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { nano, nanoPerMillion } from './prices.ts'
-import { type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
+import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
 
 /** What a caller pays for what the catalogue puts no price on; the four that §2.10 names are always told. */
 const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
@@ -116,6 +116,7 @@ class RenderedBodies implements ModelBodies {
   readonly #renderEndpoints: () => Uint8Array
   #answer: Uint8Array | null = null
   #item: Uint8Array | null = null
+  #bare: Uint8Array | null = null
   #endpoints: Uint8Array | null = null
 
   constructor(wire: Model, renderEndpoints: () => Uint8Array) {
@@ -129,6 +130,10 @@ class RenderedBodies implements ModelBodies {
 
   get item(): Uint8Array {
     return (this.#item ??= render(this.#wire))
+  }
+
+  get bare(): Uint8Array {
+    return (this.#bare ??= render(bareModel(this.#wire)))
   }
 
   get endpoints(): Uint8Array {

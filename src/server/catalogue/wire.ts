@@ -65,6 +65,11 @@ export function wireModel({ id, entry, pricing }: Shown): Model {
   }
 }
 
+/** Body of GET /models/{model}: OpenAI's clients know a model by `object` and `owned_by`. */
+export function bareModel(model: Model): object {
+  return { ...model, object: 'model', owned_by: model.id.slice(0, model.id.indexOf('/')) }
+}
+
 /** Body of GET /models/{author}/{slug}/endpoints. B2.3. */
 export function wireEndpoints(shown: Shown): object {
   const { id, entry } = shown

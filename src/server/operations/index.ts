@@ -5,6 +5,7 @@ import { listEmbeddingModels } from './models/list-embedding-models.ts'
 import { listModelEndpoints } from './models/list-model-endpoints.ts'
 import { listModels } from './models/list-models.ts'
 import { listUserModels } from './models/list-user-models.ts'
+import { retrieveModel } from './models/retrieve-model.ts'
 
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -13,5 +14,6 @@ export const OPERATIONS: readonly AnyOperation[] = [
   countModels,
   listUserModels,
   listModelEndpoints,
+  retrieveModel,
   listEmbeddingModels,
 ]

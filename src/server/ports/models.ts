@@ -44,6 +44,8 @@ export interface ModelBodies {
   readonly answer: Uint8Array
   /** The bare object, as lists hold it. */
   readonly item: Uint8Array
+  /** The bare object with what OpenAI's clients look for: GET /models/{model}. */
+  readonly bare: Uint8Array
   /** `{"data":…}` of GET /models/{author}/{slug}/endpoints. */
   readonly endpoints: Uint8Array
 }

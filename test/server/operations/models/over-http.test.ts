@@ -1,44 +1,10 @@
 import t from 'tap'
-import { createAccess } from '../../../../src/server/access/access.ts'
-import { startHttp } from '../../../../src/server/http/front.ts'
-import { UNLIMITED } from '../../../../src/server/limits/replies.ts'
-import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { ModelCatalogue } from '../../../../src/server/ports/models.ts'
 import { catalogueOf } from '../../../support/catalogue.ts'
-import { testFeed, testKey, testKeyStore } from '../../../support/key-store.ts'
-import { FOUR_MODELS, portsOf } from '../../../support/model-reads.ts'
-
-const KEYS = {
-  inference: testKey(), management: testKey({ kind: 'management' }), intern: testKey({ kind: 'intern', internId: 'i' }),
-  disabled: testKey({ isDisabled: true }),
-}
+import { frontOf, type KeyName } from '../../../support/model-front.ts'
+import { FOUR_MODELS } from '../../../support/model-reads.ts'
 
 type Test = Parameters<typeof catalogueOf>[0]
-
-interface Front {
-  get(path: string, more?: { key?: keyof typeof KEYS; method?: string }): Promise<{ status: number; headers: Headers; body: unknown }>
-}
-
-async function frontOf(t: Test, models: ModelCatalogue): Promise<Front> {
-  const keys = testKeyStore()
-  for (const { record } of Object.values(KEYS)) keys.records.set(record.hash, record)
-  const access = createAccess({ keys, feed: testFeed(), graceMs: 1_000, now: () => 0 })
-  const quiet = (): void => undefined
-  const observer = { log: { debug: quiet, info: quiet, warn: quiet, error: quiet }, settled: quiet, trace: quiet }
-  const noJob = (): never => { throw new Error('a model read has no job') }
-  const front = await startHttp({
-    host: '127.0.0.1', port: 0, tls: null, corsOrigins: [], operations: OPERATIONS,
-    access, admission: { admit: () => UNLIMITED }, jobs: { run: noJob, here: noJob }, observer, ports: { ...portsOf(models), observer },
-  })
-  t.teardown(() => front.close())
-  return {
-    async get(path, { key = 'inference', method = 'GET' } = {}) {
-      const reply = await fetch(`http://127.0.0.1:${front.port}/api/v1${path}`, { method, headers: { authorization: KEYS[key].bearer } })
-      const text = await reply.text()
-      return { status: reply.status, headers: reply.headers, body: text === '' ? null : JSON.parse(text) as unknown }
-    },
-  }
-}
 
 /** A catalogue with a bug. */
 const BROKEN: ModelCatalogue = {
@@ -47,7 +13,8 @@ const BROKEN: ModelCatalogue = {
   select: () => { throw new Error('bug') },
 }
 
-const READS = ['/model/acme/chat', '/models', '/models/count', '/models/user', '/models/acme/chat/endpoints', '/embeddings/models']
+const READS = ['/model/acme/chat', '/models', '/models/count', '/models/user', '/models/acme/chat/endpoints',
+  '/models/acme%2Fchat', '/embeddings/models']
 
 t.test('every kind of key may read, and every read answers JSON', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
@@ -60,7 +27,7 @@ t.test('every kind of key may read, and every read answers JSON', async (t) => {
 })
 
 /** Status and stable code of a read that fails. */
-async function failureOf(t: Test, path: string, more: { key?: keyof typeof KEYS; models?: ModelCatalogue } = {}) {
+async function failureOf(t: Test, path: string, more: { key?: KeyName; models?: ModelCatalogue } = {}) {
   const front = await frontOf(t, more.models ?? catalogueOf(t, FOUR_MODELS))
   const { status, body } = await front.get(path, { key: more.key ?? 'inference' })
   return [status, (body as { error: { code: number; metadata: { error_type: string } } }).error.metadata.error_type]
@@ -107,6 +74,15 @@ t.test('models.endpoints 404: an unknown model', async (t) => {
 })
 t.test('models.endpoints 500: a bug in the catalogue', async (t) => {
   t.same(await failureOf(t, '/models/acme/chat/endpoints', { models: BROKEN }), [500, 'internal'])
+})
+t.test('models.retrieve 403: a disabled key', async (t) => {
+  t.same(await failureOf(t, '/models/acme%2Fchat', { key: 'disabled' }), [403, 'key_disabled'])
+})
+t.test('models.retrieve 404: an unknown model', async (t) => {
+  t.same(await failureOf(t, '/models/acme%2Fnone'), [404, 'model_unknown'])
+})
+t.test('models.retrieve 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/models/acme%2Fchat', { models: BROKEN }), [500, 'internal'])
 })
 t.test('embeddings.list_models 400: a bad value', async (t) => {
   t.same(await failureOf(t, '/embeddings/models?offset=x'), [400, 'query_invalid'])

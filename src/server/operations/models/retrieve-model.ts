@@ -1,0 +1,29 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { BareModel, BareModelParams } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { json } from './model-query.ts'
+
+/**
+ * Reads one model as OpenAI's clients do: the id is one path segment, and the answer has no envelope.
+ * Source: our extension, since those clients have no other way to read one (B3.2); statuses as §7 model read.
+ */
+export const retrieveModel = defineOperation({
+  id: 'models.retrieve',
+  method: 'get',
+  path: '/models/{model}',
+  tag: 'models',
+  summary: 'Read a model, in the form of OpenAI clients',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: BareModelParams },
+  success: { status: 200, body: BareModel },
+  statuses: [403, 404, 500],
+  failures: ['model_unknown'],
+  example: { params: { model: 'openai/text-embedding-3-small' } },
+  run(call, ports) {
+    const model = ports.models.resolve(call.params.model)
+    return model === null ? fail('model_unknown') : ok(json(model.bodies.bare))
+  },
+})
