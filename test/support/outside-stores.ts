@@ -43,7 +43,7 @@ export async function outsidePostgres(): Promise<OutsideStore> {
   const setpriv = findSetpriv()
   const place = await placeCluster({ dataDir, outsideDir, account: stepDownAccount() })
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: outsideDir })
-  const { password } = await ensureCluster(place, bin, setpriv)
+  const { password } = await ensureCluster(place, { bin, setpriv, isSynced: false })
   const launch = (port: number | null): Promise<Postmaster> =>
     startPostmaster({ place, bin, setpriv, settings: SETTINGS, port, log })
   let running: Postmaster | null = await launch(null)

@@ -50,7 +50,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const place = await placeCluster({ dataDir, outsideDir, account })
   await claim(place)
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
-  const { password } = await ensureCluster(place, bin, setpriv)
+  const { password } = await ensureCluster(place, { bin, setpriv, isSynced: settings['fsync'] !== 'off' })
   await clearOrphan(place.data)
   const keeper = new Keeper({ place, bin, setpriv, settings, log, port: null })
   const port = await keeper.start()

@@ -13,6 +13,14 @@ export interface BinariesWish {
   readonly cacheDir: string
 }
 
+/** The programs as npm installed them. */
+export interface ShippedBinaries {
+  /** Its last component is `native`: the list of links names paths that begin with it. */
+  readonly native: string
+  /** Names version and platform. */
+  readonly name: string
+}
+
 /** The environment of every Postgres program: nothing of ours, so that no `PG…` variable of the caller changes it. */
 export const POSTGRES_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' } as const
 
@@ -25,8 +33,7 @@ export const POSTGRES_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' } as const
  * `npm ci --ignore-scripts` left out the links between shared libraries. The first needs a copy elsewhere,
  * the second the links.
  */
-export async function findPostgresBinaries(wish: BinariesWish): Promise<string> {
-  const shipped = shippedBinaries()
+export async function findPostgresBinaries(wish: BinariesWish, shipped = shippedBinaries()): Promise<string> {
   const inPlace = join(shipped.native, 'bin')
   if ((await whyNot(inPlace, wish)) === null) return inPlace
   const mayLink = await linkLibraries(shipped.native).then(() => true, () => false)
@@ -37,7 +44,7 @@ export async function findPostgresBinaries(wish: BinariesWish): Promise<string> 
   throw new EmbeddedPostgresError(`its programs do not run on this machine (${problem})`)
 }
 
-function shippedBinaries(): { readonly native: string; readonly name: string } {
+export function shippedBinaries(): ShippedBinaries {
   const platform = `${process.platform}-${process.arch}`
   const require = createRequire(import.meta.url)
   let entry: string
@@ -83,14 +90,14 @@ async function linkLibraries(native: string): Promise<void> {
 }
 
 async function copyOnce(native: string, target: string): Promise<string> {
-  // The last component must be `native`: the list of links names paths that begin with it.
   const kept = join(target, 'native')
   const isThere = await readdir(kept).then(() => true, () => false)
   if (isThere) return kept
   const fresh = `${target}.new-${process.pid}`
   await rm(fresh, { recursive: true, force: true })
   await copyReadable(native, join(fresh, 'native'))
-  await linkLibraries(join(fresh, 'native'))
+  // What is missing then, the programs will say.
+  await linkLibraries(join(fresh, 'native')).catch(() => {})
   await chmod(fresh, 0o755)
   try {
     await rename(fresh, target)

@@ -17,6 +17,14 @@ export interface ClusterPlace {
   readonly account: Account | null
 }
 
+export interface Making {
+  /** Folder of the programs. */
+  readonly bin: string
+  readonly setpriv: string | null
+  /** False when the cluster may be lost with the machine. */
+  readonly isSynced: boolean
+}
+
 export interface PlaceWish {
   readonly dataDir: string
   /** Parent of clusters whose account cannot enter `dataDir`. */
@@ -48,7 +56,7 @@ export async function placeCluster(wish: PlaceWish): Promise<ClusterPlace> {
  * `initdb` works in a folder of its own that is renamed when all is done: `PG_VERSION` is one of the first files it
  * writes and proves nothing.
  */
-export async function ensureCluster(place: ClusterPlace, bin: string, setpriv: string | null): Promise<{ readonly password: string }> {
+export async function ensureCluster(place: ClusterPlace, making: Making): Promise<{ readonly password: string }> {
   const passwordFile = join(place.folder, 'password')
   const isMade = await stat(place.data).then(() => true, () => false)
   if (isMade) return { password: (await readFile(passwordFile, 'utf8')).trim() }
@@ -63,15 +71,19 @@ export async function ensureCluster(place: ClusterPlace, bin: string, setpriv: s
   for (const path of place.account === null ? [] : [fresh, lentPassword]) {
     await chown(path, place.account?.uid ?? 0, place.account?.gid ?? 0)
   }
-  const run = { account: place.account, setpriv, bin }
-  await runPostgresProgram({ ...run, name: 'initdb', args: [
-    '-D', fresh, '-U', POSTGRES_USER, '--locale=C', '-E', 'UTF8', '--auth=scram-sha-256', `--pwfile=${lentPassword}`,
-  ] })
+  await fillCluster(fresh, lentPassword, { ...making, account: place.account })
   await rm(lentPassword)
-  const input = `CREATE DATABASE ${POSTGRES_DATABASE};\n`
-  await runPostgresProgram({ ...run, name: 'postgres', args: ['--single', '-D', fresh, 'postgres'], input })
   await rename(fresh, place.data)
   return { password }
+}
+
+/** Syncs once, at the end: syncing is nearly all of the time that this takes. */
+async function fillCluster(fresh: string, passwordFile: string, making: Making & Pick<ClusterPlace, 'account'>): Promise<void> {
+  const initdb = ['-U', POSTGRES_USER, '--locale=C', '-E', 'UTF8', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--no-sync', ...initdb] })
+  const input = `CREATE DATABASE ${POSTGRES_DATABASE};\n`
+  await runPostgresProgram({ ...making, name: 'postgres', args: ['--single', '-D', fresh, '-c', 'fsync=off', 'postgres'], input })
+  if (making.isSynced) await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--sync-only'] })
 }
 
 async function recordedPlace(folder: string, wish: PlaceWish, record: string): Promise<ClusterPlace> {
@@ -91,5 +103,6 @@ async function recordedPlace(folder: string, wish: PlaceWish, record: string): P
 
 async function removeUnfinished(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^(data|password)\.new-/.test(name))
-  for (const name of names) await rm(join(folder, name), { recursive: true, force: true })
+  // A server that initdb had started lives on for a moment, and writes, when initdb is killed.
+  for (const name of names) await rm(join(folder, name), { recursive: true, force: true, maxRetries: 100, retryDelay: 50 })
 }

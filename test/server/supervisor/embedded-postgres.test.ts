@@ -1,0 +1,121 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import t from 'tap'
+import { identityOf } from '../../../src/server/supervisor/process-state.ts'
+import { findSetpriv } from '../../../src/server/supervisor/step-down.ts'
+import { clusterHome, type ClusterHome } from '../../support/cluster-home.ts'
+
+const HOST = fileURLToPath(new URL('../../support/postgres-host.js', import.meta.url))
+const NO_DEATH_SIGNAL = findSetpriv() === null ? 'no setpriv: a hard kill may leave Postgres here' : false
+
+async function ask(url: string, query: string): Promise<unknown> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    const [row] = await sql.unsafe(query).values()
+    return row?.[0]
+  } finally {
+    await sql.end()
+  }
+}
+
+function host({ dataDir, outsideDir }: ClusterHome): ChildProcess {
+  return fork(HOST, [dataDir, outsideDir], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [], env: {} })
+}
+
+function postmasterOf(clusterFolder: string): number {
+  return Number(readFileSync(join(clusterFolder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+}
+
+function clusterOf({ dataDir }: ClusterHome): string {
+  const { cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { cluster: string }
+  return cluster.startsWith('/') ? cluster : join(dataDir, cluster)
+}
+
+async function untilGone(pid: number): Promise<void> {
+  while (identityOf(pid) !== null) await pause(20)
+}
+
+t.test('the server takes its own password alone, on loopback alone, and nobody else may read that', async (t) => {
+  const home = clusterHome(t)
+  const { url, clusterFolder } = await home.start()
+  t.equal(await ask(url, 'SHOW listen_addresses'), '127.0.0.1')
+  t.equal(await ask(url, 'SHOW unix_socket_directories'), '')
+  await t.rejects(ask(url.replace(/:[^:@/]+@/, ':wrong@'), 'SELECT 1'), { code: '28P01' })
+  t.equal(statSync(join(clusterFolder, 'password')).mode & 0o777, 0o600)
+  t.equal(statSync(join(home.dataDir, 'postgres.json')).mode & 0o777, 0o600)
+})
+
+t.test('a second start finds the data and the password of the first', async (t) => {
+  const home = clusterHome(t)
+  const first = await home.start()
+  await ask(first.url, 'CREATE TABLE kept AS SELECT 42 AS n')
+  await first.stop()
+  const second = await home.start()
+  t.equal(await ask(second.url, 'SELECT n FROM kept'), 42)
+  t.equal(new URL(second.url).password, new URL(first.url).password)
+})
+
+t.test('a parent that is killed leaves no server, and the next start works', { skip: NO_DEATH_SIGNAL }, async (t) => {
+  const home = clusterHome(t)
+  const parent = host(home)
+  const [url] = (await once(parent, 'message')) as [string]
+  await ask(url, 'CREATE TABLE kept AS SELECT 42 AS n')
+  const pid = postmasterOf(clusterOf(home))
+  parent.kill('SIGKILL')
+  await untilGone(pid)
+  t.equal(await ask((await home.start()).url, 'SELECT n FROM kept'), 42)
+})
+
+for (const afterMs of [150, 400]) {
+  t.test(`a parent killed ${afterMs} ms into the first start leaves nothing half-made`, { skip: NO_DEATH_SIGNAL }, async (t) => {
+    const home = clusterHome(t)
+    const parent = host(home)
+    await pause(afterMs)
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    const { url, clusterFolder } = await home.start()
+    t.equal(await ask(url, 'SELECT 1'), 1)
+    t.same(readdirSync(clusterFolder).filter((name) => name.includes('.new-')), [])
+  })
+}
+
+t.test('a server that is killed is up again on the same address', async (t) => {
+  const { url, clusterFolder } = await clusterHome(t).start()
+  const pid = postmasterOf(clusterFolder)
+  process.kill(pid, 'SIGKILL')
+  await untilGone(pid)
+  let answer: unknown = null
+  while (answer === null) answer = await ask(url, 'SELECT 1').catch(() => null)
+  t.equal(answer, 1)
+  t.not(postmasterOf(clusterFolder), pid)
+})
+
+t.test('a cluster that a living process uses is refused to another one', async (t) => {
+  const home = clusterHome(t)
+  const parent = host(home)
+  await once(parent, 'message')
+  await t.rejects(home.start(), /process \d+ uses the cluster/)
+  parent.disconnect()
+  await once(parent, 'exit')
+})
+
+t.test('a stop leaves no process and no lock file', async (t) => {
+  const server = await clusterHome(t).start()
+  const pid = postmasterOf(server.clusterFolder)
+  await server.stop()
+  t.equal(identityOf(pid), null)
+  t.notOk(existsSync(join(server.clusterFolder, 'data/postmaster.pid')))
+})
+
+t.test('a data directory whose cluster is gone is refused instead of starting empty', async (t) => {
+  const home = clusterHome(t)
+  const first = await home.start()
+  await first.stop()
+  rmSync(first.clusterFolder, { recursive: true })
+  await t.rejects(home.start(), /names the cluster .* which is gone/)
+})

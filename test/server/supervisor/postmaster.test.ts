@@ -1,0 +1,63 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { findPostgresBinaries } from '../../../src/server/supervisor/postgres-binaries.ts'
+import { placeCluster } from '../../../src/server/supervisor/postgres-cluster.ts'
+import { startPostmaster } from '../../../src/server/supervisor/postmaster.ts'
+import { identityOf, postgresProcessesWith } from '../../../src/server/supervisor/process-state.ts'
+import { findSetpriv, stepDownAccount } from '../../../src/server/supervisor/step-down.ts'
+import { clusterHome } from '../../support/cluster-home.ts'
+import { keptLog } from '../../support/log.ts'
+
+/** What Postgres leaves behind, with a pid of the test's choice. */
+function lock(data: string, pid: number): void {
+  writeFileSync(join(data, 'postmaster.pid'), [pid, data, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', ''].join('\n'))
+}
+
+/** A dead process that its parent does not reap. */
+async function zombie(t: Parameters<typeof clusterHome>[0]): Promise<number> {
+  const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.teardown(() => void parent.kill('SIGKILL'))
+  const [pid] = (await once(parent.stdout, 'data')) as [Buffer]
+  return Number(pid.toString())
+}
+
+t.test('a lock file of a zombie does not stop a start', { skip: process.platform !== 'linux' && 'needs /proc' }, async (t) => {
+  const home = clusterHome(t)
+  const first = await home.start()
+  await first.stop()
+  const pid = await zombie(t)
+  while (identityOf(pid) !== null) await pause(10)
+  t.ok(process.kill(pid, 0), 'the system still knows the pid')
+  lock(join(first.clusterFolder, 'data'), pid)
+  await t.resolves(home.start())
+})
+
+t.test('a lock file whose pid belongs to another program does not stop a start', async (t) => {
+  const home = clusterHome(t)
+  const first = await home.start()
+  await first.stop()
+  lock(join(first.clusterFolder, 'data'), process.pid)
+  await t.resolves(home.start())
+})
+
+t.test('a server that outlived its supervisor is ended before the next one starts', async (t) => {
+  const home = clusterHome(t)
+  await (await home.start()).stop()
+  const account = stepDownAccount()
+  const place = await placeCluster({ ...home, account })
+  const bin = await findPostgresBinaries({ account: place.account, setpriv: findSetpriv(), cacheDir: home.outsideDir })
+  // Without setpriv, as on a machine that has none: nothing ends it with its parent.
+  const orphan = await startPostmaster({ place, bin, setpriv: null, settings: {}, port: null, log: keptLog() })
+  await t.resolves(home.start())
+  t.equal(identityOf(orphan.child.pid ?? 0), null)
+})
+
+t.test('children of Postgres are found by the token in their command line', async (t) => {
+  const { clusterFolder } = await clusterHome(t).start({ fsync: 'off', cluster_name: 'ignored' })
+  const [name] = execFileSync('ps', ['-axo', 'command='], { encoding: 'utf8' }).match(new RegExp(`\\S*postgres -D ${clusterFolder}/data .*cluster_name=(\\S+)`))?.slice(1) ?? []
+  t.ok(postgresProcessesWith(name ?? 'none').length > 3)
+})

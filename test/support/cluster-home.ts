@@ -1,0 +1,42 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/server/supervisor/embedded-postgres.ts'
+import { keptLog } from './log.ts'
+
+/** Folders for one embedded Postgres: the data directory, and where root keeps what the lesser account must reach. */
+export interface ClusterHome {
+  readonly dataDir: string
+  readonly outsideDir: string
+  /** Starts the server; it is stopped with the test. */
+  start(settings?: Readonly<Record<string, string>>): Promise<EmbeddedPostgres>
+}
+
+interface Teardown {
+  teardown(done: () => Promise<void> | void): unknown
+}
+
+/** `fsync` is off wherever a test does not kill the machine, which is everywhere. */
+const FAST = { fsync: 'off' }
+
+export function clusterHome(t: Teardown): ClusterHome {
+  const home = mkdtempSync(join(tmpdir(), 'sluice-cluster-'))
+  chmodSync(home, 0o755)
+  const dataDir = join(home, 'data')
+  const outsideDir = join(home, 'outside')
+  mkdirSync(dataDir, { mode: 0o700 })
+  const started: EmbeddedPostgres[] = []
+  t.teardown(async () => {
+    for (const server of started) await server.stop()
+    rmSync(home, { recursive: true, force: true })
+  })
+  return {
+    dataDir,
+    outsideDir,
+    async start(settings = FAST) {
+      const server = await startEmbeddedPostgres({ dataDir, outsideDir, log: keptLog(), settings })
+      started.push(server)
+      return server
+    },
+  }
+}
