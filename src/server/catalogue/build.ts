@@ -15,6 +15,7 @@ export interface BuiltModel {
   readonly bySuffix: ReadonlyMap<string, ResolvedModel>
 }
 
+/** @param entry checked */
 export function buildProvider(entry: ProviderEntry): Provider {
   return {
     slug: entry.slug,
@@ -67,6 +68,7 @@ interface Terms {
 function resolved(terms: Terms, providers: ReadonlyMap<string, Provider>): ResolvedModel {
   const { entry, id, pricing, endpoints } = terms
   const offers = endpoints.map((endpoint) => offerOf(endpoint, pricing, providers))
+  // No price anywhere is not the price 0: such a model is free, and said to be so. C14.
   const declared = pricing ?? endpoints.find((endpoint) => endpoint.pricing !== undefined)?.pricing
   const shown: Shown = { id, entry, pricing: { ...FREE, ...declared }, offers }
   const wire = wireModel(shown)
@@ -105,6 +107,7 @@ function endpointOf(model: ModelEntry, { entry, provider, pricing }: Offer): End
   }
 }
 
+/** A price that was checked can be counted; a bug of the check must not become a free call. */
 function counted(price: number | null): number {
   if (price === null) throw new Error('catalogue: a price was not checked')
   return price

@@ -48,6 +48,7 @@ export function checkEntries(
   ]
 }
 
+/** Only `local` has nowhere to connect to. */
 function checkProvider(provider: ProviderEntry): readonly Issue[] {
   if (provider.protocol === 'local' || provider.base_url !== undefined) return []
   const expected = `a URL, since the protocol is ${provider.protocol}`
@@ -102,6 +103,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
   })
 }
 
+/** Rounding a price would bill something that no file says. C14. */
 function checkPricing(pricing: Partial<Pricing> | undefined, path: string): readonly Issue[] {
   return Object.entries(pricing ?? {}).flatMap(([name, price]) => {
     if (typeof price !== 'string') return []
@@ -113,6 +115,7 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
   })
 }
 
+/** The shape lets 31 February pass. */
 function checkDate(created: ModelEntry['created']): readonly Issue[] {
   if (typeof created !== 'string') return []
   const day = new Date(`${created}T00:00:00Z`)

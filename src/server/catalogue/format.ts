@@ -5,6 +5,7 @@ import {
 } from '../../schemas/models.ts'
 import { QUANTIZATIONS } from '../../schemas/preferences.ts'
 
+/** What may stand on either side of an id's slash; no colon, which begins a variant's suffix. */
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'
 const closed = { additionalProperties: false, description: 'an object' } as const
 const nullable = <T extends Type.TSchema>(shape: T) => {
@@ -25,6 +26,7 @@ const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-
 /** Every member is optional: what is absent costs nothing. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
 
+/** An upstream and how to speak to it. `local` needs no address; no `api_key_env` means that it needs no key. */
 export const ProviderEntry = Type.Object({
   slug: Slug,
   name: Type.Optional(Name),
@@ -39,10 +41,12 @@ export const ProviderEntry = Type.Object({
     maximum: PROVIDER_TIMEOUT_MS_MAX,
     description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
   })),
+  /** Spellings of fields, and of values as `input_type=search_query`. */
   rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
 }, closed)
 export type ProviderEntry = Static<typeof ProviderEntry>
 
+/** A model at a provider. What it does not say it takes from its model. */
 export const EndpointEntry = Type.Object({
   provider: Slug,
   upstream_model: Name,
@@ -54,6 +58,7 @@ export const EndpointEntry = Type.Object({
   supported_parameters: Type.Optional(Names),
   supports_implicit_caching: Type.Optional(Flag),
   supports_tool_choice: Type.Optional(ToolChoice),
+  // Declarations of the provider: absent is not false, and no filter on it matches either way (C21).
   zdr: Type.Optional(Flag),
   may_train: Type.Optional(Flag),
   distillable: Type.Optional(Flag),
@@ -63,6 +68,7 @@ export type EndpointEntry = Static<typeof EndpointEntry>
 
 const Suffix = text('a suffix of lower-case letters, digits and `-`, without the colon', '[a-z0-9][a-z0-9-]*')
 const Endpoints = list(EndpointEntry, 'a list of endpoints')
+/** Without endpoints of its own a variant has its model's, at its own price when it has one. C21. */
 const VariantEntry = Type.Object({
   suffix: Suffix,
   pricing: Type.Optional(Prices),
@@ -70,6 +76,7 @@ const VariantEntry = Type.Object({
 }, closed)
 const Variant = Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with one' })
 
+/** A model: the fields of §2.10 under their wire names, and what routes and lists need beside them. */
 export const ModelEntry = Type.Object({
   id: text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`),
   canonical_slug: Type.Optional(text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`)),
@@ -78,6 +85,7 @@ export const ModelEntry = Type.Object({
   aliases: Type.Optional(list(text('`author/slug` or `slug`, without a variant suffix', `(${NAME}/)?${NAME}`),
     'a list of aliases')),
   variants: Type.Optional(list(Variant, 'a list of variants')),
+  // A date is what people can check against an announcement; the wire wants seconds.
   created: Type.Optional(Type.Union([
     Type.Integer({ minimum: 0 }),
     Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$' }),
@@ -90,6 +98,7 @@ export const ModelEntry = Type.Object({
     tokenizer: Type.Optional(Name),
     instruct_type: Type.Optional(nullable(Name)),
   }, closed)),
+  /** For every endpoint that brings none. */
   pricing: Type.Optional(Prices),
   top_provider: Type.Optional(Type.Object({
     is_moderated: Type.Optional(Flag),

@@ -61,6 +61,7 @@ function index(
   return new Catalogue(built, [...providers.values()], now)
 }
 
+/** Built once and never changed: a new file is a new catalogue in a new front. */
 class Catalogue implements ModelCatalogue {
   readonly models: readonly ResolvedModel[]
   readonly providers: readonly Provider[]

@@ -35,7 +35,8 @@ export function readSource(file: string): Source {
   const value = read.value
   if (WHOLE.Check(value)) {
     const { replace: isReplacing = false, providers = [], models = [] } = value
-    return { ...NOTHING, isReplacing, providers: place(file, '/providers', providers), models: place(file, '/models', models) }
+    const placed = { providers: place(file, '/providers', providers), models: place(file, '/models', models) }
+    return { ...NOTHING, ...placed, isReplacing }
   }
   const providers = place(file, '/providers', listIn(value, 'providers'))
   const faulty = providers.filter(({ entry }) => !Value.Check(ProviderEntry, entry))

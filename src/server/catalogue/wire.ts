@@ -9,6 +9,7 @@ export interface Offer {
   readonly pricing: Pricing
 }
 
+/** A model under one of its ids, with all that its replies are made of. */
 export interface Shown {
   readonly id: string
   readonly entry: ModelEntry
@@ -22,6 +23,7 @@ export function createdOf(entry: ModelEntry): number {
   return typeof created === 'number' ? created : Date.parse(`${created}T00:00:00Z`) / 1000
 }
 
+/** Text in, text out unless the file says otherwise; the arrow form is computed, so that it cannot disagree. */
 export function architectureOf(entry: ModelEntry): Model['architecture'] {
   const { tokenizer, instruct_type = null, ...said } = entry.architecture ?? {}
   const { input_modalities: inputs = ['text'], output_modalities: outputs = ['text'] } = said
@@ -112,6 +114,7 @@ function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }:
 
 const NO_TOOL_CHOICE = { auto: false, function: false, none: false, required: false }
 
+/** How preferences and logs name an endpoint; unique within a model. */
 export function tagOf(entry: EndpointEntry): string {
   return `${entry.provider}/${entry.upstream_model}`
 }
