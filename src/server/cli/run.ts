@@ -6,6 +6,7 @@ import { addConfigVerbs } from './config.ts'
 import { addKeyVerbs } from './keys.ts'
 import { addModelVerbs } from './models.ts'
 import { addNodeVerbs } from './node.ts'
+import { addOpenApiVerb } from './openapi.ts'
 import { addOrganizationVerbs } from './organizations.ts'
 import { addRoles } from './roles.ts'
 import { CliFailure } from './verb.ts'
@@ -36,6 +37,7 @@ function programOf(outcome: { code: number | null }): Command {
   addWorkspaceVerbs(program)
   addKeyVerbs(program)
   addModelVerbs(program, outcome)
+  addOpenApiVerb(program)
   addRoles(program, outcome)
   return program
 }
