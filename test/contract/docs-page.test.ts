@@ -1,0 +1,56 @@
+import t from 'tap'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { chromium, type Page } from 'playwright-core'
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+import { openFront } from '../support/front.ts'
+
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const browserFile = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((folder) => BROWSERS.map((name) => join(folder, name)))
+  .find((path) => existsSync(path))
+const skip = browserFile === undefined ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
+
+t.test(
+  'the reference page shows every operation in a browser, and asks nobody else for anything',
+  { skip },
+  async (t) => {
+    const { url } = await openFront(t, OPERATIONS)
+    const browser = await chromium.launch({ executablePath: browserFile ?? '', args: ['--no-sandbox'] })
+    t.teardown(() => browser.close())
+    const page = await browser.newPage()
+    const seen = watch(page)
+    await page.goto(`${url}/docs`)
+    await page.waitForSelector('.opblock')
+    const shown = await page.locator('.opblock-summary-path').allInnerTexts()
+    t.same(
+      shown.map((text) => text.replaceAll('\u200b', '')).sort(),
+      OPERATIONS.map((operation) => operation.path).sort(),
+    )
+    t.same(
+      seen.requests.filter((address) => !address.startsWith(`${url}/`) && !address.startsWith('data:')),
+      [],
+    )
+    t.same(seen.errors, [])
+  },
+)
+
+interface Seen {
+  readonly requests: readonly string[]
+  readonly errors: readonly string[]
+}
+
+function watch(page: Page): Seen {
+  const [requests, errors]: [string[], string[]] = [[], []]
+  page.on('request', (request) => requests.push(request.url()))
+  page.on('requestfailed', (request) => errors.push(`${request.url()} ${request.failure()?.errorText ?? ''}`))
+  page.on('response', (response) => {
+    if (!response.ok()) errors.push(`${response.url()} ${response.status()}`)
+  })
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  return { requests, errors }
+}

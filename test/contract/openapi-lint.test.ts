@@ -1,0 +1,45 @@
+import t from 'tap'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openApiOf } from '../../src/server/http/openapi.ts'
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+import { plainEnvironment } from '../support/load.ts'
+import { ROOT } from '../support/source.ts'
+
+const LINTER = `${ROOT}tools/node_modules/@redocly/cli/bin/cli.js`
+const skip = existsSync(LINTER) ? false : 'the linter is not installed: `npm run lint` installs it'
+
+interface Report {
+  readonly totals: { readonly errors: number; readonly warnings: number }
+  readonly problems: readonly { readonly ruleId: string; readonly message: string }[]
+}
+
+t.test('the OpenAPI document passes a 3.1 linter', { skip }, async (t) => {
+  t.same(lint(openApiOf(OPERATIONS)).totals.errors, 0)
+})
+
+t.test('the linter finds a parameter that the path has not', { skip }, async (t) => {
+  const document = structuredClone(JSON.parse(JSON.stringify(openApiOf(OPERATIONS)))) as {
+    paths: Record<string, unknown>
+  }
+  const paths = Object.fromEntries(
+    Object.entries(document.paths).map(([path, item]) => [path.replace('{slug}', 'slug'), item]),
+  )
+  t.ok(lint({ ...document, paths }).totals.errors > 0)
+})
+
+function lint(document: unknown): Report {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-openapi-'))
+  try {
+    const file = join(folder, 'openapi.json')
+    writeFileSync(file, JSON.stringify(document))
+    const args = [LINTER, 'lint', file, '--config', `${ROOT}tools/redocly.yaml`, '--format', 'json']
+    const env = { ...plainEnvironment(), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env, cwd: folder })
+    return JSON.parse(stdout.slice(stdout.indexOf('{'))) as Report
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
