@@ -32,6 +32,10 @@ export const SESSION_ID_CHARS_MAX = 256
 /** Least embedding dimensions. §8. */
 export const DIMENSIONS_MIN = 1
 
+/** Dimensions of `sluice/lexical-1`: any number up to the most, and what it answers when none is asked. Decision. */
+export const LEXICAL_DIMENSIONS_MAX = 8_192
+export const LEXICAL_DIMENSIONS_DEFAULT = 1_536
+
 /** Bytes of one provider answer. C10, design §4. */
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
 /** Bytes of provider answers that one front holds at once. Design §4. */

@@ -1,4 +1,7 @@
 import type { ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { decodeEmbeddings } from './decode-embeddings.ts'
+import { embedLexical } from './embed-lexical.ts'
+import { encodeEmbeddings } from './encode-embeddings.ts'
 import { readBody } from './read-body.ts'
 
 /** A pure, CPU-heavy function of the short-job pool. */
@@ -14,6 +17,9 @@ export interface Task<N extends ShortJobName> {
  */
 export const TASKS: { readonly [N in ShortJobName]?: Task<N> } = {
   read_body: { run: readBody, moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []) },
+  embed_lexical: { run: embedLexical, moves: ({ data }) => [data] },
+  encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
+  decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
 }
 
 /** Runs a task on this thread. A name without a task is a bug. */

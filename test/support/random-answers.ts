@@ -135,9 +135,13 @@ const ODDITIES: readonly (readonly [string, Bend])[] = [
   }],
   ['no data', (members, write) => write.object(members.filter(([key]) => key !== 'data'))],
   ['data of another type', (members, write) => write.object(replaced(members, 'data', write.pick(['{}', '"x"', 'null', '[1,2]', '["a"]', '[]'])))],
-  ['usage of another type', (members, write) => write.object([...members.filter(([key]) => key !== 'usage'), ['usage', write.pick(['null', '[]', '"x"', '7'])]])],
+  ['usage of another type', (members, write) => {
+    const others = members.filter(([key]) => key !== 'usage')
+    return write.object([...others, ['usage', write.pick(['null', '[]', '"x"', '7'])]])
+  }],
   ['not a number among numbers', (members, write) => {
-    const vector = write.pick(['[1,NaN,2]', '[Infinity,1]', '[1,-Infinity]', '[1,null,2]', '[0.5,nan]', '[1,"2",3]', '[1,"]",3]', '[]', '[[1]]', '7'])
+    const vectors = ['[1,NaN,2]', '[Infinity,1]', '[1,-Infinity]', '[1,null,2]', '[0.5,nan]', '[1,"2",3]', '[1,"]",3]']
+    const vector = write.pick([...vectors, '[]', '[[1]]', '7'])
     return write.object(replaced(members, 'data', write.list([`{"object":"embedding","index":0,"embedding":${vector}}`])))
   }],
   ['an item without a vector', (members, write) => write.object(replaced(members, 'data', '[{"object":"embedding","index":0}]'))],

@@ -1,0 +1,89 @@
+import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { readVector, writeData } from './vectors.ts'
+
+type Decoding = ShortJobTypes['decode_embeddings']
+
+/** What a protocol's answer says once it is parsed; figures are not yet judged. */
+interface Reading {
+  readonly vectors: readonly unknown[]
+  readonly promptTokens: unknown
+  readonly totalTokens: unknown
+}
+
+/** Parses a provider's answer, checks every vector and writes it anew in our form and the encoding that was asked. */
+export function decodeEmbeddings({ protocol, answer, encoding }: Decoding['in']): Decoding['out'] {
+  const parsed = parse(answer)
+  const reading = isObject(parsed) ? READERS[protocol](parsed) : null
+  if (reading === null || reading.vectors.length === 0) return { ok: false }
+  const vectors: (readonly number[])[] = []
+  for (const value of reading.vectors) {
+    const vector = readVector(value)
+    if (vector === null) return { ok: false }
+    vectors.push(vector)
+  }
+  return {
+    ok: true,
+    data: writeData(vectors, encoding),
+    count: vectors.length,
+    promptTokens: numberOf(reading.promptTokens),
+    totalTokens: numberOf(reading.totalTokens),
+  }
+}
+
+const READERS: Readonly<Record<Decoding['in']['protocol'], (answer: Record<string, unknown>) => Reading | null>> = {
+  openai(answer) {
+    const items = answer['data']
+    if (!Array.isArray(items) || !items.every(isObject)) return null
+    const usage = objectOf(answer['usage'])
+    return { vectors: inOrder(items).map((item) => item['embedding']), promptTokens: usage['prompt_tokens'], totalTokens: usage['total_tokens'] }
+  },
+  cohere(answer) {
+    const vectors = objectOf(answer['embeddings'])['float']
+    if (!Array.isArray(vectors)) return null
+    const billed = objectOf(objectOf(answer['meta'])['billed_units'])
+    const tokens = sum(numberOf(billed['input_tokens']), numberOf(billed['image_tokens']))
+    return { vectors, promptTokens: tokens, totalTokens: tokens }
+  },
+  google(answer) {
+    const items = answer['embeddings']
+    if (!Array.isArray(items) || !items.every(isObject)) return null
+    const usage = objectOf(answer['usageMetadata'])
+    const totalTokens = usage['totalTokenCount'] ?? usage['promptTokenCount']
+    return { vectors: items.map((item) => item['values']), promptTokens: usage['promptTokenCount'], totalTokens }
+  },
+}
+
+/** By `index` when the indexes are those of a list, else as they came. */
+function inOrder(items: readonly Record<string, unknown>[]): readonly Record<string, unknown>[] {
+  const ordered: Record<string, unknown>[] = []
+  for (const item of items) {
+    const index = item['index']
+    if (typeof index !== 'number' || !(index in items) || index in ordered) return items
+    ordered[index] = item
+  }
+  return ordered
+}
+
+function parse(answer: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(answer)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {}
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null
+}
+
+function sum(a: number | null, b: number | null): number | null {
+  return a === null ? b : a + (b ?? 0)
+}
