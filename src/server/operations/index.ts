@@ -1,4 +1,5 @@
 import type { AnyOperation } from './define.ts'
+import { createEmbeddings } from './embeddings/create-embeddings.ts'
 import { countModels } from './models/count-models.ts'
 import { getModel } from './models/get-model.ts'
 import { listEmbeddingModels } from './models/list-embedding-models.ts'
@@ -9,6 +10,7 @@ import { retrieveModel } from './models/retrieve-model.ts'
 
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
+  createEmbeddings,
   getModel,
   listModels,
   countModels,

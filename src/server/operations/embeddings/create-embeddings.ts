@@ -1,0 +1,97 @@
+import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { EMBEDDINGS_DEADLINE_MS, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
+import type { ResolvedModel } from '../../ports/models.ts'
+import { defineOperation, type Call, type Success } from '../define.ts'
+import { costNano, usdOf } from './cost.ts'
+import { nextEmbeddingId } from './embedding-id.ts'
+
+type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
+interface Inputs {
+  readonly headers: readonly ['x-session-id']
+  readonly body: 'embeddings'
+}
+
+/** Embeds texts, token lists or media with one model. Source: §4.3, §2.5, §7, B1.3, decisions C14, C21, C23–C25, C30. */
+export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
+  id: 'embeddings.create',
+  method: 'post',
+  path: '/embeddings',
+  tag: 'embeddings',
+  summary: 'Create embeddings',
+  access: { keys: ['inference', 'intern'] },
+  deadlineMs: EMBEDDINGS_DEADLINE_MS,
+  // A call that the provider has is charged, so its answer is awaited although nobody may read it. C24.
+  outlivesClient: true,
+  input: { headers: ['x-session-id'], body: 'embeddings' },
+  success: { status: 200, body: EmbeddingsAnswer },
+  statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
+  failures: [
+    'header_invalid', 'body_invalid', 'model_unknown', 'model_unfit', 'input_unsupported', 'endpoint_excluded',
+    'endpoint_unconfigured', 'endpoint_unavailable', 'upstream_failed', 'upstream_invalid', 'upstream_too_large',
+    'upstream_credential', 'upstream_overloaded', 'upstream_slow', 'upstream_refused', 'deadline_exceeded', 'busy',
+    'draining', 'internal', 'client_gone',
+  ],
+  example: { body: { model: 'sluice/lexical-1', input: 'The quick brown fox jumps over the lazy dog.' } },
+  async run(call, ports) {
+    const { body } = call
+    const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
+    if (sessionId !== null && isTooLong(sessionId)) return sessionTooLong()
+    const model = ports.models.resolve(body.model)
+    if (model === null) return fail('model_unknown')
+    if (!model.isEmbedding) return fail('model_unfit')
+    call.notes.model = model.id
+    if (body.trace !== undefined) {
+      const { requestId } = call
+      ports.observer.trace(body.trace, { requestId, operation: 'embeddings.create', model: model.id, sessionId })
+    }
+    const embedded = await ports.embedder.embed({ model, request: body, deadlineAt: call.deadlineAt, call })
+    return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value))) : embedded
+  },
+})
+
+/** Leaves what is known now for the log, the metrics and the ledger. @returns the cost in USD */
+function note({ notes }: EmbeddingsCall, result: EmbeddingsResult): number {
+  const costUsd = usdOf(costNano(result.promptTokens, result))
+  notes.provider = result.provider
+  notes.promptTokens = result.promptTokens
+  notes.costUsd = costUsd
+  notes.attempts = result.attempts
+  notes.upstreamMs = result.upstreamMs
+  return costUsd
+}
+
+const HEAD = Buffer.from('{"object":"list","data":')
+
+/** The reply is spliced around the vectors, which nobody has read. Design §4. */
+function replyOf(result: EmbeddingsResult, model: ResolvedModel, costUsd: number): Success {
+  const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
+  const usage = `{${tokens},"cost":${costUsd},"is_byok":false}`
+  const tail = Buffer.from(`,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${usage}}`)
+  return {
+    kind: 'bytes',
+    parts: [HEAD, ...result.data, tail],
+    contentType: 'application/json',
+    headers: model.isUnpriced || result.isEstimated ? remarksOn(result, model) : NO_REMARKS,
+    done: () => result.release(),
+  }
+}
+
+const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
+
+/** What a caller should know of the figures: that the model has no price, that the tokens are our estimate. C14, design §6.4. */
+function remarksOn(result: EmbeddingsResult, model: ResolvedModel): Readonly<Record<string, string>> {
+  const unpriced = model.isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
+  return result.isEstimated ? { ...unpriced, 'x-sluice-usage': 'estimated' } : unpriced
+}
+
+/** Characters are code points (C31), of which a text has at most as many as UTF-16 units. */
+function isTooLong(sessionId: string): boolean {
+  return sessionId.length > SESSION_ID_CHARS_MAX && [...sessionId].length > SESSION_ID_CHARS_MAX
+}
+
+function sessionTooLong(): Outcome<never> {
+  const expected = `at most ${SESSION_ID_CHARS_MAX} characters`
+  return fail('header_invalid', { metadata: { issues: [{ path: '/x-session-id', message: 'is too long', expected }] } })
+}

@@ -1,0 +1,146 @@
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import type { EmbeddingJob, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
+import type { Egress } from '../ports/egress.ts'
+
+import type { Log, Meters } from '../ports/observe.ts'
+import type { ShortJobs } from '../ports/short-jobs.ts'
+import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
+import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
+import type { Credential } from './link.ts'
+import type { Reading } from './protocol.ts'
+import { route } from './routing.ts'
+import { TargetTable, type Target } from './targets.ts'
+import { Trail } from './trail.ts'
+import { judgeUsage } from './usage.ts'
+
+export interface EmbedderOptions {
+  readonly egress: Egress
+  readonly jobs: ShortJobs
+  /** Our keys by the name of their environment variable; a provider whose key is missing is not used. */
+  readonly credentials: ReadonlyMap<string, Credential>
+  readonly log: Log
+  readonly meters: Pick<Meters, 'upstream'>
+  /** Milliseconds of the clock that deadlines are in. */
+  readonly now: () => number
+  /** 0 to 1. */
+  readonly random: () => number
+}
+
+/** Builds the embedder of a front: endpoints by preferences and health, each attempt inside the call's deadline. Design §10. */
+export function createEmbedder(options: EmbedderOptions): Embedder {
+  return new RoutingEmbedder(options)
+}
+
+class RoutingEmbedder implements Embedder {
+  readonly #targets: TargetTable
+  readonly #log: Log
+  readonly #meters: Pick<Meters, 'upstream'>
+  readonly #now: () => number
+
+  constructor(options: EmbedderOptions) {
+    this.#targets = new TargetTable(options)
+    this.#log = options.log
+    this.#meters = options.meters
+    this.#now = options.now
+  }
+
+  async embed(job: EmbeddingJob): Promise<Outcome<EmbeddingsResult>> {
+    const shape = shapeOf(job.request.input)
+    const chosen = this.#choose(job, shape)
+    if (!chosen.ok) return chosen
+    const trail = new Trail()
+    for (const target of chosen.value) {
+      const startedAt = this.#now()
+      if (startedAt >= job.deadlineAt) return { ok: false, failure: trail.deadline() }
+      if (!target.health.admit(startedAt)) {
+        trail.skipped(target.health.restMs(startedAt))
+        continue
+      }
+      const outcome = await this.#attempt(target, { job, shape, startedAt })
+      if (outcome.ok) return ok(this.#result(outcome.value, target, { job, shape, startedAt, trail }))
+      const failure = this.#afterFailure(outcome.failure, target, { job, startedAt })
+      if (!mayFallBack(failure)) return { ok: false, failure: trail.ending(failure, target.endpoint.provider) }
+      trail.add(failure, target.endpoint.provider)
+    }
+    return { ok: false, failure: trail.last() }
+  }
+
+  /** Endpoints that the preferences leave, that are set up, and whose protocol has words for the input. */
+  #choose({ model, request }: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> {
+    const routed = route(model, request, (endpoint) => this.#targets.healthOf(endpoint))
+    if (!routed.ok) return routed
+    const targets = routed.value.map((endpoint) => this.#targets.of(endpoint)).filter((target) => target !== null)
+    if (targets.length === 0) return fail('endpoint_unconfigured')
+    if (shape.kind === 'objects') {
+      for (const modality of mediaOf(request.input)) if (!model.inputModalities.includes(modality)) return unsupported(modality)
+    }
+    const fit = targets.filter((target) => target.protocol.takes(shape))
+    return fit.length === 0 ? fail('input_unsupported') : ok(fit)
+  }
+
+  async #attempt({ endpoint, protocol, health }: Target, { job, shape, startedAt }: Try): Promise<Outcome<Reading>> {
+    const endsAt = Math.min(startedAt + endpoint.provider.timeoutMs, job.deadlineAt)
+    try {
+      return await protocol.embed({ request: job.request, shape, endsAt, call: job.call })
+    } catch (bug) {
+      // A probe that is never reported would keep the breaker open for ever.
+      health.unknown()
+      throw bug
+    }
+  }
+
+  #result(reading: Reading, target: Target, { job, shape, startedAt, trail }: Try & { readonly trail: Trail }): EmbeddingsResult {
+    const { endpoint, health } = target
+    const upstreamMs = this.#now() - startedAt
+    const usage = judgeUsage(reading, job.request.input, { shape, contextLength: endpoint.contextLength })
+    health.answered(upstreamMs, usage.promptTokens)
+    this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
+    return {
+      data: reading.data,
+      promptTokens: usage.promptTokens,
+      totalTokens: usage.totalTokens,
+      isEstimated: usage.isEstimated,
+      provider: endpoint.provider.slug,
+      promptNanoPerMillion: endpoint.promptNanoPerMillion,
+      requestNano: endpoint.requestNano,
+      attempts: trail.errors.length + 1,
+      previousErrors: trail.errors,
+      upstreamMs,
+      release: () => reading.release(),
+    }
+  }
+
+  /** Tells health and the log, and turns an attempt that the call's own deadline cut into that deadline. */
+  #afterFailure(failure: Failure, { endpoint, health }: Target, { job, startedAt }: { job: EmbeddingJob; startedAt: number }): Failure {
+    const now = this.#now()
+    const wasOpen = health.isOpen
+    if (STRIKES.has(failure.name)) health.struck(now, failure.name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE)
+    else if (failure.name === 'upstream_refused') health.alive()
+    else health.unknown()
+    this.#meters.upstream(endpoint.provider.slug, failure.name, now - startedAt)
+    const fields = { endpoint: endpoint.tag, failure: failure.name, status: failure.fields?.['status'], durationMs: Math.round(now - startedAt) }
+    this.#log.debug('upstream.attempt_failed', fields)
+    if (health.isOpen && !wasOpen) this.#log.warn('upstream.breaker_opened', fields)
+    const isDeadline = failure.name === 'upstream_slow' && startedAt + endpoint.provider.timeoutMs >= job.deadlineAt
+    return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
+  }
+}
+
+interface Try {
+  readonly job: EmbeddingJob
+  readonly shape: InputShape
+  readonly startedAt: number
+}
+
+/** Failures that count against an endpoint. */
+const STRIKES: ReadonlySet<string> = new Set(['upstream_failed', 'upstream_slow', 'upstream_invalid', 'upstream_overloaded', 'upstream_credential'])
+
+/** Another endpoint may do better, unless the input or the caller is at fault, or we are. */
+function mayFallBack({ name }: Failure): boolean {
+  return STRIKES.has(name) || name === 'upstream_too_large' || name === 'busy' || name === 'input_unsupported'
+}
+
+function unsupported(modality: string): Outcome<never> {
+  return fail('input_unsupported', { detail: `It does not take ${modality}.` })
+}
+

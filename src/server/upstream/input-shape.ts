@@ -1,0 +1,61 @@
+import { BulkBytes } from '../../schemas/bodies.ts'
+import type { EmbeddingPart } from '../../schemas/embeddings.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+
+type Input = EmbeddingsRequest['input']
+
+/** What an input is, without its contents. */
+export interface InputShape {
+  readonly kind: BulkBytes['shape']
+  /** Vectors that it asks for. */
+  readonly count: number
+}
+
+const ONE_TEXT: InputShape = { kind: 'string', count: 1 }
+const ONE_TOKEN_LIST: InputShape = { kind: 'numbers', count: 1 }
+
+/** The schema has seen to it that all elements of an array are of the kind of the first. */
+export function shapeOf(input: Input): InputShape {
+  if (typeof input === 'string') return ONE_TEXT
+  if (input instanceof BulkBytes) return { kind: input.shape, count: input.shape === 'numbers' ? 1 : input.count }
+  const [first] = input
+  if (typeof first === 'string') return { kind: 'strings', count: input.length }
+  if (typeof first === 'number') return ONE_TOKEN_LIST
+  return { kind: Array.isArray(first) ? 'lists' : 'objects', count: input.length }
+}
+
+/** The bytes of an input as JSON, for a body that is sent in parts; null for one that is small. */
+export function bulkOf(input: Input): Uint8Array | null {
+  return input instanceof BulkBytes ? input.json : null
+}
+
+/** The value of an input that is not bulky. */
+export function valueOf(input: Input): Exclude<Input, BulkBytes> | null {
+  return input instanceof BulkBytes ? null : input
+}
+
+const MODALITIES = {
+  text: 'text',
+  image_url: 'image',
+  input_audio: 'audio',
+  input_video: 'video',
+  input_file: 'file',
+} as const satisfies Record<EmbeddingPart['type'], string>
+
+/** Modalities beside text that the input has; a bulky one is not read for it, and its provider decides. */
+export function mediaOf(input: Input): ReadonlySet<string> {
+  const media = new Set<string>()
+  for (const part of partsOf(input)) if (part.type !== 'text') media.add(MODALITIES[part.type])
+  return media
+}
+
+/** All parts of a multimodal input; none for every other one. */
+export function partsOf(input: Input): readonly EmbeddingPart[] {
+  if (typeof input === 'string' || input instanceof BulkBytes) return []
+  const parts: EmbeddingPart[] = []
+  for (const item of input) {
+    if (typeof item !== 'object' || Array.isArray(item)) break
+    parts.push(...item.content)
+  }
+  return parts
+}

@@ -1,0 +1,112 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import type { EgressAnswer } from '../ports/egress.ts'
+import type { Endpoint } from '../ports/models.ts'
+import type { ShortJobs } from '../ports/short-jobs.ts'
+import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
+import { isSuccess, type ProviderLink } from './link.ts'
+import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
+import { failureOf } from './provider-failure.ts'
+import { parseAnswer } from './read-answer.ts'
+import { scanAnswer, type Span } from './scan.ts'
+
+const PATH = '/embeddings'
+
+/**
+ * Any server that speaks OpenAI's `POST /embeddings`. What it answers passes through unread when it has the form and
+ * the encoding that the caller asked for. Design §4.
+ */
+export class OpenAiEmbeddings implements EmbeddingProtocol {
+  readonly #endpoint: Endpoint
+  readonly #link: ProviderLink
+  readonly #jobs: ShortJobs
+  readonly #head: string
+
+  constructor(endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs) {
+    this.#endpoint = endpoint
+    this.#link = link
+    this.#jobs = jobs
+    this.#head = `{"${this.#wireName('model')}":${JSON.stringify(endpoint.upstreamModel)},"${this.#wireName('input')}":`
+  }
+
+  takes(shape: InputShape): boolean {
+    return shape.kind !== 'objects'
+  }
+
+  async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+    const outcome = await this.#link.post(PATH, this.#bodyOf(attempt.request), attempt)
+    if (!outcome.ok) return outcome
+    const answer = outcome.value
+    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#endpoint.provider) }
+    return this.#passThrough(answer, attempt) ?? parseAnswer('openai', answer, { attempt, jobs: this.#jobs })
+  }
+
+  #bodyOf(request: EmbeddingsRequest): string | readonly Uint8Array[] {
+    const tail = `${this.#options(request)}}`
+    const bulk = bulkOf(request.input)
+    if (bulk !== null) return [Buffer.from(this.#head), bulk, Buffer.from(tail)]
+    return this.#head + JSON.stringify(valueOf(request.input)) + tail
+  }
+
+  /** The optional members, each after its comma. `float` is what every server answers unasked, and some refuse the word. */
+  #options(request: EmbeddingsRequest): string {
+    let options = ''
+    // Dropping it would answer vectors of another size: a server that cannot do it has to say so itself.
+    if (request.dimensions !== undefined) options += `,"${this.#wireName('dimensions')}":${request.dimensions}`
+    if (request.encoding_format === 'base64' && this.#has('encoding_format')) options += `,"${this.#wireName('encoding_format')}":"base64"`
+    if (request.input_type !== undefined && this.#has('input_type')) {
+      const { rename } = this.#endpoint.provider
+      options += `,"${this.#wireName('input_type')}":${JSON.stringify(own(rename, `input_type=${request.input_type}`) ?? request.input_type)}`
+    }
+    if (request.user !== undefined && this.#has('user')) options += `,"${this.#wireName('user')}":${JSON.stringify(request.user)}`
+    return options
+  }
+
+  #passThrough(answer: EgressAnswer, attempt: EmbeddingAttempt): Outcome<Reading> | null {
+    const { body } = answer
+    const spans = scanAnswer(body)
+    if (spans === null || spans.encoding !== (attempt.request.encoding_format ?? 'float')) return null
+    if (spans.count !== attempt.shape.count) {
+      answer.release()
+      return fail('upstream_invalid')
+    }
+    const usage = spans.usage === null ? NO_USAGE : usageOf(body, spans.usage)
+    if (usage === null) return null
+    const data = [body.subarray(spans.data.start, spans.data.end)]
+    return ok({ data, promptTokens: usage.prompt_tokens ?? null, totalTokens: usage.total_tokens ?? null, release: () => answer.release() })
+  }
+
+  #has(parameter: string): boolean {
+    const { supportedParameters } = this.#endpoint
+    return supportedParameters.length === 0 || supportedParameters.includes(parameter)
+  }
+
+  #wireName(field: string): string {
+    return own(this.#endpoint.provider.rename, field) ?? field
+  }
+}
+
+interface Usage {
+  readonly prompt_tokens?: number
+  readonly total_tokens?: number
+}
+
+const NO_USAGE: Usage = {}
+
+/** Null when it is no JSON after all, or its figures are no numbers: then the whole answer has to be judged. */
+function usageOf(body: Uint8Array, span: Span): Usage | null {
+  try {
+    const usage = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8', span.start, span.end)) as Record<string, unknown>
+    return isNumberOrAbsent(usage['prompt_tokens']) && isNumberOrAbsent(usage['total_tokens']) ? usage : null
+  } catch {
+    return null
+  }
+}
+
+function isNumberOrAbsent(value: unknown): boolean {
+  return value === undefined || typeof value === 'number'
+}
+
+function own(map: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(map, name) ? map[name] : undefined
+}

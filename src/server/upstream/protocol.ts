@@ -1,0 +1,30 @@
+import type { Outcome } from '../../schemas/failures.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import type { InputShape } from './input-shape.ts'
+
+/** One try of one endpoint. */
+export interface EmbeddingAttempt {
+  readonly request: EmbeddingsRequest
+  readonly shape: InputShape
+  /** `performance.now()` milliseconds. */
+  readonly endsAt: number
+  readonly call: { readonly signal: AbortSignal }
+}
+
+/** What an endpoint answered, in our form but for the token figures, which are the provider's word and not yet judged. */
+export interface Reading {
+  /** UTF-8 JSON of the `data` array in slices that follow each other. */
+  readonly data: readonly Uint8Array[]
+  readonly promptTokens: number | null
+  readonly totalTokens: number | null
+  release(): void
+}
+
+/** Embeddings in one wire protocol, bound to one endpoint. Design §10. */
+export interface EmbeddingProtocol {
+  /** False for input shapes that the protocol has no words for: no call is made. */
+  takes(shape: InputShape): boolean
+  embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>>
+}
+
+export const NOTHING_HELD = (): void => undefined

@@ -1,0 +1,49 @@
+import type { Failure, FailureMetadata, FailureName } from '../../schemas/failures.ts'
+import type { EgressAnswer } from '../ports/egress.ts'
+import type { Provider } from '../ports/models.ts'
+import { readReason } from './reason.ts'
+
+/** Seconds that a caller is told to wait at most, whatever the provider says. */
+const RETRY_AFTER_S_MAX = 600
+
+/**
+ * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a refusal of
+ * our credential, of our request's form or of our money is ours; the provider's own status never passes through.
+ */
+export function failureOf(answer: EgressAnswer, provider: Provider): Failure {
+  const reason = readReason(answer.body)
+  const name = reason.isCredential ? 'upstream_credential' : nameOf(answer.status)
+  const metadata: FailureMetadata = reason.code === null ? {} : { provider_code: reason.code }
+  const base: Failure = { name, fields: { status: answer.status }, metadata, cause: { provider: provider.slug, status: answer.status } }
+  if (name === 'upstream_refused' && reason.text !== null) return { ...base, detail: reason.text }
+  const retryAfterS = name === 'upstream_overloaded' ? secondsOf(answer.retryAfter) : null
+  return retryAfterS === null ? base : { ...base, retryAfterS }
+}
+
+function nameOf(status: number): FailureName {
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return 'upstream_refused'
+    // 402 is the provider's bill to us; 498 is Cohere's own word for a bad token.
+    case 401:
+    case 402:
+    case 403:
+    case 407:
+    case 498:
+      return 'upstream_credential'
+    case 429:
+    case 529:
+      return 'upstream_overloaded'
+    // Redirects, unknown paths and models, and every 5xx: nothing that the caller could mend.
+    default:
+      return 'upstream_failed'
+  }
+}
+
+function secondsOf(retryAfter: string | null): number | null {
+  if (retryAfter === null || !/^\d{1,9}$/.test(retryAfter)) return null
+  return Math.min(Math.max(1, Number(retryAfter)), RETRY_AFTER_S_MAX)
+}

@@ -1,0 +1,40 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
+import type { EgressAnswer } from '../ports/egress.ts'
+import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
+import type { EmbeddingAttempt, Reading } from './protocol.ts'
+
+type Decoding = ShortJobTypes['decode_embeddings']
+
+/**
+ * Parses an answer, checks all of it and writes its vectors anew; a large one in a short job.
+ * Failures: upstream_invalid, and what the pool of short jobs fails with.
+ */
+export async function parseAnswer(
+  protocol: Decoding['in']['protocol'],
+  answer: EgressAnswer,
+  { attempt, jobs }: { readonly attempt: EmbeddingAttempt; readonly jobs: ShortJobs },
+): Promise<Outcome<Reading>> {
+  const { body } = answer
+  const input: Decoding['in'] = { protocol, answer: body, encoding: attempt.request.encoding_format ?? 'float' }
+  const outcome = body.length <= INLINE_JSON_BYTES_MAX
+    ? ok(jobs.here('decode_embeddings', input))
+    : await jobs.run('decode_embeddings', input, { transfer: movable(body) })
+  if (!outcome.ok) {
+    answer.release()
+    return outcome
+  }
+  const decoded = outcome.value
+  if (!decoded.ok || decoded.count !== attempt.shape.count) {
+    answer.release()
+    return fail('upstream_invalid')
+  }
+  const { data, promptTokens, totalTokens } = decoded
+  return ok({ data: [data], promptTokens, totalTokens, release: () => answer.release() })
+}
+
+/** Its buffer, when nothing else lies in it. */
+function movable(bytes: Uint8Array): readonly ArrayBuffer[] {
+  const { buffer } = bytes
+  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? [buffer] : []
+}

@@ -1,0 +1,62 @@
+import { fail, type Outcome } from '../../schemas/failures.ts'
+import type { Endpoint } from '../ports/models.ts'
+import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
+import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
+import { isSuccess, type ProviderLink } from './link.ts'
+import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
+import { failureOf } from './provider-failure.ts'
+import { parseAnswer } from './read-answer.ts'
+
+interface Wire {
+  readonly protocol: 'cohere' | 'google'
+  readonly path: string
+}
+
+interface Means {
+  readonly link: ProviderLink
+  readonly jobs: ShortJobs
+}
+
+type Encoded = Outcome<ShortJobTypes['encode_embeddings']['out']>
+
+/** A wire protocol whose bodies differ from ours in both directions: both are written anew, large ones in a short job. */
+export class RewrittenEmbeddings implements EmbeddingProtocol {
+  readonly #endpoint: Endpoint
+  readonly #link: ProviderLink
+  readonly #jobs: ShortJobs
+  readonly #wire: Wire
+
+  constructor(endpoint: Endpoint, wire: Wire, { link, jobs }: Means) {
+    this.#endpoint = endpoint
+    this.#wire = wire
+    this.#link = link
+    this.#jobs = jobs
+  }
+
+  takes(shape: InputShape): boolean {
+    return shape.kind !== 'numbers' && shape.kind !== 'lists'
+  }
+
+  async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+    const encoded = await this.#encode(attempt)
+    if (!encoded.ok) return encoded
+    if (!encoded.value.ok) return fail('input_unsupported', { detail: encoded.value.detail })
+    const outcome = await this.#link.post(this.#wire.path, encoded.value.body, attempt)
+    if (!outcome.ok) return outcome
+    const answer = outcome.value
+    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#endpoint.provider) }
+    return parseAnswer(this.#wire.protocol, answer, { attempt, jobs: this.#jobs })
+  }
+
+  #encode({ request, call }: EmbeddingAttempt): Promise<Encoded> | Encoded {
+    const options = {
+      protocol: this.#wire.protocol,
+      upstreamModel: this.#endpoint.upstreamModel,
+      dimensions: request.dimensions ?? null,
+      inputType: request.input_type ?? null,
+    }
+    const bulk = bulkOf(request.input)
+    if (bulk !== null) return this.#jobs.run('encode_embeddings', { ...options, input: bulk }, { signal: call.signal })
+    return { ok: true, value: this.#jobs.here('encode_embeddings', { ...options, input: valueOf(request.input) ?? '' }) }
+  }
+}

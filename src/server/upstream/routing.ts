@@ -1,0 +1,137 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { ProviderPreferences } from '../../schemas/preferences.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import type { Endpoint, ResolvedModel } from '../ports/models.ts'
+import { mediaOf } from './input-shape.ts'
+
+/** What was measured of an endpoint; null while nothing was. */
+export interface Measured {
+  latencyMs(percentile: number): number | null
+  /** Tokens a second. */
+  throughput(percentile: number): number | null
+}
+
+export type MeasuredOf = (endpoint: Endpoint) => Measured
+
+/**
+ * The endpoints that a call may use, in the order to try them. B1.12, C21.
+ * Filters come first: a fact that the catalogue lacks matches nothing. `order` wins over `sort`; without either the
+ * catalogue's order holds, or that of the variants `:floor` (price) and `:nitro` (throughput).
+ * Failures: endpoint_excluded.
+ */
+export function route(model: ResolvedModel, request: EmbeddingsRequest, measured: MeasuredOf): Outcome<readonly Endpoint[]> {
+  const preferences = request.provider ?? null
+  if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
+  const wishes = preferences ?? {}
+  const fit = model.endpoints.filter((endpoint) => {
+    if (!isWanted(endpoint, wishes) || !hasFacts(endpoint, wishes)) return false
+    return isInPrice(endpoint, wishes, request) && hasParameters(endpoint, wishes, request)
+  })
+  const sorted = preferFast(sortBy(sortOf(wishes, model), fit, measured), wishes, measured)
+  const chosen = inOrder(sorted, wishes)
+  return chosen.length === 0 && model.endpoints.length > 0 ? fail('endpoint_excluded') : ok(chosen)
+}
+
+function isWanted(endpoint: Endpoint, { only, ignore }: ProviderPreferences): boolean {
+  if (only && !only.some((name) => isNamed(endpoint, name))) return false
+  return !(ignore && ignore.some((name) => isNamed(endpoint, name)))
+}
+
+/** By the provider's slug or name, or by the endpoint's own tag. */
+function isNamed({ provider, tag }: Endpoint, name: string): boolean {
+  const wanted = name.toLowerCase()
+  return provider.slug.toLowerCase() === wanted || provider.name.toLowerCase() === wanted || tag.toLowerCase() === wanted
+}
+
+function hasFacts(endpoint: Endpoint, wishes: ProviderPreferences): boolean {
+  if (wishes.zdr === true && endpoint.isZdr !== true) return false
+  if (wishes.data_collection === 'deny' && endpoint.mayTrain !== false) return false
+  if (wishes.enforce_distillable_text === true && endpoint.isDistillable !== true) return false
+  const { quantizations } = wishes
+  return !quantizations || quantizations.some((wanted) => wanted === (endpoint.quantization ?? 'unknown'))
+}
+
+const NANO = 1e9
+
+/** Prompt prices are USD per million tokens. Prices of media bind only calls that have such media. */
+function isInPrice(endpoint: Endpoint, { max_price: max }: ProviderPreferences, request: EmbeddingsRequest): boolean {
+  if (max === undefined) return true
+  if (max.prompt !== undefined && endpoint.promptNanoPerMillion > Number(max.prompt) * NANO) return false
+  if (max.request !== undefined && endpoint.requestNano > Number(max.request) * NANO) return false
+  if (max.image === undefined && max.audio === undefined) return true
+  const media = mediaOf(request.input)
+  // The catalogue has no such price, and what is not known is not below anything.
+  return !((max.image !== undefined && media.has('image')) || (max.audio !== undefined && media.has('audio')))
+}
+
+/** The fields that change the vectors; `encoding_format` we can do ourselves. */
+function hasParameters(endpoint: Endpoint, wishes: ProviderPreferences, request: EmbeddingsRequest): boolean {
+  if (wishes.require_parameters !== true) return true
+  const { supportedParameters } = endpoint
+  if (request.dimensions !== undefined && !supportedParameters.includes('dimensions')) return false
+  return request.input_type === undefined || supportedParameters.includes('input_type')
+}
+
+type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
+
+function sortOf({ sort }: ProviderPreferences, model: ResolvedModel): Sort | null {
+  const asked = typeof sort === 'object' ? (sort?.by ?? null) : (sort ?? null)
+  if (asked !== null) return asked
+  if (model.id.endsWith(':floor')) return 'price'
+  return model.id.endsWith(':nitro') ? 'throughput' : null
+}
+
+function sortBy(sort: Sort | null, endpoints: readonly Endpoint[], measured: MeasuredOf): readonly Endpoint[] {
+  switch (sort) {
+    case 'price':
+      return ascending(endpoints, (endpoint) => endpoint.promptNanoPerMillion + endpoint.requestNano)
+    case 'latency':
+      return ascending(endpoints, (endpoint) => measured(endpoint).latencyMs(50) ?? Infinity)
+    case 'throughput':
+      return ascending(endpoints, (endpoint) => -(measured(endpoint).throughput(50) ?? 0))
+    // Nobody has measured the quality of endpoints here: the catalogue's order is all there is.
+    case 'exacto':
+    case null:
+      return endpoints
+    default:
+      return sort satisfies never
+  }
+}
+
+function ascending(endpoints: readonly Endpoint[], weigh: (endpoint: Endpoint) => number): readonly Endpoint[] {
+  const weighed = endpoints.map((endpoint) => ({ endpoint, weight: weigh(endpoint) }))
+  return weighed.sort((a, b) => (a.weight === b.weight ? 0 : a.weight - b.weight)).map(({ endpoint }) => endpoint)
+}
+
+type Bounds = ProviderPreferences['preferred_max_latency']
+
+/** Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds, as B1.12 has it. */
+function preferFast(endpoints: readonly Endpoint[], wishes: ProviderPreferences, measured: MeasuredOf): readonly Endpoint[] {
+  const { preferred_max_latency: latency, preferred_min_throughput: throughput } = wishes
+  if (latency === undefined && throughput === undefined) return endpoints
+  const keeps = (endpoint: Endpoint): boolean => {
+    const seen = measured(endpoint)
+    return boundsOf(latency).every(([percentile, seconds]) => (seen.latencyMs(percentile) ?? Infinity) <= seconds * 1_000)
+      && boundsOf(throughput).every(([percentile, least]) => (seen.throughput(percentile) ?? 0) >= least)
+  }
+  return ascending(endpoints, (endpoint) => (keeps(endpoint) ? 0 : 1))
+}
+
+function boundsOf(bounds: Bounds): readonly (readonly [number, number])[] {
+  if (bounds === undefined || bounds === null) return []
+  if (typeof bounds === 'number') return [[50, bounds]]
+  const { p50, p75, p90, p99 } = bounds
+  const all = [[50, p50], [75, p75], [90, p90], [99, p99]] as const
+  return all.flatMap(([percentile, bound]) => (typeof bound === 'number' ? [[percentile, bound] as const] : []))
+}
+
+/** Those that `order` names, in its order, then the others; without fallbacks only the named ones, or only the first. */
+function inOrder(endpoints: readonly Endpoint[], { order, allow_fallbacks: mayFallBack }: ProviderPreferences): readonly Endpoint[] {
+  if (!order || order.length === 0) return mayFallBack === false ? endpoints.slice(0, 1) : endpoints
+  const place = (endpoint: Endpoint): number => {
+    const at = order.findIndex((name) => isNamed(endpoint, name))
+    return at === -1 ? Infinity : at
+  }
+  const ordered = ascending(endpoints, place)
+  return mayFallBack === false ? ordered.filter((endpoint) => place(endpoint) !== Infinity) : ordered
+}

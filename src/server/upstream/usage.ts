@@ -1,0 +1,83 @@
+import { BulkBytes } from '../../schemas/bodies.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import { partsOf, type InputShape } from './input-shape.ts'
+
+type Input = EmbeddingsRequest['input']
+
+export interface JudgedUsage {
+  readonly promptTokens: number
+  readonly totalTokens: number
+  /** Ours, since the provider's figures were missing or impossible. Design §6.4. */
+  readonly isEstimated: boolean
+}
+
+/** No tokenizer makes more tokens of a UTF-16 unit than its UTF-8 has bytes. */
+const TOKENS_PER_UNIT_MAX = 4
+/** What a provider may add to each input: special tokens, a prompt for the input type. */
+const TOKENS_ADDED_MAX = 256
+/** The usual share of a token in text, and what a token takes as a number in JSON. */
+const UNITS_PER_TOKEN = 4
+const JSON_BYTES_PER_TOKEN_ID = 5
+/** A medium-sized picture with most providers. */
+const TOKENS_PER_MEDIA = 1_024
+/** No input of a 32 MiB body can honestly cost more. */
+const TOKENS_MAX = 2 ** 31
+
+/**
+ * Takes the provider's figures when they can be true, else ours.
+ * @param contextLength of the endpoint: more than that an input cannot cost
+ */
+export function judgeUsage(
+  claimed: { readonly promptTokens: number | null; readonly totalTokens: number | null },
+  input: Input,
+  more: { readonly shape: InputShape; readonly contextLength: number | null },
+): JudgedUsage {
+  const { promptTokens, totalTokens } = claimed
+  if (promptTokens === null || !isCount(promptTokens) || promptTokens > mostTokens(input, more.shape)) {
+    const estimate = estimateTokens(input, more)
+    return { promptTokens: estimate, totalTokens: estimate, isEstimated: true }
+  }
+  const isTotalSound = totalTokens !== null && isCount(totalTokens) && totalTokens >= promptTokens
+  return { promptTokens, totalTokens: isTotalSound ? totalTokens : promptTokens, isEstimated: false }
+}
+
+function isCount(tokens: number): boolean {
+  return Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX
+}
+
+function mostTokens(input: Input, shape: InputShape): number {
+  if (shape.kind === 'objects') return TOKENS_MAX
+  return unitsOf(input) * TOKENS_PER_UNIT_MAX + shape.count * TOKENS_ADDED_MAX
+}
+
+function estimateTokens(input: Input, { shape, contextLength }: { shape: InputShape; contextLength: number | null }): number {
+  const most = contextLength === null ? Infinity : contextLength * shape.count
+  return Math.max(1, Math.min(most, Math.ceil(guess(input, shape))))
+}
+
+function guess(input: Input, { kind, count }: InputShape): number {
+  switch (kind) {
+    case 'string':
+    case 'strings':
+      return unitsOf(input) / UNITS_PER_TOKEN
+    case 'numbers':
+      return unitsOf(input)
+    case 'lists':
+      return input instanceof BulkBytes ? input.json.length / JSON_BYTES_PER_TOKEN_ID : unitsOf(input)
+    case 'objects': {
+      if (input instanceof BulkBytes) return count * TOKENS_PER_MEDIA
+      return partsOf(input).reduce((sum, part) => sum + (part.type === 'text' ? part.text.length / UNITS_PER_TOKEN : TOKENS_PER_MEDIA), 0)
+    }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** UTF-16 units of texts, ids of token lists; of a bulky input its bytes, or the ids of its one list. */
+function unitsOf(input: Input): number {
+  if (typeof input === 'string') return input.length
+  if (input instanceof BulkBytes) return input.shape === 'numbers' ? input.count : input.json.length
+  let units = 0
+  for (const item of input) units += typeof item === 'number' ? 1 : typeof item === 'string' || Array.isArray(item) ? item.length : 0
+  return units
+}
