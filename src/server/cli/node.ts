@@ -1,12 +1,19 @@
 import type { Command } from 'commander'
+import { migrate } from '../store/migrate.ts'
 import { runningSupervisor } from '../supervisor/data-directory.ts'
+import { stderrLog } from './stderr-log.ts'
+import { withStores } from './stores.ts'
 import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
 
-/** `serve`, `reload`. */
+/** `serve`, `migrate`, `reload`. */
 export function addNodeVerbs(program: Command, outcome: { code: number | null }): void {
   addVerb(program, 'serve', 'run a node until it is told to end').action(async () => {
     const { serve } = await import('../main.ts')
     outcome.code = await serve()
+  })
+  addVerb(program, 'migrate', 'bring the schema of the database up to this version').action(async (options: { json?: boolean }) => {
+    const { at } = await withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog))
+    print(options, { migration: at }, `the schema is at migration ${at}`)
   })
   addVerb(program, 'reload', 'make the running node read its configuration again').action((options: { json?: boolean }) => {
     const { config } = loadGeneration()

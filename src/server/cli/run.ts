@@ -1,8 +1,11 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigInvalid } from '../config.ts'
+import { SchemaRefused } from '../store/migrate.ts'
+import { EmbeddedPostgresError } from '../supervisor/postgres-error.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { addConfigVerbs } from './config.ts'
+import { addDoctor } from './doctor.ts'
 import { addKeyVerbs } from './keys.ts'
 import { addModelVerbs } from './models.ts'
 import { addNodeVerbs } from './node.ts'
@@ -33,6 +36,7 @@ function programOf(outcome: { code: number | null }): Command {
   program.exitOverride().version(VERSION).showHelpAfterError('(sluice --help lists the verbs)')
   addNodeVerbs(program, outcome)
   addConfigVerbs(program)
+  addDoctor(program, outcome)
   addOrganizationVerbs(program)
   addWorkspaceVerbs(program)
   addKeyVerbs(program)
@@ -42,6 +46,9 @@ function programOf(outcome: { code: number | null }): Command {
   return program
 }
 
+/** What an operator is told without a stack. */
+const EXPECTED = [CliFailure, StartRefused, EmbeddedPostgresError, SchemaRefused]
+
 function explain(problem: unknown, asJson: boolean): number {
   // Commander has told it already.
   if (problem instanceof CommanderError) return problem.exitCode === 0 ? 0 : 2
@@ -49,7 +56,7 @@ function explain(problem: unknown, asJson: boolean): number {
     tell(asJson, { error: 'config_invalid', problems: problem.problems }, problem.message)
     return 2
   }
-  const isExpected = problem instanceof CliFailure || problem instanceof StartRefused
+  const isExpected = EXPECTED.some((kind) => problem instanceof kind)
   const message = problem instanceof Error ? problem.message : String(problem)
   const isQuiet = isExpected || !(problem instanceof Error)
   tell(asJson, { error: 'failed', message }, isQuiet ? message : problem.stack ?? message)

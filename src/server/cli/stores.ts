@@ -1,5 +1,6 @@
 import { Secret } from '../../schemas/secret.ts'
 import type { Config } from '../config.ts'
+import { migrate } from '../store/migrate.ts'
 import { openDataDirectory, runningSupervisor, runtimeOf } from '../supervisor/data-directory.ts'
 import { startEmbeddedPostgres } from '../supervisor/embedded-postgres.ts'
 import { stderrLog } from './stderr-log.ts'
@@ -28,6 +29,7 @@ export async function withStores<T>(use: (stores: StoreAddresses, config: Config
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: data.path, log: stderrLog })
     try {
+      await migrate(postgres.url, stderrLog)
       return await use({ databaseUrl: new Secret(postgres.url), redis: null }, config)
     } finally {
       await postgres.stop()

@@ -62,14 +62,22 @@ export function checkTlsFiles({ certFile, keyFile }: { certFile: string; keyFile
 const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'
 
 /**
- * Lets the kernel hand connections that a closing listener had not accepted to another one of the same port. Without
- * it about 1 new connection in 65,000 is reset in a roll at full speed. True when it is on.
+ * Lets the kernel hand connections that a closing listener had not accepted to another one of the same port, where
+ * it may. Without it about 1 new connection in 65,000 is reset in a roll at full speed. True when it is on.
  */
 export function allowListenerMigration(): boolean {
+  if (listenerMigrationIsOn()) return true
   try {
-    if (readFileSync(MIGRATE_REQUESTS, 'utf8').trim() === '1') return true
     writeFileSync(MIGRATE_REQUESTS, '1')
     return true
+  } catch {
+    return false
+  }
+}
+
+export function listenerMigrationIsOn(): boolean {
+  try {
+    return readFileSync(MIGRATE_REQUESTS, 'utf8').trim() === '1'
   } catch {
     return false
   }

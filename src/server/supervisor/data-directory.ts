@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { identityOf, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -45,7 +45,7 @@ const GONE_MS_MAX = 5_000
  * incarnations. Throws `StartRefused` when another node runs on it or it cannot be written. Design §2.
  */
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
-  prepare(path)
+  checkWritable(path)
   claim(path)
   await end(recorded(path))
   rmSync(join(path, PROCESSES_FILE), { force: true })
@@ -94,15 +94,28 @@ function nodeOf(path: string): string {
   return node
 }
 
-function prepare(path: string): void {
+/** Makes the directory where needed. Throws `StartRefused` when it cannot be written. */
+export function checkWritable(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeDirectory(path)
     const { mode, uid } = statSync(path)
     if ((mode & 0o777) !== 0o700 && uid === process.geteuid?.()) chmodSync(path, 0o700)
     writePrivate(path, '.writable', '')
     rmSync(join(path, '.writable'))
   } catch (cause) {
     throw new StartRefused(`the data directory ${path} cannot be written (${codeOf(cause)}): set SLUICE_DATA`, { cause })
+  }
+}
+
+/** Like `recursive: true`, which never returns below a folder that refuses with ENOENT, as those of /proc do. */
+function makeDirectory(path: string, mayMakeParent = true): void {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (cause) {
+    if (codeOf(cause) === 'EEXIST') return
+    if (codeOf(cause) !== 'ENOENT' || !mayMakeParent) throw cause
+    makeDirectory(dirname(path))
+    makeDirectory(path, false)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Fields, Log } from '../ports/observe.ts'
 
 /** Milliseconds after which a start is slow enough to be told about. */
-const HOLD_MS_MAX = 5_000
+const HOLD_MS_MAX = 15_000
 
 export interface HeldLog extends Log {
   /** Writes what was held; from then on nothing is. */

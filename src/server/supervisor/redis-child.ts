@@ -22,7 +22,7 @@ export interface EmbeddedRedis {
 }
 
 /** Real servers that are looked for on the PATH. Design §3. */
-const SERVERS: readonly string[] = ['redis-server', 'valkey-server']
+export const REDIS_SERVERS: readonly string[] = ['redis-server', 'valkey-server']
 /** Longest path of a Unix socket in bytes: Linux 108 and macOS 104, the closing zero included. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107
 /** First and longest pause before a server that died is started again. */
@@ -33,7 +33,7 @@ const RESTART_MS_MAX = 5_000
  * Brings up the embedded Redis and keeps it up: a server that dies is started again on the same socket.
  * Throws when none can be started. Design §3; facts: embedded services §2, toolchain §4 (4–8).
  */
-export async function startRedis({ dataDir, log, servers = SERVERS }: RedisOptions): Promise<EmbeddedRedis> {
+export async function startRedis({ dataDir, log, servers = REDIS_SERVERS }: RedisOptions): Promise<EmbeddedRedis> {
   const home = join(dataDir, 'redis')
   mkdirSync(home, { recursive: true, mode: 0o700 })
   await endOrphan(home, recordOf(home))
