@@ -82,7 +82,7 @@ function starters(): readonly (() => Promise<Target | Absent>)[] {
   const all: readonly (readonly [string, () => Promise<Target | Absent>])[] = [
     ['direct', () => Promise.resolve(direct())],
     ['nginx', () => startNginx(upstream)],
-    ['ungoverned', () => startUngoverned(upstream)],
+    ['ungoverned', () => startUngoverned(stand)],
     ['sluice', () => Promise.resolve(gatewayTarget(stand))],
     ['portkey', () => startPortkey(ROOT, upstream)],
   ]

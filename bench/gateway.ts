@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../test/support/load.ts'
 import { freePort, stopServer, untilListening } from '../test/support/spawned.ts'
-import type { Stand } from '../test/support/stand.ts'
-import type { Upstream } from './peers.ts'
+import { PROVIDER_KEY, STAND_MODEL, type Stand } from '../test/support/stand.ts'
 import type { Absent, Target } from './target.ts'
+import type { UngovernedSettings } from './ungoverned.ts'
 
 /** One front, embedded stores, an inference key without a rate limit. */
 export function gatewayTarget(stand: Stand): Target {
@@ -25,11 +25,17 @@ export function gatewayTarget(stand: Stand): Target {
 const UNGOVERNED = fileURLToPath(new URL('./ungoverned.js', import.meta.url))
 
 /** The same exchange, body reader and upstream, without access, limits, validation and metering. */
-export async function startUngoverned(upstream: Upstream): Promise<Target | Absent> {
+export async function startUngoverned(stand: Stand): Promise<Target | Absent> {
   if (!existsSync(UNGOVERNED)) return { name: 'ungoverned', absent: 'not built' }
   const port = await freePort()
   const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [] })
-  child.send({ port, upstreamPort: upstream.port })
+  const settings: UngovernedSettings = {
+    port,
+    catalogFile: stand.catalogFile,
+    model: STAND_MODEL,
+    providerKey: PROVIDER_KEY,
+  }
+  child.send(settings)
   await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(() => {
@@ -45,7 +51,7 @@ export async function startUngoverned(upstream: Upstream): Promise<Target | Abse
       method: 'POST',
       path: '/api/v1/embeddings',
       headers: { 'content-type': 'application/json' },
-      body: upstream.embeddings,
+      body: stand.embeddings().body,
     },
     note: 'our own exchange, body reader, upstream call and reply, composed without access, limits, validation and metering',
     stop: () => stopServer(child),

@@ -22,6 +22,7 @@ export interface Stand {
   readonly port: number
   readonly adminPort: number
   readonly dataDir: string
+  readonly catalogFile: string
   readonly keys: FirstKeys
   readonly mock: Mock
   /** Everything that the node printed. */
@@ -113,6 +114,7 @@ function standOf(parts: Parts): Stand {
     mock,
     stop,
     dataDir: settings['SLUICE_DATA'] ?? '',
+    catalogFile: settings['SLUICE_CATALOG'] ?? '',
     output: () => server.output(),
     fronts: () => frontsOf(pid),
     cli: (...args) => sluice(args, settings),

@@ -1,0 +1,121 @@
+/**
+ * Our own pipeline without what governs it: the exchange, the body reader, the providers and the reply of the product,
+ * composed here without access, limits, validation, metering and logs. What the product's own figure is compared with.
+ */
+import type { Outcome } from '../src/schemas/failures.ts'
+import { BODIES_BYTES_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS } from '../src/schemas/limits.ts'
+import { Secret } from '../src/schemas/secret.ts'
+import { loadCatalogue } from '../src/server/catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'
+import { openEgress } from '../src/server/egress/egress.ts'
+import { BodyBudget } from '../src/server/http/body.ts'
+import { Exchange, type ExchangeHost, type ExchangeOwner, type Reply } from '../src/server/http/exchange.ts'
+import { Head } from '../src/server/http/head.ts'
+import { openListener } from '../src/server/http/listener.ts'
+import { statusLine } from '../src/server/http/reply.ts'
+import { Timers } from '../src/server/http/timers.ts'
+import type { WireRequest, WireResponse } from '../src/server/http/wire.ts'
+import type { Embedder, EmbeddingsRequest, EmbeddingsResult } from '../src/server/ports/embeddings.ts'
+import type { ResolvedModel } from '../src/server/ports/models.ts'
+import { createEmbedder } from '../src/server/upstream/embedder.ts'
+import { openPools } from '../src/workers/pool.ts'
+
+export interface UngovernedSettings {
+  readonly port: number
+  readonly catalogFile: string
+  readonly model: string
+  /** Name of the environment variable that the catalogue's provider lists. */
+  readonly providerKey: string
+}
+
+interface Parts {
+  readonly host: ExchangeHost
+  readonly embedder: Embedder
+  readonly model: ResolvedModel
+}
+
+class UngovernedCall implements ExchangeOwner {
+  readonly #exchange: Exchange
+  readonly #parts: Parts
+
+  constructor(parts: Parts, res: WireResponse, head: Head) {
+    this.#parts = parts
+    this.#exchange = new Exchange(res, this, parts.host, head)
+    this.#exchange.limit(EMBEDDINGS_DEADLINE_MS)
+    this.#exchange.receive(EMBEDDINGS_BODY_BYTES_MAX).admit((received) => this.#embed(received))
+  }
+
+  expired(): void {
+    this.#fail(504)
+  }
+
+  drained(): void {
+    this.#fail(503)
+  }
+
+  crashed(): void {
+    this.#fail(500)
+  }
+
+  settled(): void {}
+
+  #embed(received: Outcome<Uint8Array>): void {
+    if (!received.ok) return this.#fail(400)
+    const exchange = this.#exchange
+    const request = JSON.parse(Buffer.from(received.value).toString()) as EmbeddingsRequest
+    exchange.work()
+    const { model, embedder } = this.#parts
+    void embedder.embed({ model, request, deadlineAt: exchange.deadlineAt, call: exchange }).then((answer) => {
+      if (answer.ok) exchange.send(replyOf(answer.value, model.id))
+      else this.#fail(502)
+      exchange.rest()
+    })
+  }
+
+  #fail(status: number): void {
+    this.#exchange.send({ status, statusLine: statusLine(status), headers: [], body: '' })
+  }
+}
+
+const HEAD = Buffer.from('{"object":"list","data":')
+
+function replyOf(result: EmbeddingsResult, model: string): Reply {
+  const usage = `{"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}}`
+  return {
+    status: 200,
+    statusLine: statusLine(200),
+    headers: ['content-type', 'application/json'],
+    body: [HEAD, ...result.data, Buffer.from(`,"model":${JSON.stringify(model)},"usage":${usage}}`)],
+    done: () => result.release(),
+  }
+}
+
+async function serve(settings: UngovernedSettings): Promise<void> {
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: settings.catalogFile })
+  const model = loaded.ok ? loaded.catalogue.resolve(settings.model) : null
+  if (model === null) throw new Error('the catalogue of the bench has mistakes')
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const parts: Parts = {
+    host: { timers: new Timers(), budget: new BodyBudget(BODIES_BYTES_MAX), open: new Set(), isClosing: false },
+    embedder: createEmbedder({
+      egress: openEgress(),
+      jobs: openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 }).jobs,
+      credentials: new Map([[settings.providerKey, new Secret('bench')]]),
+      log,
+      meters: { upstream() {} },
+      now: () => performance.now(),
+      random: Math.random,
+    }),
+    model,
+  }
+  await openListener({
+    host: '127.0.0.1',
+    port: settings.port,
+    tls: null,
+    serve: (res: WireResponse, req: WireRequest) => void new UngovernedCall(parts, res, new Head(req)),
+  })
+  process.send?.('ready')
+}
+
+process.once('message', (settings: UngovernedSettings) => void serve(settings))
+process.on('disconnect', () => process.exit(0))
