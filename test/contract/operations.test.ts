@@ -1,0 +1,49 @@
+import t from 'tap'
+import { FAILURES, statusOf, type FailureName } from '../../src/schemas/failures.ts'
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+import { readSources } from '../support/source.ts'
+import { CONTRACT_ROWS, type ContractRow } from './contract-rows.ts'
+import { coveredStatuses, SHARED_STATUSES } from './status-coverage.ts'
+
+const tests = readSources('test').filter((file) => file.path.endsWith('.test.ts'))
+
+t.test('every operation has a contract row, and every row an operation', async (t) => {
+  t.same(OPERATIONS.map((operation) => operation.id).sort(), Object.keys(CONTRACT_ROWS).sort())
+})
+
+for (const operation of OPERATIONS) {
+  const row: ContractRow | undefined = CONTRACT_ROWS[operation.id]
+  if (row === undefined) continue
+  t.test(`${operation.id} is what ${row.source} says`, async (t) => {
+    t.equal(operation.method, row.method)
+    t.equal(operation.path, row.path)
+    t.equal(operation.success.status, row.success)
+    t.same([...operation.statuses].sort(), [...row.statuses].sort())
+    t.same([...operation.access.keys].sort(), [...row.keys].sort())
+  })
+
+  t.test(`every failure of ${operation.id} has a status that it lists, or 400 or 500`, async (t) => {
+    const possible = [...operation.statuses, 400, 401, 500]
+    const failures: readonly FailureName[] = operation.failures
+    t.same(failures.filter((name) => !possible.includes(statusOf(name, operation.statuses))), [])
+    t.same(failures.filter((name) => !(name in FAILURES)), [])
+  })
+
+  t.test(`a test shows every status of ${operation.id} that has a cause`, async (t) => {
+    const covered = coveredStatuses(tests, operation.id)
+    const wanted = [row.success, ...operation.statuses].filter(
+      (status) => !(status in row.uncaused) && !SHARED_STATUSES.includes(status),
+    )
+    t.same(wanted.filter((status) => !covered.has(status)), [])
+  })
+}
+
+t.test('ids and method-path pairs are unique', async (t) => {
+  t.equal(new Set(OPERATIONS.map((operation) => operation.id)).size, OPERATIONS.length)
+  t.equal(new Set(OPERATIONS.map((operation) => `${operation.method} ${operation.path}`)).size, OPERATIONS.length)
+})
+
+t.test('an operation is rate-limited exactly when its row lists 429', async (t) => {
+  const limited = OPERATIONS.filter((operation) => operation.statuses.includes(429)).map((operation) => operation.id)
+  t.same(limited, ['embeddings.create'])
+})
