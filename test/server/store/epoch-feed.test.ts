@@ -2,12 +2,13 @@ import t from 'tap'
 import type { Invalidation } from '../../../src/server/ports/keys.ts'
 import { openEpochFeed, type Change, type Hints, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
 import { bump } from '../../../src/server/store/epoch.ts'
-import { openStore, type Store } from '../../../src/server/store/open.ts'
+import type { Store } from '../../../src/server/store/open.ts'
 import { pruneInvalidations } from '../../../src/server/store/prune.ts'
+import { openFarStore } from '../../support/away.ts'
 import { gate } from '../../support/gate.ts'
+import { testHints } from '../../support/hints.ts'
 import { keptLog } from '../../support/log.ts'
 import { openTestStore } from '../../support/postgres.ts'
-import { openRelay } from '../../support/relay.ts'
 
 type Tap = Parameters<typeof openTestStore>[0]
 
@@ -30,18 +31,6 @@ async function follow(t: Tap, store: Store, hints: Hints | null = null): Promise
 
 function change(store: Store, id: string): Promise<Invalidation> {
   return store.sql.begin((tx) => bump(tx, 'key', id))
-}
-
-function testHints(): Hints & { send(change: Invalidation): void } {
-  const listeners = new Set<(change: Invalidation) => void>()
-  return {
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    publish: () => Promise.resolve(),
-    send: (change) => listeners.forEach((listener) => listener(change)),
-  }
 }
 
 const idsOf = (heard: readonly Change[]): string[] => heard.map((change) => (change.kind === 'everything' ? '*' : change.id))
@@ -164,12 +153,7 @@ t.test('more changes than one poll reads drop everything', async (t) => {
 
 for (const away of ['cut', 'freeze'] as const) {
   t.test(`polls of a store behind a ${away} fail in time, and the first good one tells what was missed`, async (t) => {
-    const direct = await openTestStore(t)
-    const url = new URL(direct.options.url)
-    const relay = await openRelay(t, { host: url.hostname, port: Number(url.port) })
-    url.port = String(relay.port)
-    const store = openStore({ ...direct.options, url: url.href })
-    t.teardown(() => store.close())
+    const { direct, store, relay } = await openFarStore(t)
     const { feed, heard } = await follow(t, store)
     const goodAt = feed.lastGoodPollAtMs
     t.ok(goodAt > 0)

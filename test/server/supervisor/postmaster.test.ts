@@ -58,6 +58,7 @@ t.test('a server that outlived its supervisor is ended before the next one start
 
 t.test('children of Postgres are found by the token in their command line', async (t) => {
   const { clusterFolder } = await clusterHome(t).start({ fsync: 'off', cluster_name: 'ignored' })
-  const [name] = execFileSync('ps', ['-axo', 'command='], { encoding: 'utf8' }).match(new RegExp(`\\S*postgres -D ${clusterFolder}/data .*cluster_name=(\\S+)`))?.slice(1) ?? []
-  t.ok(postgresProcessesWith(name ?? 'none').length > 3)
+  const commands = execFileSync('ps', ['-axo', 'command='], { encoding: 'utf8' })
+  const [, name = 'none'] = new RegExp(`postgres -D ${clusterFolder}/data .*cluster_name=(\\S+)`).exec(commands) ?? []
+  t.ok(postgresProcessesWith(name).length > 3)
 })

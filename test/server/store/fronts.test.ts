@@ -1,0 +1,86 @@
+import t from 'tap'
+import { connectionBudget } from '../../../src/server/store/budget.ts'
+import { openEpochFeed, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
+import { bump } from '../../../src/server/store/epoch.ts'
+import { frontsAt, startHeartbeat, type Heartbeat } from '../../../src/server/store/fronts.ts'
+import type { Store } from '../../../src/server/store/open.ts'
+import { pruneFronts } from '../../../src/server/store/prune.ts'
+import { testHints } from '../../support/hints.ts'
+import { SILENT } from '../../support/log.ts'
+import { openTestStore } from '../../support/postgres.ts'
+
+type Tap = Parameters<typeof openTestStore>[0]
+
+const NEVER_MS = 2 ** 30
+
+interface Front {
+  readonly feed: RunningEpochFeed
+  readonly heartbeat: Heartbeat
+}
+
+async function front(t: Tap, store: Store, node = 'here', hints = testHints()): Promise<Front> {
+  const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: NEVER_MS })
+  await feed.poll()
+  const heartbeat = startHeartbeat({ store, feed, node, connections: 7, log: SILENT, everyMs: NEVER_MS })
+  t.teardown(async () => {
+    await heartbeat.close()
+    await feed.close()
+  })
+  await heartbeat.beat()
+  return { feed, heartbeat }
+}
+
+t.test('fronts count each other, and one that leaves counts no more', async (t) => {
+  const store = await openTestStore(t)
+  const one = await front(t, store)
+  const two = await front(t, store)
+  await one.heartbeat.beat()
+  t.same([one.heartbeat.liveFronts, two.heartbeat.liveFronts], [2, 2])
+  await two.heartbeat.close()
+  await one.heartbeat.beat()
+  t.equal(one.heartbeat.liveFronts, 1)
+})
+
+t.test('a front that fell silent is not live, and is pruned later', async (t) => {
+  const store = await openTestStore(t)
+  const one = await front(t, store)
+  await front(t, store)
+  await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '16 s' WHERE id <> ${one.heartbeat.frontId}`
+  await one.heartbeat.beat()
+  t.equal(one.heartbeat.liveFronts, 1)
+  t.equal(await pruneFronts(store.sql), 0)
+  await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '11 min' WHERE id <> ${one.heartbeat.frontId}`
+  t.equal(await pruneFronts(store.sql), 1)
+})
+
+t.test('a front is behind until it has obeyed and reported, then not any more, without its timer', async (t) => {
+  const store = await openTestStore(t, 6)
+  const hints = testHints()
+  await front(t, store, 'here', hints)
+  const change = await store.sql.begin((tx) => bump(tx, 'key', 'k'))
+  t.same(await frontsAt(store.sql, change.n), { behind: 1, silent: 0 })
+  hints.send(change)
+  while ((await frontsAt(store.sql, change.n)).behind > 0) continue
+  t.pass('it reported')
+})
+
+t.test('a front that has not obeyed anything yet is behind every change', async (t) => {
+  const store = await openTestStore(t)
+  await store.sql`INSERT INTO fronts VALUES (gen_random_uuid(), 'n', 1, -1, now())`
+  t.same(await frontsAt(store.sql, 0), { behind: 1, silent: 0 })
+})
+
+t.test('a silent front is told apart from one that is behind', async (t) => {
+  const store = await openTestStore(t)
+  await store.sql`INSERT INTO fronts VALUES (gen_random_uuid(), 'n', 1, 0, now() - interval '1 min')`
+  t.same(await frontsAt(store.sql, 1), { behind: 0, silent: 1 })
+})
+
+t.test('the connection budget counts what other nodes may hold, and not ours', async (t) => {
+  const store = await openTestStore(t)
+  await front(t, store, 'here')
+  await front(t, store, 'elsewhere')
+  const budget = await connectionBudget(store.sql, 'here', 20)
+  t.match(budget, { elsewhere: 7, wanted: 25, fits: true })
+  t.equal((await connectionBudget(store.sql, 'here', budget.available)).fits, false)
+})

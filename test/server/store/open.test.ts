@@ -1,0 +1,52 @@
+import t from 'tap'
+import { StoreSlow } from '../../../src/server/store/open.ts'
+import { isAway } from '../../../src/server/store/translate.ts'
+import { openFarStore } from '../../support/away.ts'
+import { openTestStore } from '../../support/postgres.ts'
+
+async function problemOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(() => null, (problem: unknown) => problem)
+}
+
+t.test('an answer that comes too late is given up', async (t) => {
+  const store = await openTestStore(t)
+  const problem = await problemOf(store.within(20, (sql) => sql`SELECT pg_sleep(0.5)`))
+  t.ok(problem instanceof StoreSlow && isAway(problem))
+})
+
+t.test('a cut store is away, and answers as soon as it is back', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  await store.sql`SELECT 1`
+  await relay.cut()
+  t.ok(isAway(await problemOf(store.within(2_000, (sql) => sql`SELECT 1`))))
+  await relay.restore()
+  while (await problemOf(store.within(2_000, (sql) => sql`SELECT 1`)) !== null) continue
+  t.pass('it is back')
+})
+
+t.test('connections that swallow everything are replaced', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  await store.sql`SELECT 1`
+  const hung = store.sql
+  relay.freeze()
+  while (store.sql === hung) t.ok(isAway(await problemOf(store.within(200, (sql) => sql`SELECT 1`))))
+  await relay.restore()
+  while (await problemOf(store.within(2_000, (sql) => sql`SELECT 1`)) !== null) continue
+  t.ok(isAway(await problemOf(hung`SELECT 1`)), 'the old client is closed')
+})
+
+t.test('a statement that Postgres ends by its time-out is away, a wrong one is a bug', async (t) => {
+  const { sql } = await openTestStore(t)
+  const slow = sql.begin(async (tx) => {
+    await tx`SET LOCAL statement_timeout = 10`
+    return tx`SELECT pg_sleep(5)`
+  })
+  t.ok(isAway(await problemOf(slow)))
+  t.notOk(isAway(await problemOf(sql.unsafe('SELECT nonsense').execute())))
+})
+
+t.test('a transaction that stands still loses its locks', async (t) => {
+  const { sql } = await openTestStore(t)
+  const [row] = await sql`SHOW idle_in_transaction_session_timeout`
+  t.equal(row?.['idle_in_transaction_session_timeout'], '10s')
+})
