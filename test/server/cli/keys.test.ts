@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { hashOfKey } from '../../../src/schemas/api-keys.ts'
+import { openTestDatabase } from '../../support/postgres.ts'
+
+type Tap = Parameters<typeof openTestDatabase>[0]
+type Verb = (...args: string[]) => Promise<Said>
+
+interface Said {
+  readonly code: number | null
+  readonly out: Record<string, unknown>
+  readonly error: string
+}
+
+const SLUICE = fileURLToPath(new URL('../../../../bin/sluice', import.meta.url))
+
+/** `sluice … --json` over a database of the test's own. */
+async function installation(t: Tap, kind: 'migrated' | 'empty' = 'migrated'): Promise<Verb> {
+  const { url } = await openTestDatabase(t, kind)
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true }))
+  return async (...args) => {
+    const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: url, SLUICE_DATA: dataDir }
+    const child = spawn(process.execPath, [SLUICE, ...args, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let [out, error] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (error += chunk.toString()))
+    const [code] = (await once(child, 'close')) as [number | null]
+    return { code, error, out: out === '' ? {} : (JSON.parse(out) as Record<string, unknown>) }
+  }
+}
+
+t.test('a key is made, listed without itself, and revoked', async (t) => {
+  const sluice = await installation(t)
+  await sluice('organizations', 'create', '--name', 'Acme')
+  const made = await sluice('keys', 'create', '--name', 'first', '--kind', 'inference', '--workspace', 'default', '--rpm', '600', '--expires', '2099-01-01T00:00:00Z')
+  const key = String(made.out['key'])
+  t.match(made.out, { hash: hashOfKey(key), name: 'first', kind: 'inference', rate_limit_rpm: 600, expires_at: '2099-01-01T00:00:00.000Z' })
+  const listed = await sluice('keys', 'list')
+  t.match(listed.out, { data: [{ hash: hashOfKey(key) }] })
+  t.notMatch(JSON.stringify(listed.out), key)
+  t.match(await sluice('keys', 'revoke', hashOfKey(key), '--wait'), { code: 0, out: { revoked: true, silent_fronts: 0 } })
+  t.match((await sluice('keys', 'list')).out, { data: [] })
+})
+
+t.test('several organizations live in one installation and are told apart', async (t) => {
+  const sluice = await installation(t)
+  const one = (await sluice('organizations', 'create', '--name', 'One')).out
+  const two = (await sluice('organizations', 'create', '--name', 'Two')).out
+  t.match((await sluice('organizations', 'list')).out, { data: [{ id: one['id'] }, { id: two['id'] }] })
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'management'), { code: 1, error: /Several organizations match/ })
+  const key = await sluice('keys', 'create', '--name', 'k', '--kind', 'management', '--organization', 'Two')
+  t.match(key.out, { organization_id: two['id'], workspace_id: null })
+})
+
+t.test('a workspace is made once for each slug of an organization', async (t) => {
+  const sluice = await installation(t)
+  await sluice('organizations', 'create', '--name', 'Acme')
+  t.match(await sluice('workspaces', 'create', '--name', 'Team', '--slug', 'team'), { code: 0, out: { slug: 'team' } })
+  t.match(await sluice('workspaces', 'create', '--name', 'Team', '--slug', 'team'), { code: 1, error: /slug is taken/ })
+  t.match((await sluice('workspaces', 'list')).out, { data: [{ slug: 'default' }, { slug: 'team' }] })
+})
+
+for (const [what, args] of [
+  ['a slug with capitals', ['workspaces', 'create', '--name', 'x', '--slug', 'Team']],
+  ['an empty name', ['organizations', 'create', '--name', ' ']],
+  ['a name of 101 characters', ['organizations', 'create', '--name', 'é'.repeat(101)]],
+  ['a limit of nothing', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', '0']],
+  ['an instant without an offset', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2099-01-01T00:00:00']],
+  ['a kind that cannot be made here', ['keys', 'create', '--name', 'k', '--kind', 'intern']],
+  ['a workspace for a management key', ['keys', 'create', '--name', 'k', '--kind', 'management', '--workspace', 'default']],
+  ['a hash that is none', ['keys', 'revoke', 'sk-sluice-v1-oops']],
+] as const) {
+  t.test(`${what} is bad usage: exit code 2`, async (t) => {
+    const sluice = await installation(t)
+    t.match(await sluice(...args), { code: 2, out: {} })
+  })
+}
+
+t.test('an unknown key, workspace or organization fails with its reason: exit code 1', async (t) => {
+  const sluice = await installation(t)
+  t.match(await sluice('keys', 'revoke', 'f'.repeat(64)), { code: 1, error: /not known/ })
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference'), { code: 1, error: /no such organization/ })
+  await sluice('organizations', 'create', '--name', 'Acme')
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--workspace', 'nope'), { code: 1, error: /no such workspace/ })
+})
+
+t.test('a database that is not migrated is refused: exit code 1', async (t) => {
+  const sluice = await installation(t, 'empty')
+  t.match(await sluice('keys', 'list'), { code: 1, error: /not migrated yet/ })
+})
