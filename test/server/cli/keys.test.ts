@@ -38,7 +38,8 @@ async function installation(t: Tap, kind: 'migrated' | 'empty' = 'migrated'): Pr
 t.test('a key is made, listed without itself, and revoked', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations', 'create', '--name', 'Acme')
-  const made = await sluice('keys', 'create', '--name', 'first', '--kind', 'inference', '--workspace', 'default', '--rpm', '600', '--expires', '2099-01-01T00:00:00Z')
+  const wish = ['--name', 'first', '--kind', 'inference', '--workspace', 'default', '--rpm', '600']
+  const made = await sluice('keys', 'create', ...wish, '--expires', '2099-01-01T00:00:00Z')
   const key = String(made.out['key'])
   t.match(made.out, { hash: hashOfKey(key), name: 'first', kind: 'inference', rate_limit_rpm: 600, expires_at: '2099-01-01T00:00:00.000Z' })
   const listed = await sluice('keys', 'list')
