@@ -73,7 +73,7 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
 }
 
 /** An operation with defaults for what a test does not care about. */
-export function operation(more: Partial<Operation> & { readonly run?: (call: Call) => ReturnType<Operation['run']> } = {}): AnyOperation {
+export function operation(more: Partial<Operation> = {}): AnyOperation {
   return {
     id: 'test.echo',
     method: 'post',

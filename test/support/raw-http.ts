@@ -7,10 +7,12 @@ export interface RawClient {
   readonly text: string
   readonly isClosed: boolean
   send(bytes: string | Uint8Array): void
-  /** Resolves with all text once it matches; rejects when the connection ends before. */
-  until(pattern: RegExp): Promise<string>
+  /** Resolves with all text once it matches, or so many times; rejects when the connection ends before. */
+  until(pattern: RegExp, times?: number): Promise<string>
   /** Resolves with all text when the connection is closed. */
   closed(): Promise<string>
+  /** Resolves with all text once so many bytes of body have come behind the first head. */
+  untilBody(bytes: number): Promise<string>
   destroy(): void
 }
 
@@ -18,6 +20,7 @@ export function rawClient(port: number): RawClient {
   const socket = connect(port, '127.0.0.1')
   socket.setNoDelay(true)
   let text = ''
+  let bodyAt = -1
   let isClosed = false
   const looks = new Set<() => void>()
   const changed = (): void => {
@@ -25,6 +28,7 @@ export function rawClient(port: number): RawClient {
   }
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1')
+    if (bodyAt < 0 && text.includes('\r\n\r\n')) bodyAt = text.indexOf('\r\n\r\n') + 4
     changed()
   })
   // A reset is one way to be closed.
@@ -48,7 +52,8 @@ export function rawClient(port: number): RawClient {
     get text() { return text },
     get isClosed() { return isClosed },
     send: (bytes) => void socket.write(bytes),
-    until: (pattern) => wait(() => pattern.test(text), false),
+    until: (pattern, times) => wait(() => times === undefined ? pattern.test(text) : text.split(pattern).length > times, false),
+    untilBody: (bytes) => wait(() => bodyAt >= 0 && text.length - bodyAt >= bytes, false),
     closed: () => wait(() => isClosed, true),
     destroy: () => void socket.destroy(),
   }

@@ -22,6 +22,8 @@ export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' 
   readonly corsOrigins: readonly string[]
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
+  /** Measures stalls and deadlines. */
+  readonly timers?: Timers
 }
 
 /** What a front has under way: all zero when nothing runs. */
@@ -44,9 +46,9 @@ export interface HttpFront {
 
 /** Opens the public port. Rejects when it cannot be had. */
 export async function startHttp(options: HttpOptions): Promise<HttpFront> {
-  const { host, port, tls, operations, corsOrigins, bodiesBytesMax = BODIES_BYTES_MAX } = options
+  const { host, port, tls, operations, corsOrigins, bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers() } = options
   const ids = new RequestIds()
-  const exchanges = { timers: new Timers(), budget: new BodyBudget(bodiesBytesMax), open: new Set<Exchange>(), isClosing: false }
+  const exchanges = { timers, budget: new BodyBudget(bodiesBytesMax), open: new Set<Exchange>(), isClosing: false }
   const parts: PipelineParts = {
     access: options.access,
     admission: options.admission,

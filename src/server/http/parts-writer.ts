@@ -22,7 +22,8 @@ export class PartsWriter {
   /** Bytes handed over before the current part. */
   #before = 0
   #beat: Timer | null = null
-  #progressAt = 0
+  /** Beats since the reader last took something. */
+  #idleBeats = 0
   #isOver = false
 
   constructor(options: PartsWriterOptions) {
@@ -33,9 +34,8 @@ export class PartsWriter {
   /** Status and headers are written; the call is corked. */
   start(): void {
     if (this.#pump(0)) return
-    this.#progressAt = performance.now()
     this.#options.res.onWritable((offset) => {
-      this.#progressAt = performance.now()
+      this.#idleBeats = 0
       return this.#pump(offset)
     })
     this.#keepAlive()
@@ -67,7 +67,7 @@ export class PartsWriter {
 
   #keepAlive(): void {
     this.#beat = this.#options.timers.start(REPLY_BEAT_MS, () => {
-      if (performance.now() - this.#progressAt > REPLY_STALL_MS) return void this.#options.res.close()
+      if (++this.#idleBeats * REPLY_BEAT_MS > REPLY_STALL_MS) return void this.#options.res.close()
       this.#options.res.pause()
       this.#options.res.resume()
       this.#keepAlive()

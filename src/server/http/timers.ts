@@ -17,8 +17,14 @@ export class Timers {
   #step = 0
   #count = 0
   #clock: NodeJS.Timeout | null = null
-  /** `performance.now()` at step 0. */
+  readonly #now: () => number
+  /** Instant of step 0. */
   #epoch = 0
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
 
   /** Timers that run: zero when nothing is under way. */
   get count(): number {
@@ -29,7 +35,7 @@ export class Timers {
   start(ms: number, fire: () => void): Timer {
     if (this.#clock === null) this.#wake()
     // One step more than the quotient: the current step is already partly over.
-    const step = Math.floor((performance.now() - this.#epoch + ms) / TIMER_STEP_MS) + 1
+    const step = Math.floor((this.#now() - this.#epoch + ms) / TIMER_STEP_MS) + 1
     const entry = new Entry(Math.max(step, this.#step + 1), fire, this)
     const slot = this.#slots[entry.step % SLOTS]
     if (slot !== undefined) entry.insertAfter(slot)
@@ -43,14 +49,14 @@ export class Timers {
   }
 
   #wake(): void {
-    this.#epoch = performance.now()
+    this.#epoch = this.#now()
     this.#step = 0
     this.#clock = setInterval(() => this.#tick(), TIMER_STEP_MS)
     this.#clock.unref()
   }
 
   #tick(): void {
-    const now = Math.floor((performance.now() - this.#epoch) / TIMER_STEP_MS)
+    const now = Math.floor((this.#now() - this.#epoch) / TIMER_STEP_MS)
     // After a blocked loop one round of the wheel visits every slot.
     const from = Math.max(this.#step + 1, now - SLOTS + 1)
     this.#step = now

@@ -9,7 +9,10 @@ const read = operation({
   id: 'test.read',
   method: 'get',
   path: '/things/{author}/{slug}',
-  input: { params: Type.Object({ author: Type.String(), slug: Type.String({ minLength: 1 }) }), query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })), tags: Type.Optional(Type.Array(Type.String())) }) },
+  input: {
+    params: Type.Object({ author: Type.String(), slug: Type.String({ minLength: 1 }) }),
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })), tags: Type.Optional(Type.Array(Type.String())) }),
+  },
 })
 
 t.test('an operation is served end to end, its timings and id in the headers', async (t) => {
@@ -72,10 +75,14 @@ t.test('path and query come decoded once, coerced and checked', async (t) => {
     const answer = await fetch(`${url}/api/v1/things/${path}`, { headers: json })
     return [answer.status, await answer.json()] as const
   }
-  t.same(await ask('a/b%3Afree?limit=5&tags=x,y&tags=z%20z&other=1'), [200, { params: { author: 'a', slug: 'b:free' }, query: { limit: 5, tags: ['x', 'y', 'z z'] } }])
+  t.same(await ask('a/b%3Afree?limit=5&tags=x,y&tags=z%20z&other=1'), [
+    200, { params: { author: 'a', slug: 'b:free' }, query: { limit: 5, tags: ['x', 'y', 'z z'] } },
+  ])
   t.same((await ask('a%252F/b%2Fc'))[1], { params: { author: 'a%2F', slug: 'b/c' }, query: {} })
   t.equal((await ask('a/b/'))[0], 200)
-  t.match(await ask('a/b?limit=0'), [400, { error: { metadata: { error_type: 'query_invalid', issues: [{ path: '/limit', message: 'is too small', expected: 'integer of at least 1' }] } } }])
+  t.match(await ask('a/b?limit=0'), [400, { error: { metadata: {
+    error_type: 'query_invalid', issues: [{ path: '/limit', message: 'is too small', expected: 'integer of at least 1' }],
+  } } }])
   t.match(await ask('a/b?limit=ten'), [400, { error: { metadata: { issues: [{ path: '/limit', expected: 'integer of at least 1' }] } } }])
   t.match(await ask('a/b?limit=1&limit=2'), [400, { error: { metadata: { issues: [{ message: 'is given more than once' }] } } }])
   t.match(await ask('a/b?limit=%E0%A4'), [400, { error: { metadata: { error_type: 'query_invalid' } } }])
@@ -107,7 +114,10 @@ t.test('paths of inference that is not served say what is', async (t) => {
 
 t.test('a body must be JSON by its type, or of none', async (t) => {
   const { url } = await openFront(t, [operation()])
-  const ask = async (headers: Record<string, string>) => (await post(`${url}/api/v1/echo`, { headers: { authorization: AUTHORIZATION, ...headers }, body: Buffer.from(valid) })).status
+  const ask = async (headers: Record<string, string>) => {
+    const answer = await post(`${url}/api/v1/echo`, { headers: { authorization: AUTHORIZATION, ...headers }, body: Buffer.from(valid) })
+    return answer.status
+  }
   t.equal(await ask({ 'content-type': 'application/json; charset=utf-8' }), 200)
   t.equal(await ask({ 'content-type': 'application/vnd.api+json' }), 200)
   t.equal(await ask({}), 200)

@@ -1,0 +1,157 @@
+import t, { type Test } from 'tap'
+import { EMBEDDINGS_BODY_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { BulkBytes } from '../../../src/schemas/bodies.ts'
+import type { HttpOptions } from '../../../src/server/http/front.ts'
+import { Timers } from '../../../src/server/http/timers.ts'
+import type { Call } from '../../../src/server/operations/define.ts'
+import { accessTo, AUTHORIZATION, keyRecords, openFront, operation } from '../../support/front.ts'
+import { rawClient, requestText } from '../../support/raw-http.ts'
+
+const MIB = 1024 * 1024
+const authorized = { authorization: AUTHORIZATION }
+const json = { ...authorized, 'content-type': 'application/json' }
+const CHUNK = 'x'.repeat(64 * 1024)
+const post = (url: string, body: string) => fetch(`${url}/api/v1/echo`, { method: 'POST', headers: json, body })
+const sized = (bytes: number): string => {
+  const around = '{"model":"m","input":""}'.length
+  return `{"model":"m","input":"${'x'.repeat(bytes - around)}"}`
+}
+/** Says how long the input was, and whether it came as bytes. */
+const measure = operation({
+  run(call: Call) {
+    const { input } = call.body as { input: string | BulkBytes }
+    const value = input instanceof BulkBytes ? { bulk: input.json.length - 2 } : { chars: input.length }
+    return { ok: true, value: { kind: 'json', value } }
+  },
+})
+const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [measure], more)
+/** Eight seconds pass in a fifth of one. */
+const hurried = (): Timers => new Timers(() => performance.now() * 40)
+const errorOf = (text: string): unknown => (JSON.parse(/\{"error".*\}/.exec(text)?.[0] ?? 'null') as { error?: { metadata?: unknown } } | null)?.error?.metadata
+
+t.test('a body is read whole at every size, small ones on the loop and large ones as bytes', async (t) => {
+  const { url, front } = await open(t)
+  for (const bytes of [30, 70_000, INLINE_JSON_BYTES_MAX]) t.same(await (await post(url, sized(bytes))).json(), { chars: bytes - 24 })
+  for (const bytes of [INLINE_JSON_BYTES_MAX + 1, 3 * MIB, EMBEDDINGS_BODY_BYTES_MAX]) {
+    const answer = await post(url, sized(bytes))
+    t.same([answer.status, await answer.json()], [200, { bulk: bytes - 24 }])
+  }
+  t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
+})
+
+t.test('a chunked body is read at every size', async (t) => {
+  const { port } = await open(t)
+  for (const bytes of [30, 70_000, 300_000, 3 * MIB]) {
+    const client = rawClient(port)
+    const text = sized(bytes)
+    client.send(requestText('POST /api/v1/echo', { ...authorized, 'transfer-encoding': 'chunked' }))
+    for (let at = 0; at < bytes; at += 50_000) {
+      const part = text.slice(at, at + 50_000)
+      client.send(`${part.length.toString(16)}\r\n${part}\r\n`)
+    }
+    client.send('0\r\n\r\n')
+    t.match(await client.closed(), new RegExp(`\\{"(?:chars|bulk)":${bytes - 24}\\}$`))
+  }
+})
+
+t.test('an empty body is 400, announced or not', async (t) => {
+  const { port } = await open(t)
+  for (const headers of [{}, { 'content-length': '0' }, { 'transfer-encoding': 'chunked' }]) {
+    const client = rawClient(port)
+    client.send(requestText('POST /api/v1/echo', { ...authorized, ...headers }, 'transfer-encoding' in headers ? '0\r\n\r\n' : ''))
+    t.match(errorOf(await client.until(/\}$/)), { error_type: 'body_malformed' })
+    client.destroy()
+  }
+})
+
+t.test('a length over the limit is refused although nothing was sent, and the connection closed', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(EMBEDDINGS_BODY_BYTES_MAX + 1) }))
+  const text = await client.closed()
+  t.match(text, /^HTTP\/1\.1 413 Payload Too Large\r\n/)
+  t.match(errorOf(text), { error_type: 'body_too_large' })
+})
+
+t.test('a client that sends 40 MiB first and reads later gets its 413', async (t) => {
+  const { port, front } = await open(t)
+  const client = rawClient(port)
+  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(40 * MIB) }, 'x'.repeat(40 * MIB)))
+  t.match(await client.closed(), /^HTTP\/1\.1 413 /)
+  t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
+})
+
+t.test('a chunked body is refused once it passes the limit', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  client.send(requestText('POST /api/v1/echo', { ...authorized, 'transfer-encoding': 'chunked' }))
+  const chunk = `${CHUNK.length.toString(16)}\r\n${CHUNK}\r\n`
+  for (let sent = 0; sent <= EMBEDDINGS_BODY_BYTES_MAX; sent += CHUNK.length) client.send(chunk)
+  client.send('0\r\n\r\n')
+  t.match(await client.closed(), /^HTTP\/1\.1 413 /)
+})
+
+t.test('of a body that is refused no more than a bound is read', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  client.send(requestText('POST /api/v1/echo', { 'content-length': String(1024 * MIB) }))
+  const more = (): void => {
+    while (!client.isClosed && client.socket.writable && client.socket.write(CHUNK));
+    client.socket.once('drain', more)
+  }
+  more()
+  await client.closed()
+  // What the kernels of both sides hold comes on top.
+  t.ok(client.socket.bytesWritten < REFUSED_BODY_BYTES_MAX + 32 * MIB, `${client.socket.bytesWritten} bytes`)
+})
+
+t.test('a refused caller that keeps a small body back keeps its connection', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(requestText('POST /api/v1/echo', { 'content-length': '24' }))
+  await client.until(/^HTTP\/1\.1 401[\s\S]*\}$/)
+  client.send(sized(24) + requestText('POST /api/v1/echo', { ...authorized, 'content-length': '25' }, sized(25)))
+  t.match(await client.until(/\{"chars":1\}$/), /401 Unauthorized[\s\S]*200 OK/)
+})
+
+t.test('a body that stalls is 408, before its first byte and in its middle', async (t) => {
+  const { port, front } = await open(t, { timers: hurried() })
+  for (const begun of ['', '{"model":']) {
+    const client = rawClient(port)
+    client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': '100' }, begun))
+    t.match(errorOf(await client.until(/\}$/)), { error_type: 'body_slow' })
+    client.destroy()
+  }
+  t.equal(front.load.bodyBytes, 0)
+})
+
+t.test('a large body waits at the door until its caller is known', async (t) => {
+  let open = (): void => undefined
+  const loaded = new Promise<void>((resolve) => { open = resolve })
+  const { port, front } = await openFront(t, [measure], { access: accessTo(keyRecords(), () => loaded) })
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  const text = sized(20 * MIB)
+  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(text.length) }, text))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  t.ok(front.load.bodyBytes < 2 * MIB, 'the socket was paused')
+  open()
+  t.match(await client.until(/"bulk":\d+\}$/), new RegExp(`"bulk":${text.length - 24}\\}$`))
+})
+
+t.test('a front that holds as many body bytes as it may answers 503', async (t) => {
+  const { url, front } = await open(t, { bodiesBytesMax: 2 * MIB })
+  const answer = await post(url, sized(3 * MIB))
+  t.equal(answer.status, 503)
+  t.equal(answer.headers.get('retry-after'), '1')
+  t.equal((await post(url, sized(MIB))).status, 200)
+  t.equal(front.load.bodyBytes, 0)
+})
+
+t.test('nothing of a body is logged, valid or not', async (t) => {
+  const { url, lines, settled } = await open(t)
+  for (const body of ['{"model":"m","input":"canary"}', '{"model":"canary', '{"model":"canary","input":[]}', '{"canary":1}']) await post(url, body)
+  t.equal(settled.length, 4)
+  t.notMatch(JSON.stringify([lines, settled.map(({ cause, ...call }) => [String(cause), call])]), /canary/)
+})

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { HEADERS_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import type { HttpOptions } from '../../../src/server/http/front.ts'
+import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
+import { exchangeRaw, rawClient, requestText } from '../../support/raw-http.ts'
+
+const body = '{"model":"m","input":"x"}'
+const authorized = { authorization: AUTHORIZATION }
+const valid = requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(body.length) }, body)
+const second = requestText('GET /api/v1/second', authorized)
+const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
+
+const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [
+  operation(),
+  operation({ id: 'test.second', method: 'get', path: '/second', input: {}, run: () => ({ ok: true, value: { kind: 'json', value: 'second' } }) }),
+], more)
+
+const ATTACKS: Readonly<Record<string, string>> = {
+  'two different lengths': `content-length: 0\r\ncontent-length: ${second.length}\r\n\r\n`,
+  'two equal lengths': 'content-length: 0\r\ncontent-length: 0\r\n\r\n',
+  'length and encoding': 'content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+  'encoding and length': 'transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n',
+  'an empty length': 'content-length:\r\n\r\n',
+  'a length that is no number': 'content-length: abc\r\n\r\n',
+  'a signed length': 'content-length: +0\r\n\r\n',
+  'a list of lengths': 'content-length: 0, 0\r\n\r\n',
+  'a hexadecimal length': 'content-length: 0x0\r\n\r\n',
+  'an unknown encoding': 'transfer-encoding: gzip\r\n\r\n',
+  'a list of encodings': 'transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+  'two encodings': 'transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n\r\n0\r\n\r\n',
+  'two equal encodings': 'transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+  'two hosts': 'host: elsewhere\r\ncontent-length: 0\r\n\r\n',
+  'two authorizations': `authorization: ${AUTHORIZATION}\r\ncontent-length: 0\r\n\r\n`,
+  'two content types': 'content-type: application/json\r\ncontent-type: text/plain\r\ncontent-length: 0\r\n\r\n',
+  'too many bytes of headers': `x-long: ${'x'.repeat(HEADERS_BYTES_MAX)}\r\ncontent-length: 0\r\n\r\n`,
+}
+for (const method of ['POST', 'GET']) {
+  t.test(`a ${method} with ambiguous framing is cut off before it does anything, and what follows never runs`, async (t) => {
+    const { port, settled } = await open(t)
+    for (const [name, rest] of Object.entries(ATTACKS)) {
+      const text = await exchangeRaw(port, `${method} /api/v1/echo HTTP/1.1\r\nhost: localhost\r\nauthorization: ${AUTHORIZATION}\r\n${rest}${second}`)
+      // Where the library refuses by itself it says so in its own words.
+      t.notMatch(text, /HTTP\/1\.1 2|second/, name)
+    }
+    t.same(settled.filter((call) => call.operation === 'test.second'), [])
+  })
+}
+
+t.test('a second request behind a chunked body in the same packet never runs', async (t) => {
+  const { port, settled } = await open(t)
+  const first = requestText('POST /api/v1/echo', { ...authorized, 'transfer-encoding': 'chunked' }, chunked(body))
+  t.notMatch(await exchangeRaw(port, first + second), /second/)
+  const unknown = requestText('POST /nowhere', { 'transfer-encoding': 'chunked' }, chunked(body))
+  t.notMatch(await exchangeRaw(port, unknown + second), /second/)
+  t.same(settled.filter((call) => call.operation === 'test.second'), [])
+})
+
+t.test('a chunked request is answered and its connection closed', async (t) => {
+  const { port } = await open(t)
+  const answer = await exchangeRaw(port, requestText('POST /api/v1/echo', { ...authorized, 'Transfer-Encoding': 'Chunked' }, chunked(body)))
+  t.match(answer, /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close/i)
+  t.match(answer, /"input":"x"/)
+})
+
+t.test('a request cut into two packets behind its first line is answered like a whole one', async (t) => {
+  const { port, settled } = await open(t)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  const firstLine = valid.indexOf('\r\n') + 2
+  for (let at = firstLine; at < valid.length; at++) {
+    client.send(valid.slice(0, at))
+    await sleep(1)
+    client.send(valid.slice(at))
+    await client.until(/200 OK[^{]*\{"body":\{"model":"m","input":"x"\}\}/, at - firstLine + 1)
+  }
+  t.equal(settled.length, valid.length - firstLine)
+})
+
+t.test('a request cut within its first line is answered or refused as the library does, never left hanging', async (t) => {
+  const { port } = await open(t)
+  for (let at = 1; at < valid.indexOf('\r\n') + 2; at++) {
+    const client = rawClient(port)
+    client.send(valid.slice(0, at))
+    await sleep(1)
+    client.send(valid.slice(at))
+    t.match(await client.until(/\}\}$|Server<\/i>$/), /^HTTP\/1\.1 (?:200|505) /)
+    client.destroy()
+  }
+})
+
+t.test('pipelined requests are answered in their order', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(second)
+  await client.until(/"second"/)
+  client.send(valid + second + valid)
+  t.match(await client.until(/"input"[\s\S]*"second"[\s\S]*"input":"x"\}\}$/), /200/)
+})
+
+t.test('a request that comes while one is pending cuts the connection and does not run', async (t) => {
+  const { settled, port } = await openFront(t, [
+    operation({ run: () => new Promise(() => undefined), deadlineMs: 1 }),
+    operation({ id: 'test.second', method: 'get', path: '/second', input: {} }),
+  ])
+  t.equal(await exchangeRaw(port, valid + second), '')
+  t.same(settled.filter((call) => call.operation === 'test.second'), [])
+})
+
+t.test('HEAD answers the headers of GET without a body, errors included, and the connection lives on', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(second)
+  const get = await client.until(/"second"$/)
+  client.send(requestText('HEAD /api/v1/second', authorized) + requestText('HEAD /nowhere') + requestText('HEAD /api/v1/echo') + second)
+  const rest = (await client.until(/"second"[\s\S]*"second"$/)).slice(get.length)
+  t.equal(/content-length: (\d+)/i.exec(rest)?.[1], /content-length: (\d+)/i.exec(get)?.[1])
+  t.same([...rest.matchAll(/HTTP\/1\.1 (\d+)/g)].map((found) => found[1]), ['200', '404', '405', '200'])
+  t.equal(rest.split('"second"').length, 2)
+  t.notMatch(rest, /error/)
+})
+
+t.test('a client that waits for 100 Continue is told to go on', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(requestText('POST /api/v1/echo', { ...authorized, expect: '100-continue', 'content-length': String(body.length) }))
+  await client.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/)
+  client.send(body)
+  t.match(await client.until(/\}$/), /HTTP\/1\.1 200 OK/)
+})
+
+t.test('a GET that brings a body is answered, and the body is not taken for a request', async (t) => {
+  const { port, settled } = await open(t)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(requestText('GET /api/v1/second', { ...authorized, 'content-length': String(second.length) }, second) + valid)
+  t.match(await client.until(/"input":"x"\}\}$/), /"second"/)
+  t.same(settled.map((call) => call.operation), ['test.second', 'test.echo'])
+})
+
+t.test('connections end after their reply once the front stops accepting', async (t) => {
+  const { port, front } = await open(t)
+  const client = rawClient(port)
+  client.send(second)
+  await client.until(/"second"$/)
+  front.stopAccepting()
+  client.send(second)
+  t.match(await client.closed(), /"second"[\s\S]*connection: close[\s\S]*"second"$/i)
+  const late = rawClient(port)
+  t.equal(await late.closed(), '')
+})

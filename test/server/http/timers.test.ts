@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { Timers, TIMER_STEP_MS } from '../../../src/server/http/timers.ts'
+
+// The wheel lets a process end while it turns.
+const awake = setInterval(() => undefined, 1_000)
+t.teardown(() => clearInterval(awake))
+
+/** A clock that runs fifty times as fast. */
+const fast = (): Timers => {
+  const began = performance.now()
+  return new Timers(() => (performance.now() - began) * 50)
+}
+
+t.test('timers fire in the order of their ends, none early, and then none runs', async (t) => {
+  const timers = fast()
+  const fired: number[] = []
+  await new Promise<void>((resolve) => {
+    for (const ms of [9_000, 400, 3_000, 1, 6_000]) timers.start(ms, () => fired.push(ms) === 5 && resolve())
+  })
+  t.same(fired, [1, 400, 3_000, 6_000, 9_000])
+  t.equal(timers.count, 0)
+})
+
+t.test('a stopped timer does not fire, also when another one of its step stops it', async (t) => {
+  const timers = fast()
+  const fired: string[] = []
+  timers.start(1_000, () => fired.push('stopped')).stop()
+  const pair = [timers.start(5_000, () => other(1)), timers.start(5_000, () => other(0))]
+  const other = (index: number): void => {
+    fired.push('one of two')
+    pair[index]?.stop()
+  }
+  await new Promise<void>((resolve) => timers.start(10_000, resolve))
+  t.same(fired, ['one of two'])
+  t.equal(timers.count, 0)
+})
+
+t.test('timers run again after a time without any', async (t) => {
+  const timers = new Timers()
+  await new Promise<void>((resolve) => timers.start(1, resolve))
+  await sleep(3 * TIMER_STEP_MS)
+  const began = performance.now()
+  await new Promise<void>((resolve) => timers.start(60, resolve))
+  t.ok(performance.now() - began >= 60)
+})
