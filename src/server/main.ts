@@ -1,251 +1,25 @@
-import { readFileSync } from 'node:fs'
-import { DRAIN_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../schemas/limits.ts'
-import { Secret } from '../schemas/secret.ts'
-import { openPools } from '../workers/pool.ts'
-import { createAccess } from './access/access.ts'
-import { loadCatalogue } from './catalogue/load.ts'
-import { SHIPPED_CATALOGUE } from './catalogue/shipped.ts'
-import { ConfigInvalid, readConfig, readFrom, type Config, type Problem } from './config.ts'
-import { openEgress } from './egress/egress.ts'
-import { startHttp, type HttpFront } from './http/front.ts'
-import { createAdmission } from './limits/admission.ts'
-import { openBroadcast } from './observe/broadcast.ts'
-import { createLog } from './observe/log.ts'
-import { aggregate, createMetrics, type Snapshot } from './observe/metrics.ts'
-import { createObserver } from './observe/observer.ts'
-import { openTracing } from './observe/tracing.ts'
-import { OPERATIONS } from './operations/index.ts'
-import type { Egress } from './ports/egress.ts'
-import type { Log } from './ports/observe.ts'
-import { repeat } from './runner/repeat.ts'
-import { openHints } from './state/hints.ts'
-import { openState } from './state/open.ts'
-import { openRateAuthority } from './state/rates.ts'
-import { openKeyStore } from './store/api-keys.ts'
-import { connectionBudget } from './store/budget.ts'
-import { openEpochFeed } from './store/epoch-feed.ts'
-import { seedFirst } from './store/first-start.ts'
-import { startHeartbeat } from './store/fronts.ts'
-import { migrate } from './store/migrate.ts'
-import { openStore } from './store/open.ts'
-import { pruneFronts, pruneInvalidations } from './store/prune.ts'
-import { openChannel, type Channel } from './supervisor/channel.ts'
-import { holdLog, type HeldLog } from './supervisor/held-log.ts'
-import type { ChildPart, Role } from './supervisor/ipc.ts'
-import { runNode } from './supervisor/node.ts'
-import type { NodeGauges, NodeGeneration, NodeStore } from './supervisor/node-parts.ts'
-import { FRONT_CONNECTIONS, FRONT_POOL_MAX, RUNNER_POOL_MAX } from './supervisor/shares.ts'
-import { VERSION } from './supervisor/version.ts'
-import { createEmbedder } from './upstream/embedder.ts'
+import { openChannel } from './supervisor/channel.ts'
+import type { Role } from './supervisor/ipc.ts'
 
-/** Short-job threads of a front, and jobs that may wait for them. Design §2. */
-const SHORT_THREADS = 1
-const SHORT_JOBS_WAITING_MAX = 256
-/** Milliseconds that a new front waits for Redis before it serves without. */
-const STATE_WAIT_MS = 500
-/** Milliseconds without a good poll of the epoch after which Postgres counts as missing: one poll and its time-out. */
-const POLL_OVERDUE_MS = 1_500
-/** Milliseconds that a drained process may take to close what it holds. */
-const CLOSE_MS_MAX = 3_000
-const BROADCAST_MS_MAX = 10_000
-/** Milliseconds between two rounds of pruning. Decision. */
-const PRUNE_MS = 60_000
-/** Milliseconds of the supervisor's look at Postgres. */
-const PROBE_MS_MAX = 400
+// Each role loads its own parts alone: a runner that loads the front end starts a third of a second later.
 
 /**
  * Runs a node until it is told to end.
  * @returns the exit code; throws `ConfigInvalid` or `StartRefused`
  */
 export async function serve(): Promise<number> {
-  const { config } = readGeneration()
-  const log = holdLog(createLog({ level: config.logLevel, base: { role: 'supervisor' } }))
-  return runNode({
-    log,
-    readGeneration,
-    openStore: openNodeStore(log),
-    openRedis: (address) => {
-      const state = openState({ ...addressOf(address), log })
-      return { isUp: () => state.whenReachable(0), close: () => state.close() }
-    },
-    // A snapshot comes from another process of this version, as plain data.
-    metrics: (snapshots, gauges) => aggregate(snapshots as readonly Snapshot[], factsOf(gauges)),
-  })
+  const role = await import('./main/serve.ts')
+  return role.serve()
 }
 
 /** Runs one forked role in this process, which ends with its supervisor. */
 export async function runRole(role: Role): Promise<void> {
   const channel = openChannel()
   try {
-    const part = await channel.start
-    await (role === 'front' ? runFront(part, channel) : runRunner(part, channel))
+    const run = role === 'front' ? (await import('./main/front.ts')).runFront : (await import('./main/runner.ts')).runRunner
+    await run(await channel.start, channel)
   } catch (problem) {
     channel.tell({ kind: 'failed', reason: problem instanceof Error ? problem.message : String(problem) })
     throw problem
-  }
-}
-
-/** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
-async function runFront(part: ChildPart, channel: Channel): Promise<void> {
-  const config = configOf(part)
-  const credentials = new Map(Object.entries(part.providerKeys).map(([name, text]) => [name, new Secret(text)]))
-  const log = childLog(part, config, credentials.values())
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
-  if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
-  const metrics = createMetrics()
-  const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName: `sluice-front-${part.slot}` })
-  const state = openState({ ...addressOf(part.redis), log })
-  const hints = openHints(state)
-  const feed = openEpochFeed({ store, hints, log })
-  const heartbeat = startHeartbeat({ store, feed, node: part.node, connections: FRONT_CONNECTIONS, log })
-  const pools = openPools({ shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX })
-  const egress = openEgress({ extraCa: config.egressCaFile === null ? [] : [readFileSync(config.egressCaFile, 'utf8')] })
-  const broadcast = config.broadcastUrl === null ? undefined
-    : openBroadcast({ url: config.broadcastUrl.reveal(), post: broadcastPost(egress), log, count: metrics.broadcast })
-  const tracer = config.otlpEndpoint === null ? undefined : await openTracing({ endpoint: config.otlpEndpoint.reveal(), version: VERSION })
-  const observer = createObserver({ log, metrics, ...(broadcast === undefined ? {} : { broadcast }), ...(tracer === undefined ? {} : { tracer }) })
-  const embedder = createEmbedder({
-    egress, jobs: pools.jobs, credentials, log, meters: metrics, now: () => performance.now(), random: Math.random,
-  })
-  // A front serves from its first moment: it knows the epoch, or that the store is away, before it takes a call.
-  await Promise.all([feed.poll(), state.whenReachable(STATE_WAIT_MS)])
-  const http = await startHttp({
-    host: config.host,
-    port: config.port,
-    tls: config.tls,
-    operations: OPERATIONS,
-    corsOrigins: config.corsOrigins,
-    access: createAccess({ keys: openKeyStore(store), feed, graceMs: config.keyGraceMs, now: Date.now }),
-    admission: createAdmission({ authority: openRateAuthority(state), fronts: heartbeat, now: () => performance.now() }),
-    jobs: pools.jobs,
-    ports: { models: loaded.catalogue, embedder, observer },
-    observer,
-  })
-  metrics.watch({
-    inFlight: () => http.load.calls,
-    degraded: () => ({ postgres: Date.now() - feed.lastGoodPollAtMs > POLL_OVERDUE_MS, redis: !state.isReachable }),
-  })
-  channel.onSnapshot(() => metrics.snapshot())
-  channel.onDrain((isReplaced) => {
-    void drainFront(http, isReplaced)
-      .then(() => within(CLOSE_MS_MAX, [heartbeat, feed, hints, state, pools, egress, broadcast, tracer, store]))
-      .finally(() => process.exit(0))
-  })
-  channel.tell({ kind: 'ready' })
-  log.release()
-}
-
-/** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */
-async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
-  http.stopAccepting()
-  if (isReplaced) await new Promise((resolve) => setTimeout(resolve, REPLACED_FRONT_MS))
-  await http.drain(DRAIN_MS)
-}
-
-/** Closes everything, one after the other where it matters to nobody: what hangs is left to the end of the process. */
-async function within(closeMsMax: number, parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
-  const closed = Promise.allSettled(parts.map((part) => part?.close()))
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, closeMsMax))])
-}
-
-/** Housekeeping that must go on whether or not anybody calls. */
-async function runRunner(part: ChildPart, channel: Channel): Promise<void> {
-  const config = configOf(part)
-  const log = childLog(part, config, [])
-  const metrics = createMetrics()
-  const store = openStore({ url: part.databaseUrl, poolMax: RUNNER_POOL_MAX, applicationName: 'sluice-runner' })
-  const stop = repeat({
-    name: 'pruned',
-    everyMs: PRUNE_MS,
-    run: async () => ({ invalidations: await pruneInvalidations(store.sql), fronts: await pruneFronts(store.sql) }),
-  }, { log, random: Math.random })
-  channel.onSnapshot(() => metrics.snapshot())
-  channel.onDrain(() => {
-    void stop().then(() => store.close()).finally(() => process.exit(0))
-  })
-  channel.tell({ kind: 'ready' })
-  log.release()
-}
-
-/** The configuration and the catalogue together: both must be right before anything is started or replaced. */
-function readGeneration(): NodeGeneration {
-  const reading = readConfig()
-  if (!reading.ok) throw new ConfigInvalid(reading.problems)
-  const { config, settings, unknown, providerKeys } = reading.generation
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
-  if (!loaded.ok) {
-    throw new ConfigInvalid(loaded.problems.map((problem): Problem => ({ name: 'SLUICE_CATALOG', expected: `${problem.expected} (${problem.message})`, got: `${problem.file}#${problem.path}` })))
-  }
-  const names = loaded.catalogue.providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
-  const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
-  return { config, settings, unknown, providerKeys: Object.fromEntries(keys) }
-}
-
-/** The child's own view of the generation that the supervisor chose. */
-function configOf(part: ChildPart): Config {
-  const reading = readFrom(part.settings)
-  if (!reading.ok) throw new ConfigInvalid(reading.problems)
-  return reading.generation.config
-}
-
-function childLog(part: ChildPart, config: Config, keys: Iterable<Secret>): HeldLog {
-  const urls = [part.databaseUrl, ...('url' in part.redis ? [part.redis.url] : [])].map((url) => new Secret(url))
-  return holdLog(createLog({
-    level: config.logLevel,
-    base: { role: part.role, slot: part.slot, pid: process.pid },
-    secrets: [...keys, ...urls],
-  }))
-}
-
-/** Posts to the operator's broadcast address through the gate. C30. */
-function broadcastPost(egress: Egress): (url: string, json: Uint8Array) => Promise<boolean> {
-  return async (text, json) => {
-    const url = new URL(text)
-    const basic = Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')
-    const answer = await egress.trusted(url.origin).call({
-      method: 'POST',
-      path: url.pathname + url.search,
-      headers: ['content-type', 'application/json', ...(url.username === '' ? [] : ['authorization', `Basic ${basic}`])],
-      body: json,
-      attemptEndsAt: performance.now() + BROADCAST_MS_MAX,
-      call: { signal: AbortSignal.timeout(BROADCAST_MS_MAX) },
-      mayCutSent: true,
-      mayRepeat: false,
-      answerBytesMax: UPSTREAM_ERROR_BYTES_MAX,
-    })
-    if (!answer.ok) return false
-    answer.value.release()
-    return answer.value.status < 300
-  }
-}
-
-function factsOf(gauges: NodeGauges): Readonly<Record<string, { help: string; value: number }>> {
-  return {
-    sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.frontsReady },
-    sluice_runners_ready: { help: 'Runners that work.', value: gauges.runnersReady },
-    sluice_child_restarts: { help: 'Children that died after they were ready, since the start of the node.', value: gauges.restarts },
-    sluice_postgres_up: { help: '1 while the supervisor reaches Postgres.', value: Number(gauges.isPostgresUp) },
-    sluice_redis_up: { help: '1 while the supervisor reaches Redis.', value: Number(gauges.isRedisUp) },
-  }
-}
-
-function addressOf(redis: ChildPart['redis']): { url: string | null; socketPath?: string } {
-  return 'url' in redis ? { url: redis.url } : { url: null, socketPath: redis.socketPath }
-}
-
-function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
-  return (url, node) => {
-    const store = openStore({ url, poolMax: 1, applicationName: 'sluice-supervisor' })
-    return {
-      migrate: async () => void await migrate(url, log),
-      connections: (wanted) => connectionBudget(store.sql, node, wanted),
-      makeFirstKeys: async (keep) => {
-        const made = await seedFirst(store, keep)
-        if (!made.ok) throw new Error('the first keys could not be made', { cause: made.failure.cause })
-        return made.value
-      },
-      isUp: () => store.within(PROBE_MS_MAX, (sql) => sql`SELECT 1`).then(() => true, () => false),
-      close: () => store.close(),
-    }
   }
 }

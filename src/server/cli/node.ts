@@ -1,8 +1,5 @@
 import type { Command } from 'commander'
-import { migrate } from '../store/migrate.ts'
 import { runningSupervisor } from '../supervisor/data-directory.ts'
-import { stderrLog } from './stderr-log.ts'
-import { withStores } from './stores.ts'
 import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
 
 /** `serve`, `migrate`, `reload`. */
@@ -12,7 +9,8 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     outcome.code = await serve()
   })
   addVerb(program, 'migrate', 'bring the schema of the database up to this version').action(async (options: { json?: boolean }) => {
-    const { at } = await withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog))
+    const { migrateNow } = await import('./stores.ts')
+    const { at } = await migrateNow()
     print(options, { migration: at }, `the schema is at migration ${at}`)
   })
   addVerb(program, 'reload', 'make the running node read its configuration again').action((options: { json?: boolean }) => {

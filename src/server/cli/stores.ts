@@ -1,8 +1,9 @@
 import { Secret } from '../../schemas/secret.ts'
 import type { Config } from '../config.ts'
-import { migrate } from '../store/migrate.ts'
+import { migrate, SchemaRefused, type SchemaState } from '../store/migrate.ts'
 import { openDataDirectory, runningSupervisor, runtimeOf } from '../supervisor/data-directory.ts'
 import { startEmbeddedPostgres } from '../supervisor/embedded-postgres.ts'
+import { EmbeddedPostgresError } from '../supervisor/postgres-error.ts'
 import { stderrLog } from './stderr-log.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 
@@ -18,6 +19,21 @@ export interface StoreAddresses {
  * the embedded Postgres is brought up for as long as the verb takes. Throws `CliFailure`, `ConfigInvalid`.
  */
 export async function withStores<T>(use: (stores: StoreAddresses, config: Config) => Promise<T>): Promise<T> {
+  try {
+    return await found(use)
+  } catch (problem) {
+    // Both say to the operator what to do; a stack would hide it.
+    const isForOperator = problem instanceof SchemaRefused || problem instanceof EmbeddedPostgresError
+    throw isForOperator ? new CliFailure(problem.message, { cause: problem }) : problem
+  }
+}
+
+/** Brings the schema up to this version. Throws `CliFailure`. */
+export function migrateNow(): Promise<SchemaState> {
+  return withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog))
+}
+
+async function found<T>(use: (stores: StoreAddresses, config: Config) => Promise<T>): Promise<T> {
   const { config } = loadGeneration()
   const runtime = runtimeOf(config.dataDir)
   const redis = config.redisUrl !== null ? { url: config.redisUrl }

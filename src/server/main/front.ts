@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { DRAIN_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
+import { Secret } from '../../schemas/secret.ts'
+import { openPools } from '../../workers/pool.ts'
+import { createAccess } from '../access/access.ts'
+import { loadCatalogue } from '../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import { openEgress } from '../egress/egress.ts'
+import { startHttp, type HttpFront } from '../http/front.ts'
+import { createAdmission } from '../limits/admission.ts'
+import { openBroadcast } from '../observe/broadcast.ts'
+import { createMetrics } from '../observe/metrics.ts'
+import { createObserver } from '../observe/observer.ts'
+import { openTracing } from '../observe/tracing.ts'
+import { OPERATIONS } from '../operations/index.ts'
+import type { Egress } from '../ports/egress.ts'
+import { openHints } from '../state/hints.ts'
+import { openState } from '../state/open.ts'
+import { openRateAuthority } from '../state/rates.ts'
+import { openKeyStore } from '../store/api-keys.ts'
+import { openEpochFeed } from '../store/epoch-feed.ts'
+import { startHeartbeat } from '../store/fronts.ts'
+import { openStore } from '../store/open.ts'
+import type { Channel } from '../supervisor/channel.ts'
+import type { ChildPart } from '../supervisor/ipc.ts'
+import { FRONT_CONNECTIONS, FRONT_POOL_MAX } from '../supervisor/shares.ts'
+import { VERSION } from '../supervisor/version.ts'
+import { createEmbedder } from '../upstream/embedder.ts'
+import { childLog, configOf, stateAddress } from './child.ts'
+
+/** Short-job threads of a front, and jobs that may wait for them. Design §2. */
+const SHORT_THREADS = 1
+const SHORT_JOBS_WAITING_MAX = 256
+/** Milliseconds that a new front waits for Redis before it serves without. */
+const STATE_WAIT_MS = 500
+/** Milliseconds without a good poll of the epoch after which Postgres counts as missing: a poll and its time-out. */
+const POLL_OVERDUE_MS = 1_500
+/** Milliseconds that a drained process may take to close what it holds. */
+const CLOSE_MS_MAX = 3_000
+/** Milliseconds of one post to the broadcast address. */
+const BROADCAST_MS_MAX = 10_000
+/** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
+export async function runFront(part: ChildPart, channel: Channel): Promise<void> {
+  const config = configOf(part)
+  const credentials = new Map(Object.entries(part.providerKeys).map(([name, text]) => [name, new Secret(text)]))
+  const log = childLog(part, config, credentials.values())
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
+  if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
+  const metrics = createMetrics()
+  const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName: `sluice-front-${part.slot}` })
+  const state = openState({ ...stateAddress(part.redis), log })
+  const hints = openHints(state)
+  const feed = openEpochFeed({ store, hints, log })
+  const heartbeat = startHeartbeat({ store, feed, node: part.node, connections: FRONT_CONNECTIONS, log })
+  const pools = openPools({ shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX })
+  const egress = openEgress({ extraCa: config.egressCaFile === null ? [] : [readFileSync(config.egressCaFile, 'utf8')] })
+  const broadcast = config.broadcastUrl === null ? undefined
+    : openBroadcast({ url: config.broadcastUrl.reveal(), post: broadcastPost(egress), log, count: metrics.broadcast })
+  const tracer = config.otlpEndpoint === null ? undefined : await openTracing({ endpoint: config.otlpEndpoint.reveal(), version: VERSION })
+  const observer = createObserver({ log, metrics, ...(broadcast === undefined ? {} : { broadcast }), ...(tracer === undefined ? {} : { tracer }) })
+  const embedder = createEmbedder({
+    egress, jobs: pools.jobs, credentials, log, meters: metrics, now: () => performance.now(), random: Math.random,
+  })
+  // A front serves from its first moment: it knows the epoch, or that the store is away, before it takes a call.
+  await Promise.all([feed.poll(), state.whenReachable(STATE_WAIT_MS)])
+  const http = await startHttp({
+    host: config.host,
+    port: config.port,
+    tls: config.tls,
+    operations: OPERATIONS,
+    corsOrigins: config.corsOrigins,
+    access: createAccess({ keys: openKeyStore(store), feed, graceMs: config.keyGraceMs, now: Date.now }),
+    admission: createAdmission({ authority: openRateAuthority(state), fronts: heartbeat, now: () => performance.now() }),
+    jobs: pools.jobs,
+    ports: { models: loaded.catalogue, embedder, observer },
+    observer,
+  })
+  metrics.watch({
+    inFlight: () => http.load.calls,
+    degraded: () => ({ postgres: Date.now() - feed.lastGoodPollAtMs > POLL_OVERDUE_MS, redis: !state.isReachable }),
+  })
+  channel.onSnapshot(() => metrics.snapshot())
+  channel.onDrain((isReplaced) => {
+    void drainFront(http, isReplaced)
+      .then(() => within(CLOSE_MS_MAX, [heartbeat, feed, hints, state, pools, egress, broadcast, tracer, store]))
+      .finally(() => process.exit(0))
+  })
+  channel.tell({ kind: 'ready' })
+  log.release()
+}
+
+/** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */
+async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
+  http.stopAccepting()
+  if (isReplaced) await new Promise((resolve) => setTimeout(resolve, REPLACED_FRONT_MS))
+  await http.drain(DRAIN_MS)
+}
+
+/** Closes everything, one after the other where it matters to nobody: what hangs is left to the end of the process. */
+async function within(closeMsMax: number, parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
+  const closed = Promise.allSettled(parts.map((part) => part?.close()))
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, closeMsMax))])
+}
+
+/** Posts to the operator's broadcast address through the gate. C30. */
+function broadcastPost(egress: Egress): (url: string, json: Uint8Array) => Promise<boolean> {
+  return async (text, json) => {
+    const url = new URL(text)
+    const basic = Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')
+    const answer = await egress.trusted(url.origin).call({
+      method: 'POST',
+      path: url.pathname + url.search,
+      headers: ['content-type', 'application/json', ...(url.username === '' ? [] : ['authorization', `Basic ${basic}`])],
+      body: json,
+      attemptEndsAt: performance.now() + BROADCAST_MS_MAX,
+      call: { signal: AbortSignal.timeout(BROADCAST_MS_MAX) },
+      mayCutSent: true,
+      mayRepeat: false,
+      answerBytesMax: UPSTREAM_ERROR_BYTES_MAX,
+    })
+    if (!answer.ok) return false
+    answer.value.release()
+    return answer.value.status < 300
+  }
+}

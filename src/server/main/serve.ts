@@ -1,0 +1,79 @@
+import { loadCatalogue } from '../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import { ConfigInvalid, readConfig, type Problem } from '../config.ts'
+import { createLog } from '../observe/log.ts'
+import { aggregate, type Snapshot } from '../observe/metrics.ts'
+import type { Log } from '../ports/observe.ts'
+import { openState } from '../state/open.ts'
+import { connectionBudget } from '../store/budget.ts'
+import { seedFirst } from '../store/first-start.ts'
+import { migrate } from '../store/migrate.ts'
+import { openStore } from '../store/open.ts'
+import { holdLog } from '../supervisor/held-log.ts'
+import { runNode } from '../supervisor/node.ts'
+import type { NodeGauges, NodeGeneration, NodeStore } from '../supervisor/node-parts.ts'
+import { stateAddress } from './child.ts'
+
+/** Milliseconds of the supervisor's look at Postgres. */
+const PROBE_MS_MAX = 400
+
+/**
+ * Runs a node until it is told to end.
+ * @returns the exit code; throws `ConfigInvalid` or `StartRefused`
+ */
+export async function serve(): Promise<number> {
+  const { config } = readGeneration()
+  const log = holdLog(createLog({ level: config.logLevel, base: { role: 'supervisor' } }))
+  return runNode({
+    log,
+    readGeneration,
+    openStore: openNodeStore(log),
+    openRedis: (address) => {
+      const state = openState({ ...stateAddress(address), log })
+      return { isUp: () => state.whenReachable(0), close: () => state.close() }
+    },
+    // A snapshot comes from another process of this version, as plain data.
+    metrics: (snapshots, gauges) => aggregate(snapshots as readonly Snapshot[], factsOf(gauges)),
+  })
+}
+
+/** The configuration and the catalogue together: both must be right before anything is started or replaced. */
+function readGeneration(): NodeGeneration {
+  const reading = readConfig()
+  if (!reading.ok) throw new ConfigInvalid(reading.problems)
+  const { config, settings, unknown, providerKeys } = reading.generation
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
+  if (!loaded.ok) {
+    throw new ConfigInvalid(loaded.problems.map((problem): Problem => ({ name: 'SLUICE_CATALOG', expected: `${problem.expected} (${problem.message})`, got: `${problem.file}#${problem.path}` })))
+  }
+  const names = loaded.catalogue.providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
+  const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
+  return { config, settings, unknown, providerKeys: Object.fromEntries(keys) }
+}
+
+function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
+  return (url, node) => {
+    const store = openStore({ url, poolMax: 1, applicationName: 'sluice-supervisor' })
+    return {
+      migrate: async () => void await migrate(url, log),
+      connections: (wanted) => connectionBudget(store.sql, node, wanted),
+      makeFirstKeys: async (keep) => {
+        const made = await seedFirst(store, keep)
+        if (!made.ok) throw new Error('the first keys could not be made', { cause: made.failure.cause })
+        return made.value
+      },
+      isUp: () => store.within(PROBE_MS_MAX, (sql) => sql`SELECT 1`).then(() => true, () => false),
+      close: () => store.close(),
+    }
+  }
+}
+
+function factsOf(gauges: NodeGauges): Readonly<Record<string, { help: string; value: number }>> {
+  return {
+    sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.frontsReady },
+    sluice_runners_ready: { help: 'Runners that work.', value: gauges.runnersReady },
+    sluice_child_restarts: { help: 'Children that died after they were ready, since the start of the node.', value: gauges.restarts },
+    sluice_postgres_up: { help: '1 while the supervisor reaches Postgres.', value: Number(gauges.isPostgresUp) },
+    sluice_redis_up: { help: '1 while the supervisor reaches Redis.', value: Number(gauges.isRedisUp) },
+  }
+}
