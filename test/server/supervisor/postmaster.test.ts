@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { findPostgresBinaries } from '../../../src/server/supervisor/postgres-binaries.ts'
@@ -17,11 +18,17 @@ function lock(data: string, pid: number): void {
   writeFileSync(join(data, 'postmaster.pid'), [pid, data, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', ''].join('\n'))
 }
 
+/** Under the account of the server: of another user's process Postgres knows by itself that it is none of its own. */
+function asServer(t: Parameters<typeof clusterHome>[0], script: string): ChildProcessByStdio<null, Readable, null> {
+  const { uid, gid } = stepDownAccount() ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'], cwd: '/', uid, gid })
+  t.teardown(() => void child.kill('SIGKILL'))
+  return child
+}
+
 /** A dead process that its parent does not reap. */
 async function zombie(t: Parameters<typeof clusterHome>[0]): Promise<number> {
-  const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
-  t.teardown(() => void parent.kill('SIGKILL'))
-  const [pid] = (await once(parent.stdout, 'data')) as [Buffer]
+  const [pid] = (await once(asServer(t, 'sleep 0.1 & echo $!; exec sleep 600').stdout, 'data')) as [Buffer]
   return Number(pid.toString())
 }
 
@@ -40,7 +47,7 @@ t.test('a lock file whose pid belongs to another program does not stop a start',
   const home = clusterHome(t)
   const first = await home.start()
   await first.stop()
-  lock(join(first.clusterFolder, 'data'), process.pid)
+  lock(join(first.clusterFolder, 'data'), asServer(t, 'exec sleep 600').pid ?? 0)
   await t.resolves(home.start())
 })
 
