@@ -32,7 +32,7 @@ function chatBody(bytes: number): string {
     '{"id":"chatcmpl-bench","object":"chat.completion","created":1700000000,"model":"bench-chat",' +
     `"choices":[{"index":0,"message":{"role":"assistant","content":"${text}"},"finish_reason":"stop"}],` +
     '"usage":{"prompt_tokens":8,"completion_tokens":8,"total_tokens":16}}'
-  return around('a'.repeat(bytes - around('').length))
+  return around('a'.repeat(Math.max(0, bytes - around('').length)))
 }
 
 function answer(status: string, body: string): Buffer {
