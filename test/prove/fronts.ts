@@ -67,8 +67,8 @@ async function killOne(proof: Proof, stand: Stand): Promise<Kill> {
   const before = clientPortsOf(pid, stand.port)
   const at = monotonicMs()
   process.kill(pid, 'SIGKILL')
-  while (listenersOn(stand.port) >= FRONTS) await pause(1)
-  while (listenersOn(stand.port) < FRONTS && monotonicMs() - at < GIVE_UP_MS) await pause(5)
+  const isBack = (): boolean => !stand.fronts().includes(pid) && listenersOn(stand.port) === FRONTS
+  while (!isBack() && monotonicMs() - at < GIVE_UP_MS) await pause(5)
   return { at, own: before, backMs: monotonicMs() - at }
 }
 

@@ -15,8 +15,8 @@ export const program: Program = {
   async run(proof) {
     const stand = await startStand({ settings: { SLUICE_FRONTS: '2' } })
     proof.after(() => stand.stop())
-    await greedy(proof, stand, proof.isShort ? 6_000 : 60_000)
-    await polite(proof, stand, proof.isShort ? 4_000 : 15_000)
+    await greedy(proof, stand, proof.isShort ? 3_000 : 60_000)
+    await polite(proof, stand, proof.isShort ? 2_500 : 15_000)
   },
 }
 

@@ -43,21 +43,33 @@ function answer(status: string, body: string): Buffer {
 
 /** Finds the requests of one connection and answers them in order. */
 function serve(socket: Socket, answerOf: (head: string) => Buffer, latencyMs: number): void {
-  let held: Buffer = Buffer.alloc(0)
+  const held: Buffer[] = []
+  let heldBytes = 0
+  let neededBytes = 0
   socket.setNoDelay(true)
   socket.on('error', () => {})
   socket.on('data', (chunk: Buffer) => {
-    held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
-    for (let length = requestLength(held); length > 0; length = requestLength(held)) {
-      const bytes = answerOf(held.toString('latin1', 0, Math.min(length, 64)))
-      held = held.subarray(length)
-      if (latencyMs === 0) socket.write(bytes)
-      else setTimeout(() => socket.write(bytes), latencyMs)
+    held.push(chunk)
+    heldBytes += chunk.length
+    // Joining at every chunk of a large body would copy it a hundred times.
+    if (heldBytes < neededBytes) return
+    let bytes = held.length === 1 ? chunk : Buffer.concat(held)
+    for (
+      neededBytes = requestLength(bytes);
+      neededBytes > 0 && neededBytes <= bytes.length;
+      neededBytes = requestLength(bytes)
+    ) {
+      const answer = answerOf(bytes.toString('latin1', 0, Math.min(neededBytes, 64)))
+      bytes = bytes.subarray(neededBytes)
+      if (latencyMs === 0) socket.write(answer)
+      else setTimeout(() => socket.write(answer), latencyMs)
     }
+    held.splice(0, held.length, bytes)
+    heldBytes = bytes.length
   })
 }
 
-/** Bytes of the first whole request in the buffer; 0 while it is incomplete. */
+/** Bytes of the first request in the buffer; 0 while they are not known. */
 function requestLength(bytes: Buffer): number {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return 0
@@ -66,8 +78,7 @@ function requestLength(bytes: Buffer): number {
     const last = bytes.indexOf('0\r\n\r\n', end + 4)
     return last < 0 ? 0 : last + 5
   }
-  const length = end + 4 + Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
-  return length <= bytes.length ? length : 0
+  return end + 4 + Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
 }
 
 process.on('disconnect', () => process.exit(0))
