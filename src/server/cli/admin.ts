@@ -3,8 +3,10 @@ import { textOf, type Outcome } from '../../schemas/failures.ts'
 import { NAME_CHARS_MAX } from '../../schemas/limits.ts'
 import { openHints, type Hints } from '../state/hints.ts'
 import { openState } from '../state/open.ts'
-import { checkSchema, MIGRATIONS } from '../store/migrate.ts'
+import { checkSchema, MIGRATIONS, SchemaRefused } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open.ts'
+import { isAway } from '../store/translate.ts'
+import { EmbeddedPostgresError } from '../supervisor/postgres-error.ts'
 import { stderrLog } from './stderr-log.ts'
 import { withStores, type StoreAddresses } from './stores.ts'
 import { CliFailure } from './verb.ts'
@@ -18,18 +20,27 @@ export interface Admin {
   readonly publish: Hints['publish']
 }
 
-/** Opens the stores for one verb, and refuses a schema that is not this binary's. Throws CliFailure. */
-export function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
-  return withStores(async ({ databaseUrl, redis }) => {
-    const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli' })
-    try {
-      const { at } = await checkSchema(store.sql)
-      if (at < MIGRATIONS.length) throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
-      return await use({ store, publish: (change) => publishOnce(redis, change) })
-    } finally {
-      await store.close()
-    }
-  })
+/**
+ * Opens the stores for one verb, and refuses a schema that is not this binary's. Throws CliFailure.
+ * Redis is connected before the verb changes anything: a hint must leave as soon as its change has committed.
+ */
+export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
+  try {
+    return await withStores(async ({ databaseUrl, redis }) => {
+      const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli' })
+      const publisher = redis === null ? null : openPublisher(redis)
+      try {
+        const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
+        if (at < MIGRATIONS.length) throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
+        return await use({ store, publish: publisher?.publish ?? (() => Promise.resolve()) })
+      } finally {
+        await publisher?.close()
+        await store.close()
+      }
+    })
+  } catch (problem) {
+    throw explained(problem)
+  }
 }
 
 /** The value, or a CliFailure with the failure's text. */
@@ -51,15 +62,34 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
 }
 
+interface Publisher {
+  /** Whether Redis could be reached in time. */
+  readonly isConnected: Promise<boolean>
+  readonly publish: Hints['publish']
+  close(): Promise<void>
+}
+
 /** A hint that cannot be sent is no failure of the change: every front polls. */
-async function publishOnce(redis: StoreAddresses['redis'], change: Parameters<Hints['publish']>[0]): Promise<void> {
-  if (redis === null) return
+function openPublisher(redis: NonNullable<StoreAddresses['redis']>): Publisher {
   const state = openState({
     log: stderrLog,
     ...('url' in redis ? { url: redis.url.reveal() } : { url: null, socketPath: redis.socketPath }),
   })
   const hints = openHints(state)
-  if (await state.whenReachable(HINT_WAIT_MS_MAX)) await hints.publish(change)
-  await hints.close()
-  await state.close()
+  return {
+    isConnected: state.whenReachable(HINT_WAIT_MS_MAX),
+    publish: (change) => hints.publish(change),
+    async close() {
+      await hints.close()
+      await state.close()
+    },
+  }
+}
+
+/** What the operator can do something about becomes a sentence; a bug keeps its stack. */
+function explained(problem: unknown): unknown {
+  if (problem instanceof SchemaRefused || problem instanceof EmbeddedPostgresError) return new CliFailure(problem.message, { cause: problem })
+  if (!isAway(problem)) return problem
+  const reason = problem instanceof Error && 'code' in problem ? ` (${String(problem.code)})` : ''
+  return new CliFailure(`the database cannot be reached${reason}`, { cause: problem })
 }

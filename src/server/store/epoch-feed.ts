@@ -49,6 +49,8 @@ class Feed implements RunningEpochFeed {
   #epoch = -1
   #lastGoodPollAtMs = 0
   #isBehind = false
+  /** An outage is told once, not with every poll. */
+  #isAway = false
   #polling: Promise<void> | null = null
   #isClosed = false
 
@@ -119,10 +121,13 @@ class Feed implements RunningEpochFeed {
         SELECT e.n AS epoch, i.n, i.kind, i.id FROM epoch e LEFT JOIN invalidations i ON i.n > ${seen}
         ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`)
     } catch (problem) {
-      if (!this.#isClosed) this.#log.warn('epoch.poll_failed', { reason: (problem as Error).message })
+      if (!this.#isClosed && !this.#isAway) this.#log.warn('epoch.away', { cause: problem })
+      this.#isAway = true
       return
     }
     if (this.#isClosed) return
+    if (this.#isAway) this.#log.info('epoch.back', { awayMs: Date.now() - this.#lastGoodPollAtMs })
+    this.#isAway = false
     this.#obey(seen, rows)
     // The wall clock, because grace is counted across a sleep of the machine too.
     this.#lastGoodPollAtMs = Date.now()

@@ -35,6 +35,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let beating: Promise<void> | null = null
   let reported = -2
   let isClosed = false
+  let isAway = false
 
   const report = async (): Promise<void> => {
     const { epoch } = feed
@@ -48,8 +49,10 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
         WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`)
       liveFronts = 1 + (row?.count ?? 0)
       reported = epoch
+      isAway = false
     } catch (problem) {
-      if (!isClosed) log.warn('heartbeat.failed', { reason: (problem as Error).message })
+      if (!isClosed && !isAway) log.warn('heartbeat.failed', { cause: problem })
+      isAway = true
     }
   }
   const beat = async (): Promise<void> => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { hashOfKey } from '../../../src/schemas/api-keys.ts'
+import { run } from '../../../src/server/cli/run.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
@@ -21,7 +22,10 @@ const SLUICE = fileURLToPath(new URL('../../../../bin/sluice', import.meta.url))
 
 /** `sluice … --json` over a database of the test's own. */
 async function installation(t: Tap, kind: 'migrated' | 'empty' = 'migrated'): Promise<Verb> {
-  const { url } = await openTestDatabase(t, kind)
+  return verbOver(t, (await openTestDatabase(t, kind)).url)
+}
+
+function verbOver(t: Tap, url: string): Verb {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
   t.teardown(() => rmSync(dataDir, { recursive: true }))
   return async (...args) => {
@@ -78,8 +82,8 @@ for (const [what, args] of [
   ['a hash that is none', ['keys', 'revoke', 'sk-sluice-v1-oops']],
 ] as const) {
   t.test(`${what} is bad usage: exit code 2`, async (t) => {
-    const sluice = await installation(t)
-    t.match(await sluice(...args), { code: 2, out: {} })
+    t.capture(process.stderr, 'write')
+    t.equal(await run(args), 2)
   })
 }
 
@@ -94,4 +98,11 @@ t.test('an unknown key, workspace or organization fails with its reason: exit co
 t.test('a database that is not migrated is refused: exit code 1', async (t) => {
   const sluice = await installation(t, 'empty')
   t.match(await sluice('keys', 'list'), { code: 1, error: /not migrated yet/ })
+})
+
+t.test('a database that cannot be reached is told in a sentence: exit code 1', async (t) => {
+  const sluice = verbOver(t, 'postgres://nobody@127.0.0.1:1/none')
+  const { code, error } = await sluice('keys', 'list')
+  t.equal(code, 1)
+  t.same(JSON.parse(error), { error: 'failed', message: 'the database cannot be reached (ECONNREFUSED)' })
 })
