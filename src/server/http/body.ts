@@ -76,11 +76,11 @@ export class Body {
    * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while they are at
    * most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
    */
-  admit(taken: BodyTaken): void {
+  admit(taken: BodyTaken, now?: number): void {
     this.#taken = taken
     if (this.#refusal !== null) return this.#finish(this.#refusal)
     if (this.#isComplete) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
-    this.#watch()
+    this.#watch(now)
     if (!this.#isPaused) return
     this.#isPaused = false
     this.#options.socket.resumeBody()
@@ -137,9 +137,9 @@ export class Body {
   }
 
   /** From here on the caller owes us bytes. */
-  #watch(): void {
+  #watch(now?: number): void {
     this.#stall?.stop()
-    this.#stall = this.#options.timers.start(BODY_STALL_MS, () => this.#refuse(fail('body_slow', {})))
+    this.#stall = this.#options.timers.start(BODY_STALL_MS, () => this.#refuse(fail('body_slow')), now)
   }
 
   #refuse(refusal: Outcome<never>): false {

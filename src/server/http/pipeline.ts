@@ -59,6 +59,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   #operation: AnyOperation | null = null
   #key: KeyRecord | null = null
   #failure: Failure | null = null
+  /** `performance.now()` of the last stage's end. */
+  #lapAt: number
 
   constructor(parts: PipelineParts, res: WireResponse, head: Head) {
     this.#parts = parts
@@ -66,6 +68,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.requestId = head.requestId === '' ? parts.nextRequestId() : head.requestId
     this.corsHeaders = parts.cors.headersFor(head.origin)
     this.#exchange = new Exchange(res, this, parts.host, head)
+    this.#lapAt = this.#exchange.startedAt
   }
 
   get key(): KeyRecord {
@@ -134,9 +137,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.#exchange.limit(operation.deadlineMs)
     // The library drops a body that nobody listens for by the end of the handler.
     const body = this.#head.declared === 0 ? null : this.#exchange.receive(route.body?.form.bytesMax ?? 0)
-    const began = performance.now()
     this.#after(this.#parts.access.authenticate(this.#head.authorization), (known) => {
-      this.notes.authMs = performance.now() - began
+      this.notes.authMs = this.#lap()
       const refusal = known.ok ? this.#parts.access.checkKind(operation, known.value) : known.failure
       if (known.ok) this.#key = known.value
       if (refusal !== null) return this.#fail(refusal)
@@ -146,9 +148,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   #limit(next: () => void, route: Route): void {
     if (!route.isLimited) return next()
-    const began = performance.now()
     this.#after(this.#parts.admission.admit(this.key), (admitted: Admitted) => {
-      this.notes.limitsMs = performance.now() - began
+      this.notes.limitsMs = this.#lap()
       this.limitHeaders = admitted.headers
       if (admitted.failure !== null) return this.#fail(admitted.failure)
       next()
@@ -156,7 +157,6 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   }
 
   #validateUrl(route: Route, params: ReadonlyMap<string, readonly string[]>, body: Body | null): void {
-    const began = performance.now()
     if (route.params !== null && !this.#takeUrl('params', route.params, params)) return
     if (route.query !== null) {
       const query = parseQuery(this.#head.query)
@@ -165,13 +165,15 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     }
     const wanted = route.operation.input.headers
     if (wanted !== undefined) this.headers = declaredHeaders(wanted, this.#head)
-    this.notes.validateMs = performance.now() - began
     const form = route.body
-    if (form === null) return this.#run(route.operation)
+    if (form === null) {
+      this.notes.validateMs = this.#lap()
+      return this.#run(route.operation)
+    }
     const refusal = contentRefusal(this.#head)
     if (refusal !== null) return this.#fail(refusal)
     if (body === null) return this.#readBody(route.operation, form, ok(NOTHING))
-    body.admit((received) => this.#readBody(route.operation, form, received))
+    body.admit((received) => this.#readBody(route.operation, form, received), this.#lapAt)
   }
 
   #takeUrl(part: 'params' | 'query', reader: UrlReader, texts: ReadonlyMap<string, readonly string[]>): boolean {
@@ -183,13 +185,14 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   #readBody(operation: AnyOperation, { name, form }: NamedForm, received: Outcome<Uint8Array>): void {
     if (!received.ok) return this.#fail(received.failure)
-    const began = performance.now()
-    this.#exchange.restartDeadline(began)
+    // The time until the body came is nobody's stage.
+    this.#lap()
+    this.#exchange.restartDeadline(this.#lapAt)
     const { jobs } = this.#parts
     const bytes = received.value
     const input = { body: name, bytes }
     const next = (verdict: BodyVerdict): void => {
-      this.notes.validateMs = (this.notes.validateMs ?? 0) + performance.now() - began
+      this.notes.validateMs = this.#lap()
       if (!verdict.ok) return this.#fail(verdict.failure)
       const { value, bulk } = verdict
       if (bulk !== null && form.bulk !== undefined) value[form.bulk] = new BulkBytes(bulk.json, bulk.shape, bulk.count)
@@ -245,7 +248,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     if (page === null) return this.#fail({ name: 'route_unknown' })
     this.#after(page, (reply) => {
       if ('name' in reply) this.#fail(reply)
-      else this.#send({ ...reply, statusLine: statusLine(reply.status) })
+      else this.#send({ ...reply, statusLine: statusLine(reply.status), headers: [...reply.headers, ...this.corsHeaders] })
     })
   }
 
@@ -261,6 +264,14 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   #failureName(): FailureName | null {
     if (this.#failure !== null) return this.#failure.name
     return this.#exchange.isClientGone ? 'client_gone' : null
+  }
+
+  /** Milliseconds since the last lap, or since the call began. */
+  #lap(): number {
+    const now = performance.now()
+    const ms = now - this.#lapAt
+    this.#lapAt = now
+    return ms
   }
 
   /** Goes on at once, or when the promise settles and somebody still waits for the answer. */

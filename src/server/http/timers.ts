@@ -31,11 +31,14 @@ export class Timers {
     return this.#count
   }
 
-  /** Calls `fire` once after `ms`, unless stopped. `fire` must not throw. */
-  start(ms: number, fire: () => void): Timer {
+  /**
+   * Calls `fire` once after `ms`, unless stopped. `fire` must not throw.
+   * @param from the present instant, where the caller has just read it
+   */
+  start(ms: number, fire: () => void, from = this.#now()): Timer {
     if (this.#clock === null) this.#wake()
     // One step more than the quotient: the current step is already partly over.
-    const step = Math.floor((this.#now() - this.#epoch + ms) / TIMER_STEP_MS) + 1
+    const step = Math.floor((from - this.#epoch + ms) / TIMER_STEP_MS) + 1
     const entry = new Entry(Math.max(step, this.#step + 1), fire, this)
     const slot = this.#slots[entry.step % SLOTS]
     if (slot !== undefined) entry.insertAfter(slot)

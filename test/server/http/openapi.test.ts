@@ -1,0 +1,46 @@
+import t from 'tap'
+import { openApiOf } from '../../../src/server/http/openapi.ts'
+import { OPERATIONS } from '../../../src/server/operations/index.ts'
+import { operation } from '../../support/front.ts'
+
+interface Document {
+  readonly info: { readonly version: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
+}
+interface Described {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]
+  readonly requestBody?: unknown
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+}
+const documentOf = (operations = OPERATIONS): Document => JSON.parse(JSON.stringify(openApiOf(operations))) as Document
+
+t.test('the document has every operation with its inputs, its success and its statuses', async (t) => {
+  const { paths, info } = documentOf()
+  t.equal(info.version, '1.0.0')
+  const described = Object.values(paths).flatMap((methods) => Object.values(methods))
+  t.equal(described.length, OPERATIONS.length)
+  for (const { id, path, method, input, statuses, success } of OPERATIONS) {
+    const found = paths[path]?.[method]
+    t.equal(found?.operationId, id)
+    t.same(new Set(Object.keys(found?.responses ?? {}).map(Number)), new Set([success.status, ...statuses, 401]), id)
+    t.equal(found?.requestBody !== undefined, input.body !== undefined)
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
+    t.same(found?.parameters?.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name) ?? [], names)
+  }
+})
+
+t.test('every reference leads to a component and every component is used', async (t) => {
+  const document = documentOf()
+  const used = new Set([...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map((match) => match[1]))
+  t.same([...used].sort(), Object.keys(document.components.schemas).sort())
+})
+
+t.test('a status names the error types that lead to it', async (t) => {
+  const found = documentOf([operation({ statuses: [400, 413, 500], failures: ['model_unknown'] })]).paths['/echo']?.['post']
+  t.match(found?.responses['413']?.description, /`body_too_large`/)
+  t.match(found?.responses['400']?.description, /`body_invalid`.*/)
+  t.match(found?.responses['400']?.description, /`model_unknown`/)
+  t.match(found?.responses['401']?.description, /`credentials_missing`/)
+})

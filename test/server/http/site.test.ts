@@ -1,0 +1,91 @@
+import { brotliDecompressSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { OPERATIONS } from '../../../src/server/operations/index.ts'
+import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
+import { rawClient, requestText } from '../../support/raw-http.ts'
+
+const open = (test: Test, corsOrigins: string[] = []) => openFront(test, [operation(), ...OPERATIONS], { corsOrigins })
+const ORIGIN = 'https://app.example'
+
+t.test('the pages at the root need no key', async (t) => {
+  const { url } = await open(t)
+  t.same(await (await fetch(`${url}/healthz`)).json(), { status: 'ok' })
+  const types: [string, string][] = [
+    ['/docs', 'text/html'], ['/docs/', 'text/html'], ['/docs/start.js', 'text/javascript'],
+    ['/docs/swagger-ui-bundle.js', 'text/javascript'], ['/docs/swagger-ui.css', 'text/css'], ['/openapi.json', 'application/json'],
+  ]
+  for (const [path, type] of types) {
+    const answer = await fetch(`${url}${path}`)
+    t.equal(answer.status, 200, path)
+    t.equal(answer.headers.get('content-type'), `${type}; charset=utf-8`)
+    t.match(answer.headers.get('x-request-id'), /./)
+    t.ok((await answer.text()).length > 0)
+  }
+})
+
+t.test('the reference page may load nothing from elsewhere and run no inline script', async (t) => {
+  const { url } = await open(t)
+  const page = await fetch(`${url}/docs`)
+  t.match(page.headers.get('content-security-policy'), /default-src 'none'; script-src 'self';/)
+  const text = await page.text()
+  t.notMatch(text, /https?:\/\/|<script>/)
+  for (const [, path = ''] of text.matchAll(/(?:src|href)="(\/[^"]*)"/g)) t.equal((await fetch(`${url}${path}`)).status, 200, path)
+})
+
+t.test('a page that the browser has is not sent again, and one that it has not comes compressed where it may', async (t) => {
+  const { port, url } = await open(t)
+  const first = await fetch(`${url}/docs/swagger-ui.css`)
+  const etag = first.headers.get('etag') ?? ''
+  t.match(etag, /^"[\w-]{22}"$/)
+  t.equal((await fetch(`${url}/docs/swagger-ui.css`, { headers: { 'if-none-match': `W/${etag}` } })).status, 304)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(requestText('GET /docs/swagger-ui.css', { 'accept-encoding': 'gzip, br' }))
+  const length = Number(/content-length: (\d+)/i.exec(await client.until(/content-encoding: br/))?.[1])
+  const text = await client.untilBody(length)
+  t.equal(brotliDecompressSync(Buffer.from(text.slice(-length), 'latin1')).toString(), await first.text())
+})
+
+t.test('a page takes GET and HEAD alone', async (t) => {
+  const { url } = await open(t)
+  const wrong = await fetch(`${url}/healthz`, { method: 'POST' })
+  t.same([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD'])
+  const head = await fetch(`${url}/healthz`, { method: 'HEAD' })
+  t.same([head.status, head.headers.get('content-length')], [200, '15'])
+})
+
+t.test('without a list of origins no page of another origin may read replies', async (t) => {
+  const { url } = await open(t)
+  const answer = await fetch(`${url}/healthz`, { headers: { origin: ORIGIN } })
+  t.equal(answer.headers.get('access-control-allow-origin'), null)
+  const preflight = await fetch(`${url}/api/v1/echo`, { method: 'OPTIONS', headers: { origin: ORIGIN, 'access-control-request-method': 'POST' } })
+  t.same([preflight.status, preflight.headers.get('allow')], [405, 'POST'])
+})
+
+t.test('an origin of the list may call and read, failures included, and another one may not', async (t) => {
+  const { url } = await open(t, [ORIGIN])
+  const ask = (origin: string) => fetch(`${url}/api/v1/echo`, { method: 'POST', headers: { origin, authorization: AUTHORIZATION } })
+  const allowed = await ask(ORIGIN)
+  t.equal(allowed.headers.get('access-control-allow-origin'), ORIGIN)
+  t.equal(allowed.headers.get('vary'), 'origin')
+  t.match(allowed.headers.get('access-control-expose-headers'), /x-request-id/)
+  const other = await ask('https://evil.example')
+  t.same([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'origin'])
+})
+
+t.test('a preflight of the list is answered with what the path takes', async (t) => {
+  const { url } = await open(t, [ORIGIN])
+  const preflight = await fetch(`${url}/api/v1/echo`, { method: 'OPTIONS', headers: {
+    origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,content-type',
+  } })
+  t.equal(preflight.status, 204)
+  t.equal(preflight.headers.get('access-control-allow-origin'), ORIGIN)
+  t.equal(preflight.headers.get('access-control-allow-methods'), 'POST')
+  t.equal(preflight.headers.get('access-control-allow-headers'), 'authorization,content-type')
+})
+
+t.test('with * every origin may read', async (t) => {
+  const { url } = await open(t, ['*'])
+  const answer = await fetch(`${url}/healthz`, { headers: { origin: ORIGIN } })
+  t.equal(answer.headers.get('access-control-allow-origin'), '*')
+})
