@@ -82,7 +82,9 @@ export async function runFront(part: ChildPart, channel: Channel): Promise<void>
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain((isReplaced) => {
     void drainFront(http, isReplaced)
-      .then(() => within(CLOSE_MS_MAX, [heartbeat, feed, hints, state, pools, egress, broadcast, tracer, store]))
+      // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front.
+      .then(() => within(CLOSE_MS_MAX, [heartbeat]))
+      .then(() => within(CLOSE_MS_MAX, [feed, hints, state, pools, egress, broadcast, tracer, store]))
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })
