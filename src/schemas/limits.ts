@@ -3,8 +3,6 @@
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Bytes of a JSON body, unless an operation says otherwise. C10. */
-export const JSON_BODY_BYTES_MAX = 4 * MIB
 /** Bytes of an embeddings body. C10. */
 export const EMBEDDINGS_BODY_BYTES_MAX = 32 * MIB
 /** Nesting levels of a JSON body; the outermost value is level 1. C10. */
@@ -88,7 +86,7 @@ export const RATE_SLACK_MS = 100
  * may be used that much after it was lent, and a return may free what time had freed already.
  */
 export const RATE_USE_MS = 40
-export const RATE_RETURN_MS = 60
+export const RATE_RETURN_MS = RATE_SLACK_MS - RATE_USE_MS
 /** Rate purses of one front; the least recently used goes first. Decision. */
 export const RATE_PURSES_MAX = 50_000
 /** Tokens below which no block is lent ahead. Design §6. */

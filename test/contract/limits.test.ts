@@ -1,0 +1,54 @@
+import t from 'tap'
+import * as limits from '../../src/schemas/limits.ts'
+import { readSources, type SourceFile } from '../support/source.ts'
+
+const LIMITS_FILE = 'src/schemas/limits.ts'
+
+/** Limits that no test can use, with the reason. */
+const UNTESTED: Readonly<Record<string, string>> = {}
+
+const src = readSources('src')
+const tests = readSources('test').filter((file) => !file.path.startsWith('test/contract/'))
+
+t.test('every limit is used by code, be it by another limit', async (t) => {
+  t.same(unused(Object.keys(limits), src), [])
+})
+
+t.test('every limit is used by a test', async (t) => {
+  t.same(
+    unused(Object.keys(limits), tests).filter((name) => !(name in UNTESTED)),
+    [],
+  )
+})
+
+t.test('every exception names a limit that exists and is still untested', async (t) => {
+  t.same(
+    Object.keys(UNTESTED).filter((name) => !unused(Object.keys(limits), tests).includes(name)),
+    [],
+  )
+})
+
+t.test('a limit that nobody uses is found', async (t) => {
+  t.same(unused(['NOBODY_USES_ME_MAX'], src), ['NOBODY_USES_ME_MAX'])
+})
+
+t.test('every limit is a positive whole number', async (t) => {
+  t.same(
+    Object.entries(limits).filter(([, value]) => !Number.isSafeInteger(value) || value < 1),
+    [],
+  )
+})
+
+function unused(names: readonly string[], files: readonly SourceFile[]): readonly string[] {
+  const words = new Set(
+    files.flatMap((file) =>
+      file.tokens.filter((_, index) => !declares(file, index)).map((token) => token.text),
+    ),
+  )
+  return names.filter((name) => !words.has(name))
+}
+
+/** The name after `const` in the limits' own file is no use. */
+function declares(file: SourceFile, index: number): boolean {
+  return file.path === LIMITS_FILE && file.tokens[index - 1]?.text === 'const'
+}

@@ -1,0 +1,146 @@
+import t from 'tap'
+import { Value } from 'typebox/value'
+import { BODIES } from '../../src/schemas/bodies.ts'
+import { EmbeddingsBody } from '../../src/schemas/embeddings.ts'
+import { issuesOf } from '../../src/schemas/issues.ts'
+import * as limits from '../../src/schemas/limits.ts'
+import { PageQuery } from '../../src/schemas/models.ts'
+import { isSlug } from '../../src/schemas/workspaces.ts'
+import { ProviderEntry } from '../../src/server/catalogue/format.ts'
+import { nameOf } from '../../src/server/cli/admin.ts'
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+
+const MIB = 1024 * 1024
+const body = (more: object): object => ({ model: 'm', input: 'x', ...more })
+
+t.test('the sizes that the contract gives are those of C10, C11, C13, §8 and B2.3', async (t) => {
+  t.equal(limits.EMBEDDINGS_BODY_BYTES_MAX, 32 * MIB)
+  t.equal(limits.JSON_DEPTH_MAX, 64)
+  t.equal(limits.UPSTREAM_ANSWER_BYTES_MAX, 128 * MIB)
+  t.equal(limits.UPSTREAM_ANSWERS_BYTES_MAX, 256 * MIB)
+  t.equal(limits.UPSTREAM_ERROR_BYTES_MAX, 64 * 1024)
+  t.equal(limits.BODY_STALL_MS, 8_000)
+  t.equal(limits.ISSUES_MAX, 20)
+  t.equal(limits.SESSION_ID_CHARS_MAX, 256)
+  t.equal(limits.REQUEST_ID_CHARS_MAX, 128)
+  t.equal(limits.MODELS_PAGE_MAX, 1_000)
+  t.equal(limits.MODELS_PAGE_DEFAULT, 500)
+  t.equal(limits.RATE_BURST_DIVISOR, 10)
+})
+
+t.test('an embeddings body is received up to its limit', async (t) => {
+  t.equal(BODIES.embeddings.bytesMax, limits.EMBEDDINGS_BODY_BYTES_MAX)
+})
+
+t.test('a session id counts characters, not UTF-16 units', async (t) => {
+  t.ok(Value.Check(EmbeddingsBody, body({ session_id: '😀'.repeat(limits.SESSION_ID_CHARS_MAX) })))
+  t.notOk(Value.Check(EmbeddingsBody, body({ session_id: 'a'.repeat(limits.SESSION_ID_CHARS_MAX + 1) })))
+})
+
+t.test('dimensions begin at their least', async (t) => {
+  t.ok(Value.Check(EmbeddingsBody, body({ dimensions: limits.DIMENSIONS_MIN })))
+  t.notOk(Value.Check(EmbeddingsBody, body({ dimensions: limits.DIMENSIONS_MIN - 1 })))
+})
+
+t.test('a failure lists no more issues than its limit', async (t) => {
+  const input = Array.from({ length: 100 }, () => '')
+  t.ok(issuesOf(EmbeddingsBody, { input }).length <= limits.ISSUES_MAX)
+  const wrong = {
+    model: 1,
+    input: 'x',
+    dimensions: 'a',
+    encoding_format: 1,
+    session_id: 1,
+    user: 1,
+    provider: { zdr: 1 },
+  }
+  t.ok(issuesOf(EmbeddingsBody, wrong).length > 1)
+})
+
+t.test('a page of models ends at its limit', async (t) => {
+  t.ok(Value.Check(PageQuery, { limit: limits.MODELS_PAGE_MAX }))
+  t.notOk(Value.Check(PageQuery, { limit: limits.MODELS_PAGE_MAX + 1 }))
+})
+
+t.test('names and slugs end at their limits', async (t) => {
+  t.equal(nameOf('😀'.repeat(limits.NAME_CHARS_MAX)).length, 2 * limits.NAME_CHARS_MAX)
+  t.throws(() => nameOf('a'.repeat(limits.NAME_CHARS_MAX + 1)))
+  t.ok(isSlug('a'.repeat(limits.SLUG_CHARS_MAX)))
+  t.notOk(isSlug('a'.repeat(limits.SLUG_CHARS_MAX + 1)))
+})
+
+t.test('a catalogue gives an attempt no more time than its limit', async (t) => {
+  const entry = (timeout_ms: number): object => ({ slug: 'x', protocol: 'local', timeout_ms })
+  t.ok(Value.Check(ProviderEntry, entry(limits.PROVIDER_TIMEOUT_MS_MAX)))
+  t.notOk(Value.Check(ProviderEntry, entry(limits.PROVIDER_TIMEOUT_MS_MAX + 1)))
+})
+
+t.test('operations have the deadline of what they touch', async (t) => {
+  for (const { id, deadlineMs } of OPERATIONS) {
+    t.equal(
+      deadlineMs,
+      id === 'embeddings.create' ? limits.EMBEDDINGS_DEADLINE_MS : limits.CONTROL_DEADLINE_MS,
+      id,
+    )
+  }
+})
+
+t.test(
+  'a front can hold what it lets in: one body, one answer, one refused body of the largest size',
+  async (t) => {
+    t.ok(limits.BODIES_BYTES_MAX >= limits.EMBEDDINGS_BODY_BYTES_MAX)
+    t.ok(limits.INLINE_JSON_BYTES_MAX < limits.EMBEDDINGS_BODY_BYTES_MAX)
+    t.ok(limits.UPSTREAM_ANSWERS_BYTES_MAX >= limits.UPSTREAM_ANSWER_BYTES_MAX)
+    t.ok(limits.REFUSED_BODY_BYTES_MAX > limits.EMBEDDINGS_BODY_BYTES_MAX)
+    t.ok(limits.UPSTREAM_WAITING_MAX >= limits.UPSTREAM_CONNECTIONS_MAX)
+    t.ok(limits.UNKNOWN_KEYS_CACHED_MAX < limits.KEYS_CACHED_MAX)
+    t.ok(limits.RATE_PURSES_MAX >= limits.KEYS_CACHED_MAX)
+  },
+)
+
+t.test('attempts, connects and waits end inside the call that makes them', async (t) => {
+  t.ok(limits.UPSTREAM_TIMEOUT_MS_DEFAULT < limits.EMBEDDINGS_DEADLINE_MS)
+  t.ok(limits.UPSTREAM_CONNECT_MS < limits.UPSTREAM_TIMEOUT_MS_DEFAULT)
+  t.ok(limits.KEY_LOAD_MS_MAX < limits.CONTROL_DEADLINE_MS)
+  t.ok(limits.RATE_WAIT_MS_MAX < limits.KEY_LOAD_MS_MAX)
+  t.ok(limits.LOCK_WAIT_MS_MAX < limits.STATEMENT_MS_MAX)
+  t.ok(limits.DEADLINE_GRACE_MS < limits.CONTROL_DEADLINE_MS)
+})
+
+t.test('a revocation by poll alone takes at most 1.5 s: one interval and one time-out', async (t) => {
+  t.ok(limits.EPOCH_POLL_MS + limits.EPOCH_POLL_TIMEOUT_MS <= 1_500)
+})
+
+t.test('what a poll may have missed is kept for longer than any front can be silent', async (t) => {
+  t.ok(limits.FRONT_LIVE_MS > 2 * limits.HEARTBEAT_MS)
+  t.ok(limits.SILENT_FRONTS_KEPT_MS > limits.FRONT_LIVE_MS)
+  t.ok(limits.INVALIDATIONS_KEPT_MS > limits.SILENT_FRONTS_KEPT_MS)
+  t.ok(limits.INVALIDATIONS_READ_MAX > 0)
+})
+
+t.test('the lives of a lent rate token add up to the slack of the bound', async (t) => {
+  t.equal(limits.RATE_USE_MS + limits.RATE_RETURN_MS, limits.RATE_SLACK_MS)
+  t.ok(limits.RATE_BLOCK_MS < limits.RATE_SLACK_MS)
+  t.ok(limits.RATE_PREFETCH_MIN > 1)
+})
+
+/** Milliseconds after which uWebSockets.js cuts a connection by itself; not settable. Facts: front-end §1, §9. */
+const LIBRARY_CUTS_MS = 10_000
+const LIBRARY_CUTS_READERS_MS = 12_000
+
+t.test(
+  'our own timers fire before those of the library, and a replaced front outlives its idle connections',
+  async (t) => {
+    t.ok(limits.BODY_STALL_MS < LIBRARY_CUTS_MS)
+    t.ok(limits.REFUSED_BODY_STALL_MS < limits.REFUSED_BODY_MS)
+    t.ok(limits.REPLY_BEAT_MS < LIBRARY_CUTS_READERS_MS)
+    t.ok(limits.REPLY_BEAT_MS < limits.REPLY_STALL_MS)
+    t.ok(limits.REPLACED_FRONT_MS > LIBRARY_CUTS_MS)
+    t.ok(limits.DRAIN_MS > limits.REPLACED_FRONT_MS)
+    t.ok(limits.UPSTREAM_KEEP_ALIVE_MS > 0)
+  },
+)
+
+t.test('the built-in model answers any number of dimensions up to its most', async (t) => {
+  t.ok(limits.LEXICAL_DIMENSIONS_DEFAULT <= limits.LEXICAL_DIMENSIONS_MAX)
+})
