@@ -1,16 +1,17 @@
 import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits.ts'
+import type { AnyOperation } from '../operations/define.ts'
+import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body.ts'
 import { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
-import { Head } from './head.ts'
+import { Head, type HeadFault } from './head.ts'
 import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './openapi.ts'
-import { ServedCall, type PipelineParts } from './pipeline.ts'
+import { ServedCall, UNROUTED, type PipelineParts } from './pipeline.ts'
 import { RequestIds } from './request-ids.ts'
 import { buildRouteTable } from './route-table.ts'
 import { Site } from './site.ts'
 import { Timers } from './timers.ts'
-import type { AnyOperation } from '../operations/define.ts'
 
 export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'> {
   readonly host: string
@@ -70,7 +71,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
       if (head.fault === null) return new ServedCall(parts, res, head).start()
       // Before anything else happens: the library would run what follows as another request. Facts §9.
       res.close()
-      options.observer.log.info('connection_refused', { fault: head.fault })
+      options.observer.settled(refusalOf(head.fault, parts.nextRequestId()))
     },
   })
   const load = (): HttpLoad => ({
@@ -79,6 +80,23 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     bodyBytes: bodiesBytesMax - exchanges.budget.left,
   })
   return frontOf(listener, exchanges, load)
+}
+
+/** How a connection that was cut before it became a call is counted and logged. */
+function refusalOf(fault: HeadFault, requestId: string): CallSettled {
+  return {
+    operation: UNROUTED,
+    requestId,
+    status: 0,
+    failure: 'header_invalid',
+    cause: fault,
+    isClientGone: false,
+    durationMs: 0,
+    workspaceId: null,
+    keyHash: null,
+    sessionId: null,
+    notes: {},
+  }
 }
 
 function frontOf(listener: Listener, exchanges: { readonly open: Set<Exchange>; isClosing: boolean }, load: () => HttpLoad): HttpFront {
@@ -95,10 +113,11 @@ function frontOf(listener: Listener, exchanges: { readonly open: Set<Exchange>; 
     async drain(deadlineMs = DRAIN_MS) {
       stopAccepting()
       const endsAt = performance.now() + deadlineMs
+      const isBusy = exchanges.open.size > 0
       while (exchanges.open.size > 0 && performance.now() < endsAt) await pause(DRAIN_LOOK_MS)
       for (const exchange of exchanges.open) exchange.drain()
-      // One turn for the last answers to leave.
-      await pause(DRAIN_LOOK_MS)
+      // The library does not say when the last answers have left its buffers.
+      await pause(isBusy ? LAST_ANSWERS_MS : DRAIN_LOOK_MS)
       listener.close()
     },
     close: () => listener.close(),
@@ -106,6 +125,7 @@ function frontOf(listener: Listener, exchanges: { readonly open: Set<Exchange>; 
 }
 
 const DRAIN_LOOK_MS = 20
+const LAST_ANSWERS_MS = 200
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))

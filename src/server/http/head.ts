@@ -37,6 +37,7 @@ export class Head {
     this.method = request.getMethod()
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
+    this.#bytes = this.path.length + this.query.length
     request.forEach((name, value) => this.#take(name, value))
     if (this.declared === null) {
       if (this.#hasLength) this.fault ??= 'length_and_encoding'

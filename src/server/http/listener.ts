@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
 import type { WireRequest, WireResponse } from './wire.ts'
 
@@ -23,10 +25,11 @@ export interface Listener {
  * time, and only on the main thread of a process (a worker thread that hosts it takes the process along).
  * Rejects when the address is taken by another user's process or the TLS files cannot be used.
  */
-export function openListener({ host, port, tls, serve }: ListenOptions): Promise<Listener> {
+export async function openListener({ host, port, tls, serve }: ListenOptions): Promise<Listener> {
   // Untyped; without it every reply names the library and its version.
   const quiet = uWS as unknown as { _cfg(option: 'silent'): void }
   quiet._cfg('silent')
+  if (tls !== null) checkTls(tls)
   const app = tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
   app.any('/*', (res: HttpResponse, req: HttpRequest) => serve(res, req))
   return new Promise((resolve, reject) => {
@@ -35,6 +38,15 @@ export function openListener({ host, port, tls, serve }: ListenOptions): Promise
       else resolve(listenerOf(app, socket))
     })
   })
+}
+
+/** The library says nothing but that it failed. */
+function checkTls({ certFile, keyFile }: NonNullable<ListenOptions['tls']>): void {
+  try {
+    createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
+  } catch (error) {
+    throw new Error(`the TLS files ${certFile} and ${keyFile} cannot be used: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 function listenerOf(app: TemplatedApp, socket: us_listen_socket): Listener {

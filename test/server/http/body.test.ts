@@ -4,6 +4,7 @@ import { BulkBytes } from '../../../src/schemas/bodies.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
+import { createEmbeddings } from '../../../src/server/operations/embeddings/create-embeddings.ts'
 import { accessTo, AUTHORIZATION, keyRecords, openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
 
@@ -124,6 +125,14 @@ t.test('a body that stalls is 408, before its first byte and in its middle', asy
     client.destroy()
   }
   t.equal(front.load.bodyBytes, 0)
+})
+
+t.test('embeddings.create 408: a body that does not come', async (t) => {
+  const { port } = await openFront(t, [createEmbeddings], { timers: hurried() })
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(requestText('POST /api/v1/embeddings', { ...authorized, 'content-length': '100' }, '{"model":'))
+  t.match(await client.until(/\}$/), /^HTTP\/1\.1 408 Request Timeout\r\n[\s\S]*body_slow/)
 })
 
 t.test('a large body waits at the door until its caller is known', async (t) => {

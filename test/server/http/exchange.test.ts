@@ -167,7 +167,9 @@ t.test('a reader that leaves in the middle of a large answer returns its memory'
 })
 
 t.test('a reader that takes nothing for a minute is cut off', async (t) => {
-  const { port, untilSettled, settled } = await front(t, () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } }), { timers: hurried() })
+  const { port, untilSettled, settled } = await front(t, () => (
+    { ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } }
+  ), { timers: hurried() })
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   client.socket.pause()
@@ -218,7 +220,8 @@ t.test('under random aborts every exchange settles exactly once and nothing is l
     // An input that came as bytes has no length.
     return length === undefined || length % 5 > 0 ? fine : { ok: true, value: { kind: 'bytes', parts: fewParts, contentType: 'application/json' } }
   }, { access: counting })
-  const plan = fc.record({ chars: fc.nat(40), isLarge: fc.boolean(), cut: fc.double({ min: 0, max: 1, noNaN: true }), wait: fc.nat(12), leaves: fc.boolean() })
+  const cut = fc.double({ min: 0, max: 1, noNaN: true })
+  const plan = fc.record({ chars: fc.nat(40), isLarge: fc.boolean(), cut, wait: fc.nat(12), leaves: fc.boolean() })
   const run = async ({ chars, isLarge, cut, wait, leaves }: typeof plan extends fc.Arbitrary<infer P> ? P : never): Promise<void> => {
     const json = JSON.stringify({ model: 'm', input: 'x'.repeat(1 + chars + (isLarge ? 400_000 : 0)) })
     const isPlain = isLarge || (1 + chars) % 5 > 0

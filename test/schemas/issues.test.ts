@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import t from 'tap'
+import Type from 'typebox'
+import { Check } from 'typebox/value'
+import { EmbeddingsBody } from '../../src/schemas/embeddings.ts'
+import { expectedBy, issuesOf } from '../../src/schemas/issues.ts'
+import { ISSUES_MAX } from '../../src/schemas/limits.ts'
+
+const issues = (value: unknown) => issuesOf(EmbeddingsBody, value)
+
+t.test('an input that fits none of the forms is told all of them', async (t) => {
+  t.same(issues({ model: 'm', input: 5 }), [{
+    path: '/input',
+    message: 'matches none of the allowed forms',
+    expected: 'string, not empty; array of strings, not empty; array of integers from 0 to 2147483647; '
+      + 'array of arrays of integers from 0 to 2147483647; array of objects',
+  }])
+})
+
+t.test('a fault inside the form that was meant is told by its place', async (t) => {
+  t.match(issues({ model: 'm', input: [1, 2, 'three'] }), [{ path: '/input/2', message: 'is string' }])
+  t.match(issues({ model: 'm', input: [[1], [2.5]] }), [{ path: '/input/1/0', message: 'is not a whole number' }])
+  t.match(issues({ model: 'm', input: [{ content: [{ type: 'image_url', image_url: {} }] }] }), [
+    { path: '/input/0/content/0/image_url/url', message: 'is required' },
+  ])
+})
+
+t.test('lengths, bounds, patterns and closed sets have words of their own', async (t) => {
+  const shape = Type.Object({
+    long: Type.String({ maxLength: 2 }), slug: Type.String({ pattern: '^[a-z]+$' }), id: Type.String({ format: 'uuid' }),
+    some: Type.Array(Type.Number({ maximum: 5 }), { minItems: 1, maxItems: 2 }), kind: Type.Enum(['a', 'b']), yes: Type.Boolean(),
+  }, { additionalProperties: false })
+  const found = issuesOf(shape, { long: 'abc', slug: 'A', id: 'x', some: [9], kind: 'c', yes: null, 'a/b~c': 1 })
+  t.same(found.map(({ path, message, expected }) => `${path} ${message}: ${expected}`), [
+    '/long is too long: string of 0 to 2 characters', '/slug has the wrong form: string matching ^[a-z]+$',
+    '/id has the wrong form: string (uuid)', '/some/0 is too large: number of at most 5',
+    '/kind is not one of the allowed values: one of "a", "b"', '/yes is null: boolean',
+    '/a~1b~0c is not a known member: long, slug, id, some, kind, yes',
+  ])
+  t.match(issuesOf(shape, { some: [1, 2, 3] }).at(-1), { message: 'has too many elements', expected: 'at most 2 elements' })
+})
+
+t.test('there are never more issues than the bound, however much is wrong', async (t) => {
+  t.equal(issues({ model: 'm', input: [[1], ...Array.from({ length: 1_000 }, () => ['x'])] }).length, ISSUES_MAX)
+})
+
+t.test('every refused value has an issue, and none holds a value', async () => {
+  const near = fc.record({
+    model: fc.oneof(fc.constant('canary'), fc.anything()),
+    input: fc.oneof(fc.constant('canary'), fc.array(fc.constant('canary')), fc.array(fc.array(fc.double())), fc.anything()),
+    dimensions: fc.oneof(fc.nat(), fc.anything()),
+    encoding_format: fc.constantFrom('float', 'canary', null),
+    provider: fc.oneof(fc.constant(null), fc.record({ sort: fc.constantFrom('price', 'canary'), max_price: fc.object() })),
+  }, { requiredKeys: [] })
+  fc.assert(fc.property(fc.oneof(near, fc.jsonValue()), (value) => {
+    if (Check(EmbeddingsBody, value)) return true
+    const found = issues(value)
+    return found.length >= 1 && found.length <= ISSUES_MAX && !/canary/.test(JSON.stringify(found.map(({ message, expected }) => [message, expected])))
+  }), { numRuns: 500 })
+})
+
+t.test('shapes are put in words', async (t) => {
+  t.equal(expectedBy(Type.Union([Type.String(), Type.Null()])), 'string; null')
+  t.equal(expectedBy(Type.Array(Type.Array(Type.Boolean()))), 'array of arrays of booleans')
+})
