@@ -7,7 +7,6 @@ const ROOT = new URL('..', import.meta.url).pathname
 const RULES = {
   '@typescript-eslint/no-floating-promises': ['error', { ignoreVoid: true }],
   '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
-  '@typescript-eslint/await-thenable': 'error',
   '@typescript-eslint/no-explicit-any': 'error',
   '@typescript-eslint/no-non-null-assertion': 'error',
   '@typescript-eslint/ban-ts-comment': 'error',
