@@ -10,7 +10,8 @@ import { rawClient, requestText } from '../../support/raw-http.ts'
 const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
 const body = '{"model":"m","input":"x"}'
-const head = (bytes = body.length): string => requestText('POST /api/v1/echo', { authorization: AUTHORIZATION, 'content-length': String(bytes) })
+const head = (bytes = body.length): string =>
+  requestText('POST /api/v1/echo', { authorization: AUTHORIZATION, 'content-length': String(bytes) })
 const valid = head() + body
 const hurried = (): Timers => new Timers(() => performance.now() * 40)
 
@@ -20,7 +21,9 @@ interface Gate {
 }
 function gate(): Gate {
   let open = (): void => undefined
-  const opened = new Promise<void>((resolve) => { open = resolve })
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
   return { opened, open: () => open() }
 }
 
@@ -50,46 +53,68 @@ t.test('a client that leaves while its key is loaded is settled once, and nothin
   t.same(http.load, NOTHING)
 })
 
-t.test('a client that leaves in the middle of its body is settled once, and its bytes are given back', async (t) => {
-  const { port, settled, untilSettled, front: http } = await front(t, () => fine)
-  const client = rawClient(port)
-  client.send(head(10 * MIB))
-  client.send('x'.repeat(2 * MIB))
-  while (http.load.bodyBytes === 0) await sleep(1)
-  client.destroy()
-  await untilSettled(1)
-  t.match(settled, [{ isClientGone: true, status: 0 }])
-  t.same(http.load, NOTHING)
-})
+t.test(
+  'a client that leaves in the middle of its body is settled once, and its bytes are given back',
+  async (t) => {
+    const { port, settled, untilSettled, front: http } = await front(t, () => fine)
+    const client = rawClient(port)
+    client.send(head(10 * MIB))
+    client.send('x'.repeat(2 * MIB))
+    while (http.load.bodyBytes === 0) await sleep(1)
+    client.destroy()
+    await untilSettled(1)
+    t.match(settled, [{ isClientGone: true, status: 0 }])
+    t.same(http.load, NOTHING)
+  },
+)
 
-t.test('a client that leaves during the operation aborts its signal; the call settles when the operation ends', async (t) => {
-  const began = gate()
-  const ended = gate()
-  const seen: string[] = []
-  const { port, settled, untilSettled, front: http } = await front(t, async (call: Call) => {
-    call.signal.addEventListener('abort', () => seen.push((call.signal.reason as CallEnded).why))
-    began.open()
-    await ended.opened
-    call.notes.costUsd = 5
-    return fine
-  })
-  const client = rawClient(port)
-  client.send(valid)
-  await began.opened
-  client.destroy()
-  while (seen.length === 0) await sleep(1)
-  t.equal(settled.length, 0)
-  ended.open()
-  await untilSettled(1)
-  t.same(seen, ['client_gone'])
-  t.match(settled, [{ isClientGone: true, failure: 'client_gone', notes: { costUsd: 5 } }])
-  t.same(http.load, NOTHING)
-})
+t.test(
+  'a client that leaves during the operation aborts its signal; the call settles when the operation ends',
+  async (t) => {
+    const began = gate()
+    const ended = gate()
+    const seen: string[] = []
+    const {
+      port,
+      settled,
+      untilSettled,
+      front: http,
+    } = await front(t, async (call: Call) => {
+      call.signal.addEventListener('abort', () => seen.push((call.signal.reason as CallEnded).why))
+      began.open()
+      await ended.opened
+      call.notes.costUsd = 5
+      return fine
+    })
+    const client = rawClient(port)
+    client.send(valid)
+    await began.opened
+    client.destroy()
+    while (seen.length === 0) await sleep(1)
+    t.equal(settled.length, 0)
+    ended.open()
+    await untilSettled(1)
+    t.same(seen, ['client_gone'])
+    t.match(settled, [{ isClientGone: true, failure: 'client_gone', notes: { costUsd: 5 } }])
+    t.same(http.load, NOTHING)
+  },
+)
 
 t.test('an operation that misses its deadline is told, and answers by itself', async (t) => {
-  const { port, front: http } = await front(t, (call: Call) => new Promise((resolve) => {
-    call.signal.addEventListener('abort', () => resolve({ ok: false, failure: { name: 'deadline_exceeded', detail: (call.signal.reason as CallEnded).why } }))
-  }), {}, 60)
+  const { port, front: http } = await front(
+    t,
+    (call: Call) =>
+      new Promise((resolve) => {
+        call.signal.addEventListener('abort', () =>
+          resolve({
+            ok: false,
+            failure: { name: 'deadline_exceeded', detail: (call.signal.reason as CallEnded).why },
+          }),
+        )
+      }),
+    {},
+    60,
+  )
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   client.send(valid)
@@ -97,33 +122,54 @@ t.test('an operation that misses its deadline is told, and answers by itself', a
   t.same(http.load, NOTHING)
 })
 
-t.test('an operation that ignores its deadline is answered for, settled once, and its late answer returned', async (t) => {
-  const late = gate()
-  let returned = 0
-  const { port, settled, front: http, untilSettled } = await front(t, async () => {
-    await late.opened
-    return { ok: true, value: { kind: 'bytes', parts: [], contentType: 'application/json', done: () => void returned++ } }
-  }, {}, 60)
-  const client = rawClient(port)
-  t.teardown(() => client.destroy())
-  client.send(valid)
-  t.match(await client.until(/\}$/), /^HTTP\/1\.1 504 /)
-  await untilSettled(1)
-  late.open()
-  while (returned === 0) await sleep(1)
-  t.match(settled, [{ status: 504, failure: 'deadline_exceeded', isClientGone: false }])
-  t.equal(settled.length, 1)
-  t.same(http.load, NOTHING)
-})
+t.test(
+  'an operation that ignores its deadline is answered for, settled once, and its late answer returned',
+  async (t) => {
+    const late = gate()
+    let returned = 0
+    const {
+      port,
+      settled,
+      front: http,
+      untilSettled,
+    } = await front(
+      t,
+      async () => {
+        await late.opened
+        return {
+          ok: true,
+          value: { kind: 'bytes', parts: [], contentType: 'application/json', done: () => void returned++ },
+        }
+      },
+      {},
+      60,
+    )
+    const client = rawClient(port)
+    t.teardown(() => client.destroy())
+    client.send(valid)
+    t.match(await client.until(/\}$/), /^HTTP\/1\.1 504 /)
+    await untilSettled(1)
+    late.open()
+    while (returned === 0) await sleep(1)
+    t.match(settled, [{ status: 504, failure: 'deadline_exceeded', isClientGone: false }])
+    t.equal(settled.length, 1)
+    t.same(http.load, NOTHING)
+  },
+)
 
 const parts = Array.from({ length: 7 }, (_, part) => Buffer.alloc(MIB + part, String(part)))
 const PARTS_BYTES = 7 * MIB + 21
 const fewParts = parts.slice(0, 2).map((part) => part.subarray(0, 300_000))
 t.test('a large answer reaches a slow reader whole, and its memory is returned once', async (t) => {
   let returned = 0
-  const { port, untilSettled, front: http } = await front(t, () => (
-    { ok: true, value: { kind: 'bytes', parts, contentType: 'application/json', done: () => void returned++ } }
-  ))
+  const {
+    port,
+    untilSettled,
+    front: http,
+  } = await front(t, () => ({
+    ok: true,
+    value: { kind: 'bytes', parts, contentType: 'application/json', done: () => void returned++ },
+  }))
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   client.socket.pause()
@@ -144,7 +190,14 @@ t.test('a large answer reaches a slow reader whole, and its memory is returned o
 })
 
 t.test('small parts leave as one answer', async (t) => {
-  const { port } = await front(t, () => ({ ok: true, value: { kind: 'bytes', parts: [Buffer.from('{"a":'), Buffer.from('1}')], contentType: 'application/json' } }))
+  const { port } = await front(t, () => ({
+    ok: true,
+    value: {
+      kind: 'bytes',
+      parts: [Buffer.from('{"a":'), Buffer.from('1}')],
+      contentType: 'application/json',
+    },
+  }))
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   client.send(valid)
@@ -153,9 +206,15 @@ t.test('small parts leave as one answer', async (t) => {
 
 t.test('a reader that leaves in the middle of a large answer returns its memory', async (t) => {
   let returned = 0
-  const { port, settled, untilSettled, front: http } = await front(t, () => (
-    { ok: true, value: { kind: 'bytes', parts, contentType: 'application/json', done: () => void returned++ } }
-  ))
+  const {
+    port,
+    settled,
+    untilSettled,
+    front: http,
+  } = await front(t, () => ({
+    ok: true,
+    value: { kind: 'bytes', parts, contentType: 'application/json', done: () => void returned++ },
+  }))
   const client = rawClient(port)
   client.send(valid)
   await client.until(/0000/)
@@ -167,9 +226,11 @@ t.test('a reader that leaves in the middle of a large answer returns its memory'
 })
 
 t.test('a reader that takes nothing for a minute is cut off', async (t) => {
-  const { port, untilSettled, settled } = await front(t, () => (
-    { ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } }
-  ), { timers: hurried() })
+  const { port, untilSettled, settled } = await front(
+    t,
+    () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } }),
+    { timers: hurried() },
+  )
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   client.socket.pause()
@@ -181,15 +242,22 @@ t.test('a reader that takes nothing for a minute is cut off', async (t) => {
 t.test('a drain waits for what is in flight, then answers 503 for what is left', async (t) => {
   const began = gate()
   const seen: string[] = []
-  const { port, front: http } = await front(t, (call: Call) => new Promise(() => {
-    call.signal.addEventListener('abort', () => seen.push((call.signal.reason as CallEnded).why))
-    began.open()
-  }))
+  const { port, front: http } = await front(
+    t,
+    (call: Call) =>
+      new Promise(() => {
+        call.signal.addEventListener('abort', () => seen.push((call.signal.reason as CallEnded).why))
+        began.open()
+      }),
+  )
   const client = rawClient(port)
   client.send(valid)
   await began.opened
   await http.drain(50)
-  t.match(await client.closed(), /^HTTP\/1\.1 503 Service Unavailable[\s\S]*connection: close[\s\S]*draining/i)
+  t.match(
+    await client.closed(),
+    /^HTTP\/1\.1 503 Service Unavailable[\s\S]*connection: close[\s\S]*draining/i,
+  )
   t.same(seen, ['drain'])
 })
 
@@ -214,15 +282,37 @@ t.test('under random aborts every exchange settles exactly once and nothing is l
   const access = accessTo(keyRecords())
   let begun = 0
   const counting = { ...access, authenticate: (header: string) => (begun++, access.authenticate(header)) }
-  const { port, settled, front: http } = await front(t, async (call: Call) => {
-    const { length } = (call.body as { input: { length?: number } }).input
-    if (length !== undefined && length % 3 === 0) await sleep(length % 7)
-    // An input that came as bytes has no length.
-    return length === undefined || length % 5 > 0 ? fine : { ok: true, value: { kind: 'bytes', parts: fewParts, contentType: 'application/json' } }
-  }, { access: counting })
+  const {
+    port,
+    settled,
+    front: http,
+  } = await front(
+    t,
+    async (call: Call) => {
+      const { length } = (call.body as { input: { length?: number } }).input
+      if (length !== undefined && length % 3 === 0) await sleep(length % 7)
+      // An input that came as bytes has no length.
+      return length === undefined || length % 5 > 0
+        ? fine
+        : { ok: true, value: { kind: 'bytes', parts: fewParts, contentType: 'application/json' } }
+    },
+    { access: counting },
+  )
   const cut = fc.double({ min: 0, max: 1, noNaN: true })
-  const plan = fc.record({ chars: fc.nat(40), isLarge: fc.boolean(), cut, wait: fc.nat(12), leaves: fc.boolean() })
-  const run = async ({ chars, isLarge, cut, wait, leaves }: typeof plan extends fc.Arbitrary<infer P> ? P : never): Promise<void> => {
+  const plan = fc.record({
+    chars: fc.nat(40),
+    isLarge: fc.boolean(),
+    cut,
+    wait: fc.nat(12),
+    leaves: fc.boolean(),
+  })
+  const run = async ({
+    chars,
+    isLarge,
+    cut,
+    wait,
+    leaves,
+  }: typeof plan extends fc.Arbitrary<infer P> ? P : never): Promise<void> => {
     const json = JSON.stringify({ model: 'm', input: 'x'.repeat(1 + chars + (isLarge ? 400_000 : 0)) })
     const isPlain = isLarge || (1 + chars) % 5 > 0
     const first = head(json.length)
@@ -236,11 +326,14 @@ t.test('under random aborts every exchange settles exactly once and nothing is l
     }
     client.destroy()
   }
-  await fc.assert(fc.asyncProperty(fc.array(plan, { minLength: 1, maxLength: 12 }), async (plans) => {
-    await Promise.all(plans.map(run))
-    while (http.load.calls > 0) await sleep(2)
-    return settled.length === begun && http.load.timers === 0 && http.load.bodyBytes === 0
-  }), { numRuns: 30 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(plan, { minLength: 1, maxLength: 12 }), async (plans) => {
+      await Promise.all(plans.map(run))
+      while (http.load.calls > 0) await sleep(2)
+      return settled.length === begun && http.load.timers === 0 && http.load.bodyBytes === 0
+    }),
+    { numRuns: 30 },
+  )
   t.equal(new Set(settled.map((call) => call.requestId)).size, begun, 'no call settled twice')
   t.ok(settled.some((call) => call.isClientGone) && settled.some((call) => !call.isClientGone))
 })
