@@ -36,6 +36,7 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
   const waiting = new Set<() => void>()
   const write = (event: string, fields?: Fields): void => void lines.push(JSON.stringify({ event, ...fields }))
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 })
+  t.teardown(() => pools.close())
   const front = await startHttp({
     host: '127.0.0.1',
     port: 0,
@@ -56,10 +57,7 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
     },
     ...more,
   })
-  t.teardown(async () => {
-    front.close()
-    await pools.close()
-  })
+  t.teardown(() => front.close())
   const untilSettled = (count: number): Promise<void> => new Promise((resolve) => {
     const look = (): void => {
       if (settled.length < count) return

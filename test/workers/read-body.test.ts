@@ -92,3 +92,14 @@ t.test('the bytes of the bulky member parse to the value that was sent', async (
     return verdict.ok && JSON.stringify(JSON.parse(Buffer.from(verdict.bulk?.json ?? []).toString())) === JSON.stringify(value)
   }), { numRuns: 60 })
 })
+
+t.test('a small body is read as JSON.parse reads it, less prototypes', async () => {
+  fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 })), fc.nat(2), (trace, indent) => {
+    const verdict = read(JSON.stringify({ model: 'm', input: 'x', user: 'ü\u{1F600}', trace: { more: trace } }, null, indent))
+    return verdict.ok && JSON.stringify(verdict.value['trace']) === JSON.stringify(JSON.parse(JSON.stringify({ more: trace }), withoutProto))
+  }), { numRuns: 300 })
+})
+
+function withoutProto(this: unknown, name: string, value: unknown): unknown {
+  return name === '__proto__' ? undefined : value
+}

@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
+
+const hasOpenssl = ((): boolean => {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})()
+const skip = hasOpenssl ? false : 'openssl is not installed: no certificate can be made'
+const second = operation({ method: 'get', path: '/second', input: {}, run: () => ({ ok: true, value: { kind: 'json', value: 'second' } }) })
+
+function certificate(t: Test): { certFile: string; keyFile: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  const how = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=localhost']
+  execFileSync('openssl', [...how, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
+  return { certFile, keyFile }
+}
+
+function getTls(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { port, host: '127.0.0.1', path: '/api/v1/second', headers: { authorization: AUTHORIZATION }, rejectUnauthorized: false, agent: false }
+    request(options, (answer) => {
+      let text = ''
+      answer.on('data', (chunk: Buffer) => { text += chunk.toString() })
+      answer.on('end', () => resolve(`${answer.statusCode} ${text}`))
+    }).on('error', reject).end()
+  })
+}
+
+t.test('with a certificate the port speaks TLS', { skip }, async (t) => {
+  const { port } = await openFront(t, [second], { tls: certificate(t) })
+  t.equal(await getTls(port), '200 "second"')
+})
+
+t.test('a certificate that is missing, broken or not of the key stops the start and says so', { skip }, async (t) => {
+  const [one, other] = [certificate(t), certificate(t)]
+  writeFileSync(other.keyFile, 'no key')
+  const failures = [
+    { ...one, certFile: `${one.certFile}.gone` },
+    { ...one, keyFile: certificate(t).keyFile },
+    other,
+  ].map((tls) => openFront(t, [second], { tls }).then(() => 'started', (error: Error) => error.message))
+  for (const message of await Promise.all(failures)) t.match(message, /^the TLS files .* cannot be used: ./)
+})
+
+t.test('an address that is not ours stops the start', async (t) => {
+  await t.rejects(openFront(t, [second], { host: '192.0.2.1' }), { message: 'cannot listen on 192.0.2.1:0' })
+})
