@@ -31,7 +31,12 @@ export function freeOf(window: Window, now: number): number {
   return Math.max(0, Math.floor((window.toleranceMs - window.levelMs) / window.intervalMs + 0.000001))
 }
 
+/** Milliseconds until the window is empty. */
+export function levelOf(window: Window, now: number): number {
+  return Math.max(0, window.levelMs - Math.max(0, now - window.at))
+}
+
 function settle(window: Window, now: number): void {
-  window.levelMs = Math.max(0, window.levelMs - Math.max(0, now - window.at))
+  window.levelMs = levelOf(window, now)
   window.at = now
 }

@@ -3,7 +3,7 @@ import {
 } from '../../schemas/limits.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
-import { freeOf, takeOne, windowOf, type Window } from './gcra.ts'
+import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
 import { admittedOf, refusedOf, type Admitted } from './replies.ts'
 
 /** What all purses of a front share. */
@@ -37,6 +37,8 @@ export class RatePurse {
   #balance = 0
   /** When the request for the balance was sent: no later than the authority lent it. */
   #lentAt = 0
+  /** How long the last answer took. */
+  #tripMs = 0
   #admitted: Admitted | null = null
   #deniedUntil = 0
   #refused: { readonly atS: number; readonly until: number; readonly answer: Admitted } | null = null
@@ -46,8 +48,10 @@ export class RatePurse {
   #slotAt = 0
   #used = 0
   #usedBefore = 0
-  /** The window that stands in while the authority is away, and what was spent from it and not yet emptied. */
+  /** The window that stands in while the authority is away, and when it began. */
   #local: Window | null = null
+  #localFrom = 0
+  /** Tokens that were spent without the authority; it is told with the next ask. */
   #owed: { tokens: number; at: number } = { tokens: 0, at: 0 }
 
   constructor(around: PurseSurroundings, key: string, limitRpm: number) {
@@ -59,7 +63,7 @@ export class RatePurse {
   /** Answers at once while the balance or a known refusal lasts, or the authority is away; null = call `refill`. */
   take(now: number): Admitted | null {
     const isReachable = this.#around.authority.isReachable
-    if (this.#local !== null && isReachable) this.#leaveLocal(now)
+    if (this.#local !== null && isReachable) this.#leaveLocal(this.#local, now)
     if (this.#balance > 0 && now - this.#lentAt < RATE_USE_MS && this.#admitted !== null) {
       this.#balance -= 1
       this.#count(now, 1)
@@ -119,6 +123,7 @@ export class RatePurse {
     this.#admitted = admittedOf({ ...known, resetAfterMs: grant.resetAfterMs })
     this.#balance = grant.granted - served.length
     this.#lentAt = sentAt
+    this.#tripMs = now - sentAt
     this.#count(now, served.length)
     for (const waiter of served) {
       this.#around.meters.rateDecision('admitted', 'authority')
@@ -145,9 +150,9 @@ export class RatePurse {
     const { intervalMs, toleranceMs } = windowOf(
       this.limitRpm / share, Math.max(1, this.limitRpm / RATE_BURST_DIVISOR / share))
     const before = this.#local
-    const at = Math.min(now, Math.max(this.#around.authority.lastAnswerAt, this.#around.forgotAt()))
+    if (before === null) this.#localFrom = Math.min(now, Math.max(this.#around.authority.lastAnswerAt, this.#around.forgotAt()))
     const window = before === null
-      ? { intervalMs, toleranceMs, levelMs: toleranceMs, at }
+      ? { intervalMs, toleranceMs, levelMs: toleranceMs, at: this.#localFrom }
       : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, toleranceMs) }
     this.#local = window
     const { isTaken, retryAfterMs } = takeOne(window, now)
@@ -156,16 +161,20 @@ export class RatePurse {
       return this.#refuse(now, 'fallback')
     }
     this.#around.meters.rateDecision('admitted', 'fallback')
-    this.#owed = { tokens: this.#owedAt(now) + 1, at: now }
     const known = { limitRpm: this.limitRpm, remaining: freeOf(window, now), epochMs: this.#around.epochNow() }
     return admittedOf({ ...known, resetAfterMs: window.levelMs })
   }
 
-  /** The authority is back: it decides again, and is told what was spent without it. */
-  #leaveLocal(now: number): void {
+  /**
+   * The authority is back: it decides again, and is told what was spent without it, since its own window went on
+   * emptying. That is how much fuller the local window is than one from which nothing was taken.
+   */
+  #leaveLocal(local: Window, now: number): void {
+    const untouchedMs = Math.max(0, local.toleranceMs - (now - this.#localFrom))
+    const tokens = this.#owedAt(now) + Math.max(0, levelOf(local, now) - untouchedMs) / local.intervalMs
+    this.#owed = { tokens, at: now }
     this.#local = null
     this.#deniedUntil = 0
-    this.#owed = { tokens: this.#owedAt(now), at: now }
   }
 
   #owedAt(now: number): number {
@@ -188,6 +197,8 @@ export class RatePurse {
   /** What this front used of the key in the last RATE_BLOCK_MS; 1 when that is too little to borrow ahead. */
   #block(now: number): number {
     this.#count(now, 0)
+    // A block that comes late is spoilt on arrival: the waiting calls of a long trip are a block by themselves.
+    if (this.#tripMs > RATE_USE_MS / 2) return 1
     const recent = Math.max(this.#used, this.#usedBefore)
     return recent < RATE_PREFETCH_MIN ? 1 : recent
   }

@@ -23,6 +23,8 @@ const QUEUE_MAX = 4_096
 const REMEMBERED_MAX = 10_000
 /** Known keys of the trace object; each becomes an attribute of its name. B1.13, C30. */
 const TRACE_KEYS = ['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'] as const
+/** Milliseconds of one export with its repeats. Decision. */
+const EXPORT_MS_MAX = 3_000
 /** Milliseconds that closing waits for the receiver: a drain has other things to do. */
 const CLOSE_MS_MAX = 2_000
 /** Characters of an attribute that a caller chose. */
@@ -40,7 +42,7 @@ export async function openTracing({ endpoint, version, epochNow = Date.now }: Tr
   const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/traces`
   const provider = new sdk.NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'sluice', 'service.version': version }),
-    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url }), { maxQueueSize: QUEUE_MAX })],
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS_MAX }), { maxQueueSize: QUEUE_MAX })],
   })
   const tracer = provider.getTracer('sluice', version)
   const remembered = new Map<string, Trace>()

@@ -19,7 +19,7 @@ export function openHints(state: State): Hints {
   const listeners = new Set<(change: Invalidation) => void>()
   const subscriber = state.duplicate()
   // Subscribing again is harmless: it is the heartbeat of a connection that otherwise sends nothing and would never
-  // notice that it went silent; and ioredis repeats only subscriptions that once succeeded.
+  // notice that it went silent.
   const beat = (): void => {
     if (subscriber.status !== 'ready') return
     subscriber.subscribe(CHANNEL).catch(() => {

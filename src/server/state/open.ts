@@ -75,9 +75,10 @@ export class State {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** A second connection of the same kind, for subscribing. */
+  /** A second connection of the same kind, for subscribing; whoever has it subscribes again on `ready`. */
   duplicate(): Redis {
-    const copy = this.redis.duplicate()
+    // Its own way of subscribing again rejects into nowhere when the connection ends meanwhile: that ends the process.
+    const copy = this.redis.duplicate({ autoResubscribe: false })
     copy.on('error', () => undefined)
     copy.connect().catch(() => undefined)
     return copy

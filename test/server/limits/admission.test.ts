@@ -1,0 +1,209 @@
+import t from 'tap'
+import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
+import type { Admitted } from '../../../src/server/limits/replies.ts'
+import { keyOf, modelAuthority, Simulation, type ModelAuthority } from '../../support/rate-simulation.ts'
+
+const EPOCH = 1_700_000_000_000
+
+t.test('a key without a limit is admitted at once, without headers', async (t) => {
+  const { admission, authority } = open()
+  t.same(admission.admit(keyOf(null)), { failure: null, headers: null })
+  t.equal(authority.steps, 0)
+})
+
+t.test('an admitted call tells policy, remaining and reset in both forms', async (t) => {
+  const { call } = open()
+  t.same(await call(keyOf(600)), { failure: null, headers: {
+    'RateLimit-Policy': '"requests";q=600;w=60',
+    RateLimit: '"requests";r=59;t=1',
+    'X-RateLimit-Limit': '600',
+    'X-RateLimit-Remaining': '59',
+    'X-RateLimit-Reset': String(EPOCH + 1 + 100),
+  } })
+})
+
+t.test('a refused call says when to come again, in the headers and in the envelope', async (t) => {
+  const { call } = open()
+  const key = keyOf(10)
+  await call(key)
+  const { failure, headers } = await call(key)
+  t.match(headers, { RateLimit: '"requests";r=0;t=6', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': /^17\d{11}$/ })
+  t.match(failure, {
+    name: 'rate_limited', fields: { limit: 10 }, retryAfterS: 6,
+    metadata: {
+      limit_source: 'key_rate_limit', limit: 10, reset_at: /^2023-11-14T22:13:2\d\.\d{3}Z$/,
+      headers: { 'X-RateLimit-Limit': '10', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': headers?.['X-RateLimit-Reset'] },
+    },
+  })
+})
+
+t.test('a lone client that waits Retry-After is admitted, whatever the limit', async (t) => {
+  for (const limitRpm of [1, 7, 13, 60, 599, 6_000]) {
+    const { call, wait } = open()
+    const key = keyOf(limitRpm)
+    for (let i = 0; i < 5; i += 1) {
+      let answer = await call(key)
+      while (answer.failure === null) answer = await call(key)
+      await wait((answer.failure.retryAfterS ?? 0) * 1000)
+      t.equal((await call(key)).failure, null, `${limitRpm} a minute`)
+    }
+  }
+})
+
+t.test('a key that is known to be over its limit is refused at once, without the authority', async (t) => {
+  const { admission, authority, call } = open()
+  const key = keyOf(1)
+  await call(key)
+  await call(key)
+  const steps = authority.steps
+  for (let i = 0; i < 1_000; i += 1) t.notOk(admission.admit(key) instanceof Promise || undefined)
+  t.equal(authority.steps, steps)
+})
+
+t.test('calls of one turn share one ask', async (t) => {
+  const { admission, authority, wait } = open()
+  const answers = Array.from({ length: 30 }, () => admission.admit(keyOf(600)))
+  await wait(5)
+  t.equal((await Promise.all(answers)).filter(({ failure }) => failure === null).length, 30)
+  t.equal(authority.steps, 1)
+})
+
+t.test('of more waiting calls than there are tokens the first are admitted', async (t) => {
+  const { admission, wait } = open()
+  const answers = Array.from({ length: 5 }, () => admission.admit(keyOf(20)))
+  await wait(5)
+  t.same((await Promise.all(answers)).map(({ failure }) => failure === null), [true, true, false, false, false])
+})
+
+t.test('a changed limit takes effect with the next call', async (t) => {
+  const { call } = open()
+  await call(keyOf(1))
+  t.ok((await call(keyOf(1))).failure, 'over the old limit')
+  const raised = await call(keyOf(60_000))
+  t.equal(raised.headers?.['X-RateLimit-Limit'], '60000')
+  t.same(await call(keyOf(null)), { failure: null, headers: null }, 'and a limit that was taken away')
+})
+
+t.test('a token that was lent ahead is not used beyond its time', async (t) => {
+  const { admission, authority, wait, call } = open()
+  const key = keyOf(60_000)
+  await borrowAhead({ admission, wait })
+  const steps = authority.steps
+  t.notOk(admission.admit(key) instanceof Promise, 'a balance is there')
+  await wait(45)
+  await call(key)
+  t.equal(authority.steps, steps + 1, 'the authority was asked again')
+})
+
+t.test('a stalled authority costs a call 100 ms once; after that its own share decides at once', async (t) => {
+  const { admission, authority, simulation, wait } = open()
+  await wait(300)
+  authority.mode = 'stalled'
+  const at = simulation.now
+  let answeredAt = 0
+  const first = admission.admit(keyOf(600))
+  if (first instanceof Promise) void first.then(() => void (answeredAt = simulation.now))
+  await wait(150)
+  t.ok(answeredAt > at && answeredAt - at <= 101, `answered after ${answeredAt - at} ms`)
+  t.notOk(admission.admit(keyOf(600)) instanceof Promise)
+})
+
+t.test('without the authority a front admits its share, and none at once', async (t) => {
+  const { admission, authority, simulation } = open({ liveFronts: 2 })
+  authority.mode = 'down'
+  const admitted: number[] = []
+  for (let i = 0; i < 2_000; i += 1) {
+    const answer = admission.admit(keyOf(600))
+    if (answer instanceof Promise) throw new Error('waits')
+    if (answer.failure === null) admitted.push(simulation.now)
+    await simulation.runUntil(simulation.now + 10)
+  }
+  t.ok((admitted[0] ?? 0) >= 190, 'it begins empty')
+  t.ok(admitted.length >= 97 && admitted.length <= 100, `${admitted.length} in 20 s at half of 600 a minute`)
+})
+
+t.test('a client that waits Retry-After without the authority is admitted', async (t) => {
+  const { admission, authority, wait, call } = open({ liveFronts: 3 })
+  authority.mode = 'down'
+  const refused = await call(keyOf(60))
+  await wait((refused.failure?.retryAfterS ?? 0) * 1000)
+  t.equal((await call(keyOf(60))).failure, null)
+  t.notOk(admission.admit(keyOf(60)) instanceof Promise)
+})
+
+t.test('an authority that is back decides again with the next call', async (t) => {
+  const { authority, wait, call } = open()
+  authority.mode = 'down'
+  t.ok((await call(keyOf(600))).failure)
+  authority.mode = 'up'
+  await wait(300)
+  t.equal((await call(keyOf(600))).failure, null)
+  t.equal(authority.steps > 0, true)
+})
+
+t.test('what was spent without the authority is told to it', async (t) => {
+  const { authority, wait, call } = open()
+  const key = keyOf(60)
+  authority.mode = 'down'
+  await wait(30_000)
+  let spent = 0
+  while ((await call(key)).failure === null) spent += 1
+  authority.mode = 'up'
+  await wait(300)
+  t.equal(spent, 6, 'the burst had filled up')
+  t.ok((await call(key)).failure, 'and is not free a second time')
+})
+
+t.test('more keys than purses are all answered, and being forgotten gives no burst while the authority is away', async (t) => {
+  const { authority, wait, call } = open({ pursesMax: 10 })
+  for (let i = 0; i < 100; i += 1) t.equal((await call(keyOf(600, `key-${i}`))).failure, null)
+  authority.mode = 'down'
+  await wait(60_000)
+  for (let i = 0; i < 30; i += 1) await call(keyOf(600, `key-${i}`))
+  t.ok((await call(keyOf(600, 'key-0'))).failure, 'its purse was forgotten a moment ago')
+})
+
+t.test('every decision is metered with who took it', async (t) => {
+  const seen: string[] = []
+  const { authority, call } = open({ meters: { rateDecision: (decision, source) => void seen.push(`${decision} ${source}`) } })
+  for (let i = 0; i < 3; i += 1) await call(keyOf(1))
+  authority.mode = 'down'
+  await call(keyOf(1, 'other'))
+  t.same(seen, ['admitted authority', 'refused authority', 'refused purse', 'refused fallback'])
+})
+
+type More = Partial<Parameters<typeof createAdmission>[0]> & { liveFronts?: number }
+
+function open({ liveFronts = 1, ...more }: More = {}): {
+  admission: Admission
+  authority: ModelAuthority
+  simulation: Simulation
+  wait(ms: number): Promise<void>
+  call(key: ReturnType<typeof keyOf>): Promise<Admitted>
+} {
+  const simulation = new Simulation()
+  const authority = modelAuthority(simulation, () => 0.5)
+  const admission = createAdmission({
+    authority,
+    fronts: { liveFronts },
+    now: () => simulation.now,
+    epochNow: () => EPOCH + simulation.now,
+    schedule: (flush) => simulation.after(0, flush),
+    ...more,
+  })
+  const wait = (ms: number): Promise<void> => simulation.runUntil(simulation.now + ms)
+  const call = async (key: ReturnType<typeof keyOf>): Promise<Admitted> => {
+    const answer = admission.admit(key)
+    if (answer instanceof Promise) await wait(2)
+    return answer
+  }
+  return { admission, authority, simulation, wait, call }
+}
+
+/** Uses the key until the front borrows more than it needs, and stops right after a block came. */
+async function borrowAhead({ admission, wait }: { admission: Admission; wait(ms: number): Promise<void> }): Promise<void> {
+  for (let i = 0; i < 60; i += 1) {
+    for (let j = 0; j < 10; j += 1) void admission.admit(keyOf(60_000))
+    await wait(2)
+  }
+}
