@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import Type, { type Static, type TSchema } from 'typebox'
@@ -20,10 +20,10 @@ export const Settings = Type.Object({
   SLUICE_RUNNERS: count('a number from 1 to 16', 1, 16, 1),
   DATABASE_URL: Type.Optional(text('postgres://user:password@host/database', { pattern: '^postgres(ql)?://.', mask: true })),
   REDIS_URL: Type.Optional(text('redis://host:port or rediss://host:port', { pattern: '^rediss?://.', mask: true })),
-  SLUICE_TLS_CERT: Type.Optional(text('a PEM file')),
-  SLUICE_TLS_KEY: Type.Optional(text('a PEM file')),
+  SLUICE_TLS_CERT: Type.Optional(text('a readable PEM file', { file: true })),
+  SLUICE_TLS_KEY: Type.Optional(text('a readable PEM file', { file: true })),
   SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
-  SLUICE_CATALOG: Type.Optional(text('a JSON file')),
+  SLUICE_CATALOG: Type.Optional(text('a readable JSON file', { file: true })),
   SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
   SLUICE_TRUSTED_PROXIES: list('a comma list of addresses or CIDR ranges', '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$'),
   SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
@@ -31,7 +31,7 @@ export const Settings = Type.Object({
   }),
   SLUICE_BROADCAST: Type.Optional(text('an http or https URL', { pattern: '^https?://.', mask: true })),
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(text('an http or https URL', { pattern: '^https?://.', mask: true })),
-  SLUICE_EGRESS_CA: Type.Optional(text('a PEM file')),
+  SLUICE_EGRESS_CA: Type.Optional(text('a readable PEM file', { file: true })),
   SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, 1_000_000_000)),
 })
 export type Settings = Static<typeof Settings>
@@ -116,7 +116,7 @@ export function readFrom(env: Texts): Reading {
     const value = convert(schema, texts[name])
     const check = CHECKS.get(name)
     if (value === undefined || check === undefined) continue
-    if (check.Check(value)) values[name] = value
+    if (check.Check(value) && isReadable(schema, texts[name])) values[name] = value
     else problems.push({ name, expected: expectedOf(schema, texts[name]), got: shown(schema, texts[name] ?? '') })
   }
   problems.push(...contradictions(values, new Set(problems.map((problem) => problem.name))))
@@ -238,6 +238,17 @@ function convert(schema: TSchema, given: string | undefined): unknown {
   return takesNumber && /^[0-9]{1,15}$/.test(given) ? Number(given) : given
 }
 
+/** A file that a start would fail on later is a bad value now. */
+function isReadable(schema: TSchema, given: string | undefined): boolean {
+  if (!('file' in schema) || given === undefined) return true
+  try {
+    accessSync(given, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
 function effectiveText(config: Config, name: string, schema: TSchema, given: string | undefined): string {
   if (given !== undefined && given !== 'auto') return 'mask' in schema ? masked(given) : given
   if (name === 'SLUICE_FRONTS') return String(config.fronts)
@@ -254,7 +265,7 @@ function shown(schema: TSchema, given: string): string {
 export function masked(given: string): string {
   try {
     const url = new URL(given)
-    const user = url.username === '' ? '' : `${url.username}${url.password === '' ? '' : ':***'}@`
+    const user = url.username + url.password === '' ? '' : `${url.username}${url.password === '' ? '' : ':***'}@`
     return `${url.protocol}//${user}${url.host}${url.pathname}${url.search === '' ? '' : '?***'}`
   } catch {
     return `*** (${given.length} characters)`
@@ -278,7 +289,7 @@ function durationMs(given: string): number {
   return Number.parseInt(given, 10) * (UNIT_MS[unit] ?? 1)
 }
 
-function text<const O extends { default?: string; pattern?: string; mask?: true }>(expected: string, options?: O) {
+function text<const O extends { default?: string; pattern?: string; mask?: true; file?: true }>(expected: string, options?: O) {
   return Type.String({ minLength: 1, ...options, expected })
 }
 

@@ -17,7 +17,10 @@ export async function runRole(role: Role): Promise<void> {
   const channel = openChannel()
   try {
     const run = role === 'front' ? (await import('./main/front.ts')).runFront : (await import('./main/runner.ts')).runRunner
-    await run(await channel.start, channel)
+    const part = await channel.start
+    // What process lists show: a spare becomes a front here.
+    process.title = `sluice ${role} ${part.slot}`
+    await run(part, channel)
   } catch (problem) {
     channel.tell({ kind: 'failed', reason: problem instanceof Error ? problem.message : String(problem) })
     throw problem

@@ -173,8 +173,10 @@ function catalogue(origin: string): object {
   }
 }
 
+/** Not the spare, which is loaded and serves nobody yet. */
 function frontsOf(pid: number): readonly number[] {
+  const isFront = (words: readonly string[]): boolean => /(^|[ /])sluice front( |$)/.test(words.join(' ').trim())
   return tree(pid)
-    .filter((row) => row.parent === pid && row.state !== 'Z' && row.arguments.includes('front'))
+    .filter((row) => row.parent === pid && row.state !== 'Z' && isFront(row.arguments))
     .map((row) => row.pid)
 }

@@ -14,7 +14,7 @@ const GROUPS: readonly {
   readonly verbs: readonly string[]
   readonly add: (program: Command, outcome: CliOutcome) => Promise<void>
 }[] = [
-  { verbs: ['front', 'runner'], add: async (...to) => (await import('./roles.ts')).addRoles(...to) },
+  { verbs: ['front', 'spare', 'runner'], add: async (...to) => (await import('./roles.ts')).addRoles(...to) },
   { verbs: ['serve', 'migrate', 'reload'], add: async (...to) => (await import('./node.ts')).addNodeVerbs(...to) },
   { verbs: ['config'], add: async (program) => (await import('./config.ts')).addConfigVerbs(program) },
   { verbs: ['doctor'], add: async (...to) => (await import('./doctor.ts')).addDoctor(...to) },

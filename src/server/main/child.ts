@@ -1,7 +1,6 @@
 import { Secret } from '../../schemas/secret.ts'
 import { ConfigInvalid, readFrom, type Config } from '../config.ts'
-import { createLog } from '../observe/log.ts'
-import { holdLog, type HeldLog } from '../supervisor/held-log.ts'
+import { createLog, type OwnedLog } from '../observe/log.ts'
 import type { ChildPart } from '../supervisor/ipc.ts'
 
 /** The child's own view of the generation that the supervisor chose. */
@@ -12,13 +11,13 @@ export function configOf(part: ChildPart): Config {
 }
 
 /** The log of a forked process; neither the keys nor the addresses of the stores ever appear in it. */
-export function childLog(part: ChildPart, config: Config, keys: Iterable<Secret>): HeldLog {
+export function childLog(part: ChildPart, config: Config, keys: Iterable<Secret>): OwnedLog {
   const urls = [part.databaseUrl, ...('url' in part.redis ? [part.redis.url] : [])].map((url) => new Secret(url))
-  return holdLog(createLog({
+  return createLog({
     level: config.logLevel,
     base: { role: part.role, slot: part.slot, pid: process.pid },
     secrets: [...keys, ...urls],
-  }))
+  })
 }
 
 /** Where `openState` connects. */

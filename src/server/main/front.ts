@@ -88,7 +88,6 @@ export async function runFront(part: ChildPart, channel: Channel): Promise<void>
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })
-  log.release()
 }
 
 /** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */

@@ -26,5 +26,4 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
     void stop().then(() => store.close()).finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })
-  log.release()
 }

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import type { CatalogueProblem } from '../catalogue/sources.ts'
 import { ConfigInvalid, readConfig, type Problem } from '../config.ts'
 import { createLog } from '../observe/log.ts'
 import { aggregate, type Snapshot } from '../observe/metrics.ts'
+import type { ModelCatalogue } from '../ports/models.ts'
 import type { Log } from '../ports/observe.ts'
 import { openState } from '../state/open.ts'
 import { connectionBudget } from '../store/budget.ts'
@@ -37,18 +40,35 @@ export async function serve(): Promise<number> {
   })
 }
 
-/** The configuration and the catalogue together: both must be right before anything is started or replaced. */
+/** The configuration and the files it names: all must be right before anything is started or replaced. */
 function readGeneration(): NodeGeneration {
   const reading = readConfig()
   if (!reading.ok) throw new ConfigInvalid(reading.problems)
   const { config, settings, unknown, providerKeys } = reading.generation
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
-  if (!loaded.ok) {
-    throw new ConfigInvalid(loaded.problems.map((problem): Problem => ({ name: 'SLUICE_CATALOG', expected: `${problem.expected} (${problem.message})`, got: `${problem.file}#${problem.path}` })))
-  }
-  const names = loaded.catalogue.providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
+  const { catalogue, text } = readCatalogue(config.catalogFile)
+  const names = catalogue.providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
-  return { config, settings, unknown, providerKeys: Object.fromEntries(keys) }
+  const frozen = {
+    ...(text === null ? {} : { SLUICE_CATALOG: text }),
+    ...(config.egressCaFile === null ? {} : { SLUICE_EGRESS_CA: readFileSync(config.egressCaFile, 'utf8') }),
+  }
+  return { config, settings, unknown, frozen, providerKeys: Object.fromEntries(keys) }
+}
+
+/** The catalogue and the text that it was checked from: a file that changes meanwhile is read again. */
+function readCatalogue(extraFile: string | null): { catalogue: ModelCatalogue; text: string | null } {
+  const read = (): string | null => (extraFile === null ? null : readFileSync(extraFile, 'utf8'))
+  for (let text = read(); ;) {
+    const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
+    if (!loaded.ok) throw new ConfigInvalid(loaded.problems.map(problemOf))
+    const after = read()
+    if (after === text) return { catalogue: loaded.catalogue, text }
+    text = after
+  }
+}
+
+function problemOf({ file, path, message, expected }: CatalogueProblem): Problem {
+  return { name: 'SLUICE_CATALOG', expected: `${expected} (${message})`, got: `${file}${path === '' ? '' : ` ${path}`}` }
 }
 
 function openNodeStore(log: Log): (url: string, node: string) => NodeStore {

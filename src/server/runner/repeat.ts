@@ -16,11 +16,19 @@ export interface RepeatOptions {
 
 /** Share of the interval by which a turn comes earlier or later, so that nodes do not work in step. */
 const JITTER = 0.2
+/** Milliseconds before the first turn. */
+const FIRST_MS = 5_000
 
-/** Runs a chore now and then again and again; the returned function stops it and waits for a turn under way. */
+/** Runs a chore again and again; the returned function stops it and waits for a turn under way. */
 export function repeat(chore: Chore, { log, random }: RepeatOptions): () => Promise<void> {
-  let timer: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout
   let isStopped = false
+  let running = Promise.resolve()
+  const wait = (ms: number): void => {
+    timer = setTimeout(() => {
+      running = turn()
+    }, ms * (1 + JITTER * (2 * random() - 1)))
+  }
   const turn = async (): Promise<void> => {
     try {
       const done = await chore.run()
@@ -28,13 +36,10 @@ export function repeat(chore: Chore, { log, random }: RepeatOptions): () => Prom
     } catch (cause) {
       log.warn(`${chore.name}_failed`, { cause })
     }
-    if (!isStopped) timer = setTimeout(next, chore.everyMs * (1 + JITTER * (2 * random() - 1)))
+    if (!isStopped) wait(chore.everyMs)
   }
-  let running: Promise<void>
-  const next = (): void => {
-    running = turn()
-  }
-  running = turn()
+  // Not at once: a node that comes up has better things to do.
+  wait(Math.min(chore.everyMs, FIRST_MS))
   return async () => {
     isStopped = true
     clearTimeout(timer)

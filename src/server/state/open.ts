@@ -127,8 +127,10 @@ export class State {
 
   #set(next: boolean, cause?: string): void {
     if (next === this.#isReachable || this.#isClosed) return
+    const isFirst = this.#isReachable === null
     this.#isReachable = next
-    if (next) this.#log.info('redis_reachable')
+    // That it can be reached is news only when it could not.
+    if (next) this.#log[isFirst ? 'debug' : 'info']('redis_reachable')
     else this.#log.warn('redis_away', { cause })
     for (const listener of this.#listeners) listener(next)
   }

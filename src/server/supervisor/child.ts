@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { childEnvironment } from '../config.ts'
-import type { ChildPart, FromChild, ToChild } from './ipc.ts'
+import type { ChildPart, FromChild, Role, ToChild } from './ipc.ts'
 import { PACKAGE_ROOT } from './version.ts'
 
 /** Milliseconds that a child may take to become ready; a machine under load is slow. */
@@ -9,24 +9,24 @@ const READY_MS_MAX = 30_000
 /** Milliseconds that a child may take to hand out its metrics. */
 const SNAPSHOT_MS_MAX = 1_000
 
-/** A forked front or runner. */
+/** A forked front or runner. It loads its role at once and builds it when it is started. */
 export class Child {
-  readonly part: ChildPart
+  readonly role: Role
   readonly pid: number
-  /** True when it is ready, false when it ended before. */
-  readonly ready: Promise<boolean>
   /** How it ended, in words for the log. */
   readonly ended: Promise<string>
   #isReady = false
+  #isGone = false
   #reason = ''
   #nextAsk = 0
   readonly #asks = new Map<number, (metrics: unknown) => void>()
   readonly #process: ChildProcess
 
-  constructor(part: ChildPart) {
-    this.part = part
+  /** @param isAhead loaded without being needed yet: process lists show it as a spare until it is started */
+  constructor(role: Role, isAhead: boolean) {
+    this.role = role
     // A session of its own: Ctrl-C and a closing terminal reach the supervisor alone, which drains first.
-    this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [part.role], {
+    this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
       env: childEnvironment(), execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true,
     })
     this.pid = this.#process.pid ?? 0
@@ -34,16 +34,26 @@ export class Child {
       this.#process.once('error', (error) => resolve(error.message))
       this.#process.once('exit', (code, by) => {
         for (const settle of this.#asks.values()) settle(null)
-        resolve([by ?? `exit code ${code}`, this.#reason].filter((part) => part !== '').join(': '))
+        this.#isGone = true
+        resolve([by ?? `exit code ${code}`, this.#reason].filter((word) => word !== '').join(': '))
       })
     })
-    this.ready = this.#whenReady()
     this.#process.on('message', (message: FromChild) => this.#hear(message))
-    this.#send({ kind: 'start', part })
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
   }
 
   get isReady(): boolean {
     return this.#isReady
+  }
+
+  /** Tells it what to be; true when it is ready, false when it ended before. Call once. */
+  start(part: ChildPart): Promise<boolean> {
+    const ready = this.#whenReady()
+    this.#send({ kind: 'start', part })
+    return ready
   }
 
   drain(isReplaced: boolean): void {

@@ -7,7 +7,7 @@ import { StartRefused } from './start-refused.ts'
 const CRASH_LOOP_EXITS = 5
 
 export interface FleetOptions {
-  readonly fork: (part: ChildPart) => Child
+  readonly fork: (role: Role, isAhead: boolean) => Child
   readonly log: Log
   /** A child that ran before cannot be brought up again: the node has to stop. */
   readonly onCrashLoop: (reason: string) => void
@@ -25,6 +25,9 @@ export class Fleet {
   readonly #options: FleetOptions
   #slots: Slot[] = []
   readonly #alive = new Set<Child>()
+  /** A front that is loaded and not started: it takes the place of the next one that dies or is replaced. */
+  #spare: Child | null = null
+  #sparesLost = 0
   #isEnding = false
   #restarts = 0
 
@@ -45,6 +48,7 @@ export class Fleet {
   async start(parts: readonly ChildPart[]): Promise<void> {
     this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
     await Promise.all(this.#slots.map(async (slot) => this.#occupy(slot, await this.#bringUp(slot.part))))
+    this.#keepSpare()
   }
 
   /**
@@ -69,7 +73,7 @@ export class Fleet {
   /** Children of the role finish what is in flight and end; those that have not by then are killed. */
   async drain(role: Role, deadlineMs: number): Promise<void> {
     this.#isEnding = true
-    const children = [...this.#alive].filter((child) => child.part.role === role)
+    const children = [...this.#alive].filter((child) => child.role === role)
     for (const child of children) {
       // One that never was ready has nothing in flight and may not listen yet.
       if (child.isReady) child.drain(false)
@@ -100,6 +104,7 @@ export class Fleet {
     this.#retire(slot)
     slot.part = part
     this.#occupy(slot, next)
+    this.#keepSpare()
   }
 
   #retire(slot: Slot): void {
@@ -110,17 +115,43 @@ export class Fleet {
 
   async #bringUp(part: ChildPart): Promise<Child> {
     for (let exits = 1; ; exits++) {
-      const child = this.#options.fork(part)
-      this.#alive.add(child)
-      void child.ended.then(() => this.#alive.delete(child))
-      if (await child.ready) return child
+      const child = this.#takeSpare(part.role) ?? this.#fork(part.role, false)
+      if (await child.start(part)) return child
       const how = await child.ended
       if (this.#isEnding) throw new StartRefused('the node is ending')
-      this.#options.log.warn('child_failed', { role: part.role, slot: part.slot, how, exits })
+      this.#options.log.warn('child_failed', { child: part.role, slot: part.slot, how, exits })
       if (exits >= CRASH_LOOP_EXITS) {
-        throw new StartRefused(`${part.role} ${part.slot} ended ${exits} times in a row before it was ready; the last time: ${how}`)
+        const times = `ended ${exits} times in a row before it was ready`
+        throw new StartRefused(`${part.role} ${part.slot} ${times}; the last time: ${how}`)
       }
     }
+  }
+
+  #fork(role: Role, isAhead: boolean): Child {
+    const child = this.#options.fork(role, isAhead)
+    this.#alive.add(child)
+    void child.ended.then(() => this.#alive.delete(child))
+    return child
+  }
+
+  #takeSpare(role: Role): Child | null {
+    const spare = this.#spare
+    if (role !== 'front' || spare === null) return null
+    this.#spare = null
+    return spare.isGone ? null : spare
+  }
+
+  /** Loading is most of what a front needs to come back, so one is always loaded ahead. */
+  #keepSpare(): void {
+    if (this.#spare !== null || this.#isEnding || this.#sparesLost >= CRASH_LOOP_EXITS) return
+    const spare = this.#fork('front', true)
+    this.#spare = spare
+    void spare.ended.then(() => {
+      if (this.#spare !== spare) return
+      this.#spare = null
+      this.#sparesLost++
+      this.#keepSpare()
+    })
   }
 
   #occupy(slot: Slot, child: Child): void {
@@ -129,7 +160,7 @@ export class Fleet {
       if (slot.current !== child || this.#isEnding) return
       slot.current = null
       this.#restarts++
-      this.#options.log.error('child_ended', { role: child.part.role, slot: child.part.slot, pid: child.pid, how })
+      this.#options.log.error('child_ended', { child: slot.part.role, slot: slot.part.slot, pid: child.pid, how })
       void this.#inTurn(slot, () => this.#restart(slot))
     })
   }
@@ -139,7 +170,8 @@ export class Fleet {
     try {
       const child = await this.#bringUp(slot.part)
       this.#occupy(slot, child)
-      this.#options.log.info('child_restarted', { role: slot.part.role, slot: slot.part.slot, pid: child.pid })
+      this.#keepSpare()
+      this.#options.log.info('child_restarted', { child: slot.part.role, slot: slot.part.slot, pid: child.pid })
     } catch (problem) {
       if (!this.#isEnding) this.#options.onCrashLoop(problem instanceof Error ? problem.message : String(problem))
     }

@@ -9,6 +9,11 @@ export interface NodeGeneration {
   readonly settings: Texts
   /** Names in the environment that look like settings and are none. */
   readonly unknown: readonly string[]
+  /**
+   * Texts of the files that settings name, by setting: children read these, so that a file which is being edited
+   * cannot keep a front from coming back.
+   */
+  readonly frozen: Texts
   /** By environment name; those that the catalogue lists and that are set. */
   readonly providerKeys: Texts
 }

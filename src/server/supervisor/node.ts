@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import { DRAIN_MS } from '../../schemas/limits.ts'
+import type { Texts } from '../config.ts'
 import { startAdmin } from './admin.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
 import { allowListenerMigration, checkTlsFiles, platformProblem, probePort } from './checks.ts'
@@ -6,7 +8,7 @@ import { Child } from './child.ts'
 import { openDataDirectory, type DataDirectory } from './data-directory.ts'
 import { firstKeys } from './first-keys.ts'
 import { Fleet } from './fleet.ts'
-import type { ChildPart } from './ipc.ts'
+import type { ChildPart, Role } from './ipc.ts'
 import type { NodeGeneration, NodeParts } from './node-parts.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { Reloader } from './reload.ts'
@@ -76,7 +78,7 @@ class NodeRun {
     this.#undo = undo
     this.#ending = ending
     this.#fleet = new Fleet({
-      fork: (part) => this.#fork(part),
+      fork: (role, isAhead) => this.#fork(role, isAhead),
       log: parts.log,
       onCrashLoop: (why) => ending.ask({ why, isFailure: true }),
     })
@@ -95,7 +97,7 @@ class NodeRun {
     const services = await startServices(this.#first, { data, log: this.#parts.log, undo: this.#undo })
     this.#ending.throwIfAsked()
     const keys = await this.#prepareStore(data, services)
-    await this.#startChildren(data.node, services)
+    await this.#startChildren(data, services)
     this.#announce(data, services, keys)
   }
 
@@ -154,22 +156,22 @@ class NodeRun {
       parts: this.#parts,
       fleet: this.#fleet,
       first: this.#first,
-      childParts: (generation) => childParts(generation, { node: data.node, services }),
+      childParts: (generation) => childParts(generation, { data, services }),
       check: (generation) => checkConnections(store, generation),
     })
     return keys
   }
 
-  async #startChildren(node: string, services: Services): Promise<void> {
+  async #startChildren(data: DataDirectory, services: Services): Promise<void> {
     if (!allowListenerMigration()) this.#parts.log.debug('listener_migration_off')
     this.#undo(() => this.#fleet.killAll())
-    await Promise.race([this.#fleet.start(childParts(this.#first, { node, services })), this.#ending.rejected])
+    await Promise.race([this.#fleet.start(childParts(this.#first, { data, services })), this.#ending.rejected])
   }
 
   /** Written down at once, so that the next start finds it if this process is killed now. */
-  #fork(part: ChildPart): Child {
-    const child = new Child(part)
-    this.#data?.remember(part.role, child.pid)
+  #fork(role: Role, isAhead: boolean): Child {
+    const child = new Child(role, isAhead)
+    this.#data?.remember(role, child.pid)
     void child.ended.then(() => this.#data?.forget(child.pid))
     return child
   }
@@ -265,15 +267,26 @@ class EndRequest {
 }
 
 function childParts(
-  { config, settings, providerKeys }: NodeGeneration,
-  { node, services: { databaseUrl, redis } }: { node: string; services: Services },
+  generation: NodeGeneration,
+  { data, services: { databaseUrl, redis } }: { data: DataDirectory; services: Services },
 ): readonly ChildPart[] {
-  const common = { node, settings, providerKeys, databaseUrl, redis }
+  const { config, providerKeys } = generation
+  const common = { node: data.node, settings: settingsOf(generation, data), providerKeys, databaseUrl, redis }
   return [
     ...sessionThreads(config.workers, config.fronts).map((threads, slot) =>
       ({ ...common, role: 'front' as const, slot, sessionThreads: threads })),
     ...Array.from({ length: config.runners }, (_, slot) => ({ ...common, role: 'runner' as const, slot, sessionThreads: 1 })),
   ]
+}
+
+/** The settings, with the files that they name replaced by this generation's own copies. */
+function settingsOf({ settings, frozen }: NodeGeneration, data: DataDirectory): Texts {
+  const copies = Object.entries(frozen).map(([name, text]) => {
+    const file = `frozen-${name.toLowerCase()}`
+    data.writePrivate(file, text)
+    return [name, join(data.path, file)] as const
+  })
+  return { ...settings, ...Object.fromEntries(copies) }
 }
 
 /** An address that means "all" is no place to connect to; IPv6 wants brackets. */

@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { masked, readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
+
+function good(texts: Texts): Generation {
+  const reading = readFrom(texts)
+  if (!reading.ok) throw new Error(JSON.stringify(reading.problems))
+  return reading.generation
+}
+
+function problemsOf(texts: Texts): readonly Problem[] {
+  const reading = readFrom(texts)
+  return reading.ok ? [] : reading.problems
+}
+
+t.test('without any setting the node listens on loopback and brings its own stores', async (t) => {
+  const { config } = good({})
+  t.match(config, { host: '127.0.0.1', port: 8080, adminHost: '127.0.0.1', databaseUrl: null, redisUrl: null, tls: null, keyGraceMs: 300_000 })
+  t.ok(config.fronts >= 1)
+  t.equal(config.dataDir, join(process.cwd(), '.sluice'))
+})
+
+t.test('every problem is told at once, with its name, the expected form and the value', async (t) => {
+  const problems = problemsOf({
+    SLUICE_PORT: '99999', SLUICE_FRONTS: 'many', SLUICE_KEY_GRACE: '5 minutes', SLUICE_CORS_ORIGINS: 'app.example', SLUICE_TLS_CERT: 'package.json',
+    SLUICE_CATALOG: 'absent.json',
+  })
+  t.same(problems.map(({ name }) => name).sort(),
+    ['SLUICE_CATALOG', 'SLUICE_CORS_ORIGINS', 'SLUICE_FRONTS', 'SLUICE_KEY_GRACE', 'SLUICE_PORT', 'SLUICE_TLS_KEY'])
+  t.match(problems.find(({ name }) => name === 'SLUICE_PORT'), { expected: 'a port from 1 to 65535', got: '"99999"' })
+})
+
+t.test('the value of a bad URL is told without its password', async (t) => {
+  const [problem] = problemsOf({ DATABASE_URL: 'mysql://sluice:hunter2@db.example/sluice?sslpassword=hunter2' })
+  t.equal(problem?.got, '"mysql://sluice:***@db.example/sluice?***"')
+})
+
+t.test('a secret that is no URL is told by its length alone', async (t) => {
+  t.equal(masked('hunter2 and more'), '*** (16 characters)')
+})
+
+t.test('the report masks secrets and says where each value came from', async (t) => {
+  const { report } = good({ REDIS_URL: 'redis://:hunter2@cache.example:6379', SLUICE_PORT: '8081' })
+  const of = (name: string) => report.find((row) => row.name === name)
+  t.match(of('REDIS_URL'), { value: 'redis://:***@cache.example:6379', source: 'environment' })
+  t.match(of('SLUICE_PORT'), { value: '8081', source: 'environment' })
+  t.match(of('SLUICE_HOST'), { value: '127.0.0.1', source: 'default' })
+  t.notMatch(JSON.stringify(report), /hunter2/)
+})
+
+t.test('the environment wins over the file, and the file over the defaults', async (t) => {
+  const file = join(t.testdir(), 'sluice.json')
+  writeFileSync(file, JSON.stringify({ SLUICE_PORT: 9001, SLUICE_HOST: '0.0.0.0', SLUICE_CORS_ORIGINS: ['https://a.example', 'https://b.example'] }))
+  const { config, report } = good({ SLUICE_CONFIG: file, SLUICE_PORT: '9002' })
+  t.match(config, { port: 9002, host: '0.0.0.0', corsOrigins: ['https://a.example', 'https://b.example'] })
+  t.equal(report.find((row) => row.name === 'SLUICE_HOST')?.source, 'file')
+})
+
+t.test('an unknown name in the file is a problem, in the environment a remark', async (t) => {
+  const file = join(t.testdir(), 'sluice.json')
+  writeFileSync(file, JSON.stringify({ SLUICE_PROT: 9001 }))
+  t.match(problemsOf({ SLUICE_CONFIG: file }), [{ name: 'SLUICE_PROT' }])
+  t.same(good({ SLUICE_PROT: '9001' }).unknown, ['SLUICE_PROT'])
+})
+
+t.test('a file that is missing, no JSON or no object is one problem', async (t) => {
+  const dir = t.testdir({ 'text.json': 'SLUICE_PORT=1', 'list.json': '[]' })
+  for (const name of ['absent.json', 'text.json', 'list.json']) {
+    t.match(problemsOf({ SLUICE_CONFIG: join(dir, name) }), [{ name: 'SLUICE_CONFIG' }], name)
+  }
+})
+
+t.test('provider keys come from the environment or the file, by the names that are asked for', async (t) => {
+  const file = join(t.testdir(), 'sluice.json')
+  writeFileSync(file, JSON.stringify({ VOYAGE_API_KEY: 'from-file' }))
+  const keys = good({ SLUICE_CONFIG: file, OPENAI_API_KEY: 'from-env', OTHER_API_KEY: 'x' })
+    .providerKeys(['OPENAI_API_KEY', 'VOYAGE_API_KEY', 'COHERE_API_KEY'])
+  t.same([...keys].map(([name, secret]) => [name, secret.reveal()]), [['OPENAI_API_KEY', 'from-env'], ['VOYAGE_API_KEY', 'from-file']])
+})
+
+t.test('a child builds the same config from the texts it is sent', async (t) => {
+  const generation = good({ SLUICE_PORT: '8081', SLUICE_KEY_GRACE: '90s', SLUICE_TRUSTED_PROXIES: '10.0.0.0/8, 192.0.2.7', HOME: '/nowhere' })
+  t.same(good(generation.settings).config, generation.config)
+  t.notOk('HOME' in generation.settings)
+  t.equal(generation.config.keyGraceMs, 90_000)
+})
+
+t.test('a generation cannot be changed', async (t) => {
+  const { config } = good({})
+  t.throws(() => Object.assign(config, { port: 1 }))
+})
+
+t.test('a port that Kubernetes put there is explained', async (t) => {
+  t.match(problemsOf({ SLUICE_PORT: 'tcp://10.0.0.1:8080' })[0]?.expected, /enableServiceLinks/)
+})
+
+t.test('the public port and the admin port must differ', async (t) => {
+  t.match(problemsOf({ SLUICE_PORT: '9090' }), [{ name: 'SLUICE_ADMIN_PORT' }])
+})

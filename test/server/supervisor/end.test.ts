@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { isGone, nodeSettings, startNode, until } from '../../support/node.ts'
+import { processes, tree } from '../../support/process-cpu.ts'
+import { startStand } from '../../support/stand.ts'
+
+// Whole nodes start here, on a machine that may be busy.
+t.setTimeout(300_000)
+
+t.test('SIGTERM lets a call in flight finish, and then nothing of the node is left', async (t) => {
+  const { DATABASE_URL = '' } = await nodeSettings(t)
+  const stand = await startStand({ latencyMs: 1_500, settings: { DATABASE_URL } })
+  t.teardown(() => stand.stop())
+  const family = tree(stand.pid).map((row) => row.pid)
+  const call = fetch(`http://127.0.0.1:${stand.port}/api/v1/embeddings`, stand.embeddings())
+  await until('the call is in flight', async () => /sluice_requests_in_flight 1/.test((await stand.admin('/metrics')).text))
+  process.kill(stand.pid, 'SIGTERM')
+  // A terminal and npm both send the first one: the repeat must not cut the call.
+  process.kill(stand.pid, 'SIGTERM')
+  const answer = await call
+  t.equal(answer.status, 200)
+  t.equal(answer.headers.get('connection'), 'close')
+  await until('everything is gone', () => family.every((pid) => isGone(pid)))
+})
+
+t.test('a node that drains takes no new connections and is not ready', async (t) => {
+  const { DATABASE_URL = '' } = await nodeSettings(t)
+  const stand = await startStand({ latencyMs: 1_500, settings: { DATABASE_URL } })
+  t.teardown(() => stand.stop())
+  const url = `http://127.0.0.1:${stand.port}/api/v1/embeddings`
+  const call = fetch(url, stand.embeddings())
+  await until('the call is in flight', async () => /sluice_requests_in_flight 1/.test((await stand.admin('/metrics')).text))
+  process.kill(stand.pid, 'SIGTERM')
+  await until('the port is closed', () => fetch(url, { headers: { connection: 'close' } }).then(() => false, () => true))
+  t.equal((await stand.admin('/readyz')).status, 503)
+  t.equal((await call).status, 200)
+})
+
+t.test('kill -9 of the supervisor leaves nothing behind, and the next start works with the same keys', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const node = await startNode(t, settings)
+  await node.killHard()
+  t.same(processes().filter((row) => row.state !== 'Z' && row.arguments.some((word) => word.includes(node.dataDir))), [])
+  const next = await startNode(t, settings)
+  t.equal((await next.get('/api/v1/models/count')).status, 200)
+  t.equal(await next.stop(), 0)
+})
+
+t.test('a start kills what an earlier one left, and nobody else who has its pid now', async (t) => {
+  const settings = await nodeSettings(t)
+  const node = await startNode(t, settings)
+  const [front = 0] = node.pidsOf('front')
+  // A stopped front does not see that its channel closed: the one thing that outlives a supervisor.
+  process.kill(front, 'SIGSTOP')
+  process.kill(node.pid, 'SIGKILL')
+  await until('the supervisor is gone', () => isGone(node.pid))
+  t.notOk(isGone(front))
+  const records = JSON.parse(readFileSync(join(node.dataDir, 'processes.json'), 'utf8')) as { pid: number }[]
+  t.ok(records.some(({ pid }) => pid === front))
+  const next = await startNode(t, settings)
+  t.ok(isGone(front))
+  t.equal((await next.get('/api/v1/models/count')).status, 200)
+})
+
+t.test('a node whose stdout nobody reads any more goes on', async (t) => {
+  const settings = await nodeSettings(t)
+  const node = await startNode(t, settings)
+  node.closeOutputs()
+  const [front = 0] = node.pidsOf('front')
+  // It logs the loss and the return of a front into the closed pipe.
+  process.kill(front, 'SIGKILL')
+  await until('another front serves', () => node.pidsOf('front').some((pid) => pid !== front))
+  await until('it answers', () => node.get('/api/v1/models/count').then(({ status }) => status === 200, () => false))
+  t.equal(await node.stop(), 0)
+})

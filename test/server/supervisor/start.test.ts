@@ -1,0 +1,118 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { firstKeys, nodeSettings, runToEnd, sluice, startNode } from '../../support/node.ts'
+
+// Whole nodes start here, on a machine that may be busy.
+t.setTimeout(300_000)
+
+t.test('the first line of stdout is the ready line, with exactly its members', async (t) => {
+  const settings = await nodeSettings(t)
+  const node = await startNode(t, { ...settings, SLUICE_FRONTS: '2', SLUICE_WORKERS: '3' })
+  const port = settings['SLUICE_PORT']
+  t.match(node.lines()[0], { event: 'ready' })
+  t.same({ ...node.ready, redis: null, version: null }, {
+    event: 'ready', url: `http://127.0.0.1:${port}`, docs_url: `http://127.0.0.1:${port}/docs`,
+    admin_url: `http://127.0.0.1:${settings['SLUICE_ADMIN_PORT']}`, fronts: 2, workers: 3,
+    postgres: 'external', redis: null, version: null,
+  })
+  t.match(node.ready, { redis: /^(child|in-memory)$/, version: /^\d+\.\d+\.\d+/ })
+})
+
+t.test('a start on an empty data directory leaves keys that work, in a file of its owner alone', async (t) => {
+  const node = await startNode(t, await nodeSettings(t))
+  const file = join(node.dataDir, 'first-keys.json')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.equal(statSync(node.dataDir).mode & 0o777, 0o700)
+  t.same(Object.keys(firstKeys(node.dataDir)).sort(), ['base_url', 'inference_key', 'management_key', 'organization_id', 'workspace_id'])
+  t.equal((await node.get('/api/v1/models/count')).status, 200)
+})
+
+t.test('the second start keeps the keys and shows none of them', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const first = await startNode(t, settings)
+  const keys = firstKeys(first.dataDir)
+  t.match(first.output(), keys['inference_key'])
+  t.equal(await first.stop(), 0)
+  const second = await startNode(t, settings)
+  t.same(firstKeys(second.dataDir), keys)
+  t.equal((await second.get('/api/v1/models/count')).status, 200)
+  t.notMatch(second.output(), keys['inference_key'])
+})
+
+t.test('two nodes with other ports and data directories run side by side', async (t) => {
+  const [one, other] = await Promise.all([nodeSettings(t), nodeSettings(t)])
+  const nodes = await Promise.all([startNode(t, one), startNode(t, other)])
+  const answers = await Promise.all(nodes.map((node) => node.get('/api/v1/models/count')))
+  t.same(answers.map(({ status }) => status), [200, 200])
+})
+
+t.test('a second node on the same data directory is refused, and the first goes on', async (t) => {
+  const [settings, other] = await Promise.all([nodeSettings(t), nodeSettings(t)])
+  const node = await startNode(t, settings)
+  const refused = await runToEnd({ ...other, SLUICE_DATA: node.dataDir })
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, new RegExp(`a node runs on .* already \\(pid ${node.pid}\\)`))
+  t.equal((await node.get('/api/v1/models/count')).status, 200)
+})
+
+t.test('a port that is taken refuses the start and names the setting', async (t) => {
+  const settings = await nodeSettings(t)
+  for (const setting of ['SLUICE_PORT', 'SLUICE_ADMIN_PORT']) {
+    const server = createServer().listen(Number(settings[setting]), '127.0.0.1')
+    await once(server, 'listening')
+    const refused = await runToEnd(settings)
+    server.close()
+    await once(server, 'close')
+    t.equal(refused.code, 1, setting)
+    t.match(refused.stderr, new RegExp(`something else listens there; set ${setting}`))
+  }
+})
+
+t.test('the port of a running node is refused too, though fronts share theirs', async (t) => {
+  const [settings, other] = await Promise.all([nodeSettings(t), nodeSettings(t)])
+  await startNode(t, settings)
+  const refused = await runToEnd({ ...other, SLUICE_PORT: settings['SLUICE_PORT'] ?? '' })
+  t.match(refused, { code: 1, stderr: /set SLUICE_PORT/ })
+})
+
+t.test('a bad configuration ends the start with 2, every problem told and nothing left behind', async (t) => {
+  const settings = await nodeSettings(t)
+  const { code, stdout, stderr } = await runToEnd({
+    ...settings, SLUICE_FRONTS: '0', SLUICE_LOG_LEVEL: 'loud', REDIS_URL: 'http://:hunter2@cache.example',
+  })
+  t.equal(code, 2)
+  t.equal(stdout, '')
+  for (const name of ['SLUICE_FRONTS', 'SLUICE_LOG_LEVEL', 'REDIS_URL']) t.match(stderr, new RegExp(`^${name}: expected`, 'm'))
+  t.notMatch(stderr, /hunter2/)
+  t.throws(() => statSync(settings['SLUICE_DATA'] ?? ''))
+})
+
+t.test('a catalogue with mistakes ends the start with 2', async (t) => {
+  const file = join(t.testdir({ 'catalog.json': '{"models":[{"id":7}]}' }), 'catalog.json')
+  const { code, stderr } = await runToEnd({ ...(await nodeSettings(t)), SLUICE_CATALOG: file })
+  t.equal(code, 2)
+  t.match(stderr, /SLUICE_CATALOG/)
+})
+
+t.test('the line of the banner works when it is pasted', async (t) => {
+  const node = await startNode(t, await nodeSettings(t))
+  const line = /^ *(curl -s .*)$/m.exec(node.output())?.[1] ?? ''
+  const { code, stdout } = await runToEnd({}, ['sh', '-c', line])
+  if (code === 127) return t.comment('skipped: curl is not on the PATH')
+  t.match(JSON.parse(stdout), { object: 'list', model: 'sluice/lexical-1', data: [{ embedding: Array }] })
+})
+
+t.test('verbs find the store of a running node by its data directory', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const node = await startNode(t, settings)
+  const made = await runToEnd(settings, sluice('keys', 'create', '--name', 'Second', '--kind', 'inference', '--json'))
+  t.equal(made.code, 0, made.stderr)
+  const { key } = JSON.parse(made.stdout) as { key: string }
+  const answer = await fetch(`${node.ready.url}/api/v1/models/count`, { headers: { authorization: `Bearer ${key}` } })
+  t.equal(answer.status, 200)
+  t.equal(statSync(join(node.dataDir, 'runtime.json')).mode & 0o777, 0o600)
+  t.notMatch(readFileSync(join(node.dataDir, 'runtime.json'), 'utf8'), key)
+})

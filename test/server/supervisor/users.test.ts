@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { nodeSettings, sluice, startNode } from '../../support/node.ts'
+import { ROOT } from '../../support/source.ts'
+
+// Whole nodes start here, on a machine that may be busy.
+t.setTimeout(300_000)
+
+const isRoot = process.getuid?.() === 0
+/** `nobody`, on every system that this runs on. */
+const NOBODY = 65_534
+
+/** Steps down for good, with no way back: as an operator's unit does it. */
+const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--', ...sluice('serve')]
+
+const mayNobodyRead = isRoot && spawnSync('setpriv', [...asNobody.slice(1, 5), 'test', '-r', join(ROOT, 'bin/sluice')]).status === 0
+const whyNot = !isRoot ? 'the other tests do it' : !mayNobodyRead && 'the clone lies where nobody else may read'
+
+t.test('a node with its own stores runs as root with its data in a 0700 home', { skip: !isRoot && 'only root can try' }, async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const home = join(settings['SLUICE_DATA'] ?? '', '../home')
+  mkdirSync(home, { mode: 0o700 })
+  const node = await startNode(t, { ...settings, HOME: home, SLUICE_DATA: join(home, 'sluice/data') })
+  t.equal((await node.get('/api/v1/models/count')).status, 200)
+})
+
+t.test('a node with its own stores runs without any right, in a 0700 home', { skip: whyNot }, async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const home = join(settings['SLUICE_DATA'] ?? '', '../home')
+  mkdirSync(home, { mode: 0o700 })
+  chownSync(home, NOBODY, NOBODY)
+  chmodSync(home, 0o700)
+  const node = await startNode(t, { ...settings, HOME: home, SLUICE_DATA: join(home, 'data') }, asNobody)
+  t.equal((await node.get('/api/v1/models/count')).status, 200)
+  await node.killHard()
+  t.pass('and a hard kill leaves nothing')
+})
