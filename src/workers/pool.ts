@@ -12,6 +12,8 @@ const SESSIONS_PER_THREAD_MAX = 256
 
 export interface Pools {
   readonly jobs: ShortJobs
+  /** Short jobs that wait for a thread now. */
+  readonly shortJobsWaiting: number
   /** Threads for long sessions: each kind brings its own entry file, and the first one starts a thread. Design §5. */
   readonly sessions: Piscina
   /** Ends the threads; jobs under way and waiting answer `draining`. */
@@ -38,7 +40,7 @@ export function openPools(options: {
   const close = async (): Promise<void> => {
     await Promise.all([jobs.close(), sessions.destroy()])
   }
-  return { jobs, sessions, close }
+  return { jobs, sessions, close, get shortJobsWaiting() { return jobs.waiting } }
 }
 
 /** Tells a waiting job that a thread is its own (null), or why it gets none. */
@@ -88,6 +90,10 @@ class ShortPool implements ShortJobs {
       this.#running--
       this.#startNext()
     }
+  }
+
+  get waiting(): number {
+    return this.#waiting.size
   }
 
   async close(): Promise<void> {

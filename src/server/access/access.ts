@@ -1,6 +1,7 @@
 import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { Operation } from '../operations/define.ts'
 import type { EpochFeed, KeyKind, KeyRecord, KeyStore } from '../ports/keys.ts'
+import type { Meters } from '../ports/observe.ts'
 import { FOREIGN, hashOfBearer, MISSING } from './bearer.ts'
 import { KeyLoads } from './key-loads.ts'
 import { KnownKeys } from './known-keys.ts'
@@ -12,6 +13,7 @@ export interface AccessOptions {
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
+  readonly meters?: Pick<Meters, 'keyLookup'>
 }
 
 /** Decides who calls, from the request's headers alone. */
@@ -31,7 +33,7 @@ const KEY_UNKNOWN = fail('key_unknown')
 const KEY_EXPIRED = fail('key_expired')
 const KEY_DISABLED = fail('key_disabled')
 
-export function createAccess({ keys, feed, graceMs, now }: AccessOptions): Access {
+export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions): Access {
   const known = new KnownKeys(now)
   const loads = new KeyLoads(keys, known)
   const leave = feed.subscribe((change) => {
@@ -57,8 +59,15 @@ export function createAccess({ keys, feed, graceMs, now }: AccessOptions): Acces
       if (hash === FOREIGN) return KEY_UNKNOWN
       const found = known.find(hash)
       // Beyond the grace what is known may long be revoked: only the store can tell.
-      if (found !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) return usable(found.record, found.outcome)
-      if (found === undefined && known.isUnknown(hash)) return KEY_UNKNOWN
+      if (found !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) {
+        meters?.keyLookup('cache')
+        return usable(found.record, found.outcome)
+      }
+      if (found === undefined && known.isUnknown(hash)) {
+        meters?.keyLookup('unknown_cache')
+        return KEY_UNKNOWN
+      }
+      meters?.keyLookup('store')
       return load(hash)
     },
     checkKind(operation, key) {

@@ -125,6 +125,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       workspaceId: this.#key?.workspaceId ?? null,
       keyHash: this.#key?.hash ?? null,
       sessionId: typeof session === 'string' ? session : this.#head.kept('x-session-id') ?? null,
+      traceparent: this.#head.kept('traceparent'),
       notes: this.notes,
     })
   }

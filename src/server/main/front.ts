@@ -69,14 +69,15 @@ export async function runFront(part: ChildPart, channel: Channel): Promise<void>
     tls: config.tls,
     operations: OPERATIONS,
     corsOrigins: config.corsOrigins,
-    access: createAccess({ keys: openKeyStore(store), feed, graceMs: config.keyGraceMs, now: Date.now }),
-    admission: createAdmission({ authority: openRateAuthority(state), fronts: heartbeat, now: () => performance.now() }),
+    access: createAccess({ keys: openKeyStore(store), feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
+    admission: createAdmission({ authority: openRateAuthority(state), fronts: heartbeat, now: () => performance.now(), meters: metrics }),
     jobs: pools.jobs,
     ports: { models: loaded.catalogue, embedder, observer },
     observer,
   })
   metrics.watch({
     inFlight: () => http.load.calls,
+    shortJobsWaiting: () => pools.shortJobsWaiting,
     degraded: () => ({ postgres: Date.now() - feed.lastGoodPollAtMs > POLL_OVERDUE_MS, redis: !state.isReachable }),
   })
   channel.onSnapshot(() => metrics.snapshot())

@@ -45,6 +45,7 @@ export function createMetrics(): Metrics {
     purse: rates.cell(decision, 'purse'), authority: rates.cell(decision, 'authority'), fallback: rates.cell(decision, 'fallback'),
   })
   // Taken on the hot path: resolved once.
+  const lookups = { cache: keys.cell('cache'), unknown_cache: keys.cell('unknown_cache'), store: keys.cell('store') }
   const decisions = { admitted: by('admitted'), refused: by('refused') }
   const traces = new Tally(registry, 'sluice_broadcast_traces_total', 'Trace objects by what became of them.', ['outcome'])
   const duration = histogram(registry, 'sluice_request_seconds', 'Duration of calls.', ['operation'], CALL_BUCKETS)
@@ -77,7 +78,9 @@ export function createMetrics(): Metrics {
       upstream.add(1, provider, outcome)
       attempts(provider).observe(durationMs / 1000)
     },
-    keyLookup: (source) => keys.add(1, source),
+    keyLookup(source) {
+      lookups[source].count += 1
+    },
     rateDecision(decision, source) {
       decisions[decision][source].count += 1
     },

@@ -47,7 +47,7 @@ export function watchProcess(registry: Registry): () => void {
   return () => void loop.disable()
 }
 
-/** Seconds of delay beside the sampling itself; an empty sample reads 0. */
-function delayOf(nanoseconds: number): number {
+/** Seconds of delay beside the sampling itself; an empty sample (NaN) reads 0. */
+export function delayOf(nanoseconds: number): number {
   return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NS_PER_S - RESOLUTION_MS / 1000) : 0
 }

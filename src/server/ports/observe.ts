@@ -38,7 +38,7 @@ export interface CallSettled {
   readonly keyHash: string | null
   readonly sessionId: string | null
   /** The caller's W3C trace context, as it was sent. */
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
   readonly notes: CallNotes
 }
 
@@ -51,7 +51,7 @@ export interface Observer {
 
 /** Figures that stages outside `http` count; every argument comes from a closed set. */
 export interface Meters {
-  keyLookup(source: 'cache' | 'unknown_cache' | 'store' | 'grace' | 'refused'): void
+  keyLookup(source: 'cache' | 'unknown_cache' | 'store'): void
   rateDecision(decision: 'admitted' | 'refused', source: 'purse' | 'authority' | 'fallback'): void
   /** One attempt at a provider of the catalogue. */
   upstream(provider: string, outcome: 'ok' | FailureName, durationMs: number): void

@@ -41,7 +41,11 @@ t.test('what is no invalidation is passed over', async (t) => {
   const got: Invalidation[] = []
   await hinted(hints, hints)
   hints.subscribe((change) => void got.push(change))
-  for (const text of ['', '{', 'null', '[]', '{"n":1}', '{"n":"1","kind":"key","id":"x"}', '{"n":1,"kind":"__proto__","id":"x"}', '{"n":1e999,"kind":"key","id":"x"}']) {
+  const strange = [
+    '', '{', 'null', '[]', '{"n":1}', '{"n":"1","kind":"key","id":"x"}', '{"n":1,"kind":"__proto__","id":"x"}',
+    '{"n":1e999,"kind":"key","id":"x"}',
+  ]
+  for (const text of strange) {
     await state.redis.publish('sluice:hints', text)
   }
   await state.redis.publish('sluice:hints', '{"n":9,"kind":"workspace","id":"last"}')
