@@ -57,6 +57,8 @@ class ShortPool implements ShortJobs {
   readonly #waiting = new Set<Turn>()
   #running = 0
   #isClosed = false
+  /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
+  #loaded: Promise<unknown>
 
   constructor(threadCount: number, queueMax: number, threadHeapMib: number) {
     this.#threadCount = threadCount
@@ -67,6 +69,7 @@ class ShortPool implements ShortJobs {
       maxThreads: threadCount,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMib },
     })
+    this.#loaded = this.#load()
   }
 
   here<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
@@ -85,6 +88,7 @@ class ShortPool implements ShortJobs {
       return ok(out as ShortJobTypes[N]['out'])
     } catch (cause) {
       // A bug in a task, or a thread that ended (out of memory): Piscina starts another one.
+      this.#loaded = this.#load()
       return fail(this.#isClosed ? 'draining' : 'internal', { cause })
     } finally {
       this.#running--
@@ -99,7 +103,14 @@ class ShortPool implements ShortJobs {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const turn of this.#waiting) turn({ name: 'draining' })
+    await this.#loaded
     await this.#threads.destroy()
+  }
+
+  /** One empty job for each thread, so that the first real one finds it warm. */
+  #load(): Promise<unknown> {
+    const nothing: ThreadJob = { name: 'read_body', input: { body: 'embeddings', bytes: new Uint8Array(0) } }
+    return Promise.allSettled(Array.from({ length: this.#threadCount }, () => this.#threads.run(nothing)))
   }
 
   #turn(signal: AbortSignal | undefined): Failure | null | Promise<Failure | null> {

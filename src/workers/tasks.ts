@@ -15,20 +15,15 @@ export interface Task<N extends ShortJobName> {
  * The registry that threads load: one line per task, each task a file of its own that exports its function.
  * A new task is declared in `ports/short-jobs.ts` and named here.
  */
-export const TASKS: { readonly [N in ShortJobName]?: Task<N> } = {
+export const TASKS: { readonly [N in ShortJobName]: Task<N> } = {
   read_body: { run: readBody, moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []) },
   embed_lexical: { run: embedLexical, moves: ({ data }) => [data] },
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
 }
 
-/** Runs a task on this thread. A name without a task is a bug. */
+/** Runs a task on this thread. */
 export function runTask<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
-  return taskOf(name).run(input)
-}
-
-export function taskOf<N extends ShortJobName>(name: N): Task<N> {
-  const task: Task<N> | undefined = TASKS[name]
-  if (task === undefined) throw new Error(`no such task: ${name}`)
-  return task
+  const task: Task<N> = TASKS[name]
+  return task.run(input)
 }

@@ -1,6 +1,6 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import type { ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
-import { taskOf } from './tasks.ts'
+import { TASKS, type Task } from './tasks.ts'
 
 export interface ThreadJob<N extends ShortJobName = ShortJobName> {
   readonly name: N
@@ -9,7 +9,7 @@ export interface ThreadJob<N extends ShortJobName = ShortJobName> {
 
 /** Entry of a short-job thread: runs the named task and moves the buffers of its answer. */
 export default function runJob<N extends ShortJobName>(job: ThreadJob<N>): unknown {
-  const task = taskOf(job.name)
+  const task: Task<N> = TASKS[job.name]
   const out = task.run(job.input)
   const moved = task.moves(out).map((bytes) => bytes.buffer)
   return moved.length === 0 ? out : move({ [transferableSymbol]: moved, [valueSymbol]: out })

@@ -55,10 +55,16 @@ t.test('a thread that runs out of memory is replaced', async (t) => {
   t.match(await pools.jobs.run('read_body', job()), { ok: true })
 })
 
-t.test('closing answers what waits', async (t) => {
+t.test('closing answers what runs and what waits', async (t) => {
   const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4 })
-  const outcomes = [jobs.run('read_body', job()), jobs.run('read_body', job())]
+  await jobs.run('read_body', job())
+  const outcomes = [jobs.run('read_body', job(30 * 1024 * 1024)), jobs.run('read_body', job())]
   await close()
   for (const outcome of await Promise.all(outcomes)) t.match(outcome, { ok: false, failure: { name: 'draining' } })
   t.match(await jobs.run('read_body', job()), { ok: false, failure: { name: 'draining' } })
+})
+
+t.test('a pool that is closed as soon as it was opened ends without harm', async (t) => {
+  for (let i = 0; i < 2; i++) await openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4 }).close()
+  t.pass('the process lives')
 })
