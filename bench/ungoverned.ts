@@ -40,7 +40,7 @@ class UngovernedCall implements ExchangeOwner {
 
   constructor(parts: Parts, res: WireResponse, head: Head) {
     this.#parts = parts
-    this.#exchange = new Exchange(res, this, parts.host, head)
+    this.#exchange = new Exchange(res, { owner: this, host: parts.host, head })
     this.#exchange.limit(EMBEDDINGS_DEADLINE_MS)
     this.#exchange.receive(EMBEDDINGS_BODY_BYTES_MAX).admit((received) => this.#embed(received))
   }

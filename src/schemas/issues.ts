@@ -51,7 +51,7 @@ export function expectedBy(schema: TSchema): string {
 function explain(schema: TSchema, value: unknown, path: string, issues: Issue[]): void {
   if (issues.length >= ISSUES_MAX) return
   const shape: Shape = schema
-  if (shape.anyOf !== undefined) return explainUnion(schema, shape.anyOf, value, path, issues)
+  if (shape.anyOf !== undefined) return explainUnion(schema, value, path, issues)
   if (shape.type === 'object' && kindOf(value) === 'object') return explainObject(shape, value as object, path, issues)
   if (shape.type === 'array' && Array.isArray(value)) return explainArray(shape, value, path, issues)
   if (!Check(schema, value)) issues.push({ path, message: complaint(shape, value), expected: expectedBy(schema) })
@@ -63,14 +63,16 @@ function explainObject(shape: Shape, value: object, path: string, issues: Issue[
   for (const name of shape.required ?? []) {
     if (issues.length >= ISSUES_MAX) return
     if (Object.hasOwn(members, name)) continue
-    const expected = known[name]
-    issues.push({ path: below(path, name), message: 'is required', expected: expected === undefined ? 'value' : expectedBy(expected) })
+    const member = known[name]
+    const expected = member === undefined ? 'value' : expectedBy(member)
+    issues.push({ path: below(path, name), message: 'is required', expected })
   }
   for (const name of Object.keys(members)) {
     if (issues.length >= ISSUES_MAX) return
     const schema = Object.hasOwn(known, name) ? known[name] : shape.additionalProperties
-    if (typeof schema === 'object') explain(schema, members[name], below(path, name), issues)
-    else if (schema === false) issues.push({ path: below(path, name), message: 'is not a known member', expected: Object.keys(known).join(', ') })
+    const at = below(path, name)
+    if (typeof schema === 'object') explain(schema, members[name], at, issues)
+    else if (schema === false) issues.push({ path: at, message: 'is not a known member', expected: Object.keys(known).join(', ') })
   }
 }
 
@@ -82,12 +84,15 @@ function explainArray(shape: Shape, value: readonly unknown[], path: string, iss
     return
   }
   if (shape.items === undefined) return
-  for (let i = 0; i < value.length && issues.length < ISSUES_MAX; i++) explain(shape.items, value[i], `${path}/${i}`, issues)
+  for (let i = 0; i < value.length && issues.length < ISSUES_MAX; i++) {
+    explain(shape.items, value[i], `${path}/${i}`, issues)
+  }
 }
 
 /** Descends into the one branch that the caller plainly meant; otherwise names all of them. */
-function explainUnion(schema: TSchema, branches: readonly TSchema[], value: unknown, path: string, issues: Issue[]): void {
+function explainUnion(schema: TSchema, value: unknown, path: string, issues: Issue[]): void {
   if (Check(schema, value)) return
+  const branches = (schema as Shape).anyOf ?? []
   const meant = branches.filter((branch) => resembles(branch, value))
   const only = meant[0]
   if (only !== undefined && meant.length === 1) return explain(only, value, path, issues)
@@ -106,12 +111,14 @@ function resembles(schema: TSchema, value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0 || shape.items === undefined || resembles(shape.items, value[0])
   if (kind !== 'object') return true
   const members = value as Readonly<Record<string, unknown>>
-  return Object.entries(shape.properties ?? {}).every(([name, member]) => !('const' in member) || member['const'] === members[name])
+  const literals = Object.entries(shape.properties ?? {}).filter(([, member]) => 'const' in member)
+  return literals.every(([name, member]) => (member as Shape).const === members[name])
 }
 
 function complaint(shape: Shape, value: unknown): string {
   const kind = kindOf(value)
-  if (shape.enum !== undefined || 'const' in shape || shape.anyOf?.every((branch) => 'const' in branch)) return 'is not one of the allowed values'
+  const isClosed = shape.enum !== undefined || 'const' in shape || shape.anyOf?.every((branch) => 'const' in branch)
+  if (isClosed) return 'is not one of the allowed values'
   if (shape.type === undefined) return 'matches none of the allowed forms'
   if (shape.type !== kind && !(kind === 'number' && shape.type === 'integer')) return `is ${kind}`
   if (typeof value === 'string') {
@@ -127,7 +134,8 @@ function complaint(shape: Shape, value: unknown): string {
 }
 
 function bounds(shape: Shape): string {
-  if (shape.minimum !== undefined) return shape.maximum === undefined ? ` of at least ${shape.minimum}` : ` from ${shape.minimum} to ${shape.maximum}`
+  if (shape.minimum !== undefined && shape.maximum !== undefined) return ` from ${shape.minimum} to ${shape.maximum}`
+  if (shape.minimum !== undefined) return ` of at least ${shape.minimum}`
   if (shape.maximum !== undefined) return ` of at most ${shape.maximum}`
   if (shape.format !== undefined) return ` (${shape.format})`
   if (shape.pattern !== undefined) return ` matching ${shape.pattern}`

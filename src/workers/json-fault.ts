@@ -20,7 +20,8 @@ function walk(value: unknown, level: number, hasEscapes: boolean): string | null
   if (typeof value === 'number') return Number.isFinite(value) ? null : NOT_FINITE
   if (typeof value !== 'object' || value === null) return null
   if (level > JSON_DEPTH_MAX) return TOO_DEEP
-  return Array.isArray(value) ? walkArray(value, level, hasEscapes) : walkObject(value as Record<string, unknown>, level, hasEscapes)
+  if (Array.isArray(value)) return walkArray(value, level, hasEscapes)
+  return walkObject(value as Record<string, unknown>, level, hasEscapes)
 }
 
 function walkArray(value: readonly unknown[], level: number, hasEscapes: boolean): string | null {

@@ -13,7 +13,7 @@ export interface Span {
 }
 
 /**
- * Where the value of a top-level member lies in JSON that was already parsed successfully; of duplicates the last one.
+ * Where the value of a top-level member lies in JSON that was parsed successfully before; of duplicates the last.
  * @returns byte offsets, surrounding white space excluded; an empty span when there is no such member
  */
 export function memberSpan(json: Uint8Array, name: string): Span {

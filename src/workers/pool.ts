@@ -14,7 +14,7 @@ export interface Pools {
   readonly jobs: ShortJobs
   /** Short jobs that wait for a thread now. */
   readonly shortJobsWaiting: number
-  /** Threads for long sessions: each kind brings its own entry file, and the first one starts a thread. Design §5. */
+  /** Threads for long sessions: each kind brings its entry file, and the first one starts a thread. Design §5. */
   readonly sessions: Piscina
   /** Ends the threads; jobs under way and waiting answer `draining`. */
   close(): Promise<void>

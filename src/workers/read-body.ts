@@ -92,6 +92,6 @@ function positionOf(error: unknown): string | undefined {
   return at === undefined ? undefined : `The error is near character ${at}.`
 }
 
-function malformed(detail: string | undefined): { readonly ok: false; readonly failure: { readonly name: 'body_malformed'; readonly detail?: string } } {
-  return { ok: false, failure: detail === undefined ? { name: 'body_malformed' } : { name: 'body_malformed', detail } }
+function malformed(detail: string | undefined): Outcome<never> {
+  return fail('body_malformed', detail === undefined ? {} : { detail })
 }

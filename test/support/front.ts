@@ -1,6 +1,6 @@
 /** A front with operations of the test's own, keys in memory and a real pool of threads. */
 import Type, { type TSchema } from 'typebox'
-import type { Test } from 'tap'
+import tap, { type Test } from 'tap'
 import { createAccess } from '../../src/server/access/access.ts'
 import { startHttp, type HttpFront, type HttpOptions } from '../../src/server/http/front.ts'
 import { createAdmission } from '../../src/server/limits/admission.ts'
@@ -9,7 +9,8 @@ import type { KeyRecord } from '../../src/server/ports/keys.ts'
 import type { CallSettled, Fields } from '../../src/server/ports/observe.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { RateAuthority } from '../../src/server/ports/rates.ts'
-import { openPools } from '../../src/workers/pool.ts'
+import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
+import { openPools, type Pools } from '../../src/workers/pool.ts'
 import { createHash } from 'node:crypto'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
@@ -35,8 +36,6 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
   const lines: string[] = []
   const waiting = new Set<() => void>()
   const write = (event: string, fields?: Fields): void => void lines.push(JSON.stringify({ event, ...fields }))
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 })
-  t.teardown(() => pools.close())
   const front = await startHttp({
     host: '127.0.0.1',
     port: 0,
@@ -45,7 +44,7 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
     corsOrigins: [],
     access: more.access ?? accessTo(keyRecords()),
     admission: createAdmission({ authority: NO_TOKENS, fronts: { liveFronts: 1 }, now: () => performance.now() }),
-    jobs: pools.jobs,
+    jobs: threads(),
     ports: {} as Ports,
     observer: {
       log: { debug: write, info: write, warn: write, error: write },
@@ -68,6 +67,18 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
     look()
   })
   return { front, port: front.port, url: `http://127.0.0.1:${front.port}`, settled, lines, untilSettled }
+}
+
+let pools: Pools | null = null
+
+/** One thread for all fronts of a test file: starting one takes longer than most tests. */
+function threads(): ShortJobs {
+  if (pools === null) {
+    const opened = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 })
+    tap.teardown(() => opened.close())
+    pools = opened
+  }
+  return pools.jobs
 }
 
 /** An operation with defaults for what a test does not care about. */

@@ -75,5 +75,7 @@ export class Asset {
 }
 
 function matches(asked: string | undefined, etag: string): boolean {
-  return asked !== undefined && (asked.trim() === '*' || asked.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag))
+  if (asked === undefined) return false
+  const tags = asked.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes('*') || tags.includes(etag)
 }

@@ -65,7 +65,8 @@ export class Body {
 
   constructor(options: BodyOptions) {
     this.#options = options
-    if ((options.declared ?? 0) > options.bytesMax) this.#refuse(fail('body_too_large', { fields: { limit: options.bytesMax } }))
+    const { declared, bytesMax } = options
+    if (declared !== null && declared > bytesMax) this.#refuse(tooLarge(bytesMax))
   }
 
   get isComplete(): boolean {
@@ -114,7 +115,7 @@ export class Body {
   #keep(bytes: Uint8Array): boolean {
     const needed = this.#received + bytes.length
     const { bytesMax } = this.#options
-    if (needed > bytesMax) return this.#refuse(fail('body_too_large', { fields: { limit: bytesMax } }))
+    if (needed > bytesMax) return this.#refuse(tooLarge(bytesMax))
     if (needed > this.#buffer.length && !this.#grow(needed)) return false
     this.#buffer.set(bytes, this.#received)
     this.#received = needed
@@ -155,4 +156,8 @@ export class Body {
     this.#taken = null
     taken?.(outcome)
   }
+}
+
+function tooLarge(bytesMax: number): Outcome<never> {
+  return fail('body_too_large', { fields: { limit: bytesMax } })
 }

@@ -17,13 +17,13 @@ export class Cors {
     this.#isForAll = this.#origins.has('*')
   }
 
-  /** Headers of a reply to this origin; an origin that is not listed gets none, and its browser keeps the reply back. */
+  /** Headers of a reply to this origin; one that is not listed gets none, and its browser keeps the reply back. */
   headersFor(origin: string): readonly string[] {
     if (this.#origins.size === 0) return NONE
-    if (this.#isForAll && origin !== '') return ['access-control-allow-origin', '*', 'access-control-expose-headers', EXPOSED]
+    if (this.#isForAll && origin !== '') return allowing('*')
     // Caches must not give one origin's reply to another.
     if (!this.#origins.has(origin)) return ['vary', 'origin']
-    return ['access-control-allow-origin', origin, 'vary', 'origin', 'access-control-expose-headers', EXPOSED]
+    return [...allowing(origin), 'vary', 'origin']
   }
 
   isPreflight(head: Head): boolean {
@@ -43,4 +43,8 @@ export class Cors {
       'access-control-max-age', PREFLIGHT_AGE_S,
     ]
   }
+}
+
+function allowing(origin: string): readonly string[] {
+  return ['access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED]
 }

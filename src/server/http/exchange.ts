@@ -2,6 +2,7 @@ import { DEADLINE_GRACE_MS } from '../../schemas/limits.ts'
 import { CallEnded } from '../operations/define.ts'
 import { Body, type BodyBudget, type BodySocket } from './body.ts'
 import { Discard } from './discard.ts'
+import type { Head } from './head.ts'
 import { PartsWriter } from './parts-writer.ts'
 import type { Timer, Timers } from './timers.ts'
 import type { WireResponse } from './wire.ts'
@@ -41,6 +42,12 @@ export interface ExchangeOwner {
   settled(): void
 }
 
+export interface ExchangeParts {
+  readonly owner: ExchangeOwner
+  readonly host: ExchangeHost
+  readonly head: Pick<Head, 'method' | 'declared'>
+}
+
 /** Bytes of a body in parts that are joined before they are written. Decision. */
 const JOINED_BYTES_MAX = 64 * 1024
 /** Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30 KB. */
@@ -78,12 +85,12 @@ export class Exchange implements BodySocket {
   #isAnswered = false
   #isSettled = false
 
-  constructor(res: WireResponse, owner: ExchangeOwner, host: ExchangeHost, request: { readonly method: string; readonly declared: number | null }) {
+  constructor(res: WireResponse, { owner, host, head }: ExchangeParts) {
     this.#res = res
     this.#owner = owner
     this.#host = host
-    this.#isHead = request.method === 'head'
-    this.#declared = request.declared
+    this.#isHead = head.method === 'head'
+    this.#declared = head.declared
     res.onAborted(() => this.#abandon())
     host.open.add(this)
   }
@@ -189,7 +196,7 @@ export class Exchange implements BodySocket {
     if (res === null) return reply.done?.()
     const { body } = reply
     const whole = isParts(body) ? joined(body) : body
-    if (whole === undefined && !this.#isHead) return this.#writeParts(res, reply, body as readonly Uint8Array[], mayNotStay)
+    if (whole === undefined && !this.#isHead) return this.#writeParts(res, reply, mayNotStay)
     this.#res = null
     res.cork(() => {
       writeHead(res, reply)
@@ -200,7 +207,8 @@ export class Exchange implements BodySocket {
     this.#settle()
   }
 
-  #writeParts(res: WireResponse, reply: Reply, parts: readonly Uint8Array[], mayNotStay: boolean): void {
+  #writeParts(res: WireResponse, reply: Reply, mayNotStay: boolean): void {
+    const parts = isParts(reply.body) ? reply.body : []
     const over = (): void => {
       this.#res = null
       this.#writer = null
@@ -269,7 +277,7 @@ function isParts(body: Reply['body']): body is readonly Uint8Array[] {
   return Array.isArray(body)
 }
 
-/** Undefined when the parts are too large for the desk. Valid until the next reply: the library copies what it keeps. */
+/** Undefined when too large for the desk. Valid until the next reply; the library copies what it keeps. */
 function joined(parts: readonly Uint8Array[]): Uint8Array | undefined {
   const [first] = parts
   if (first !== undefined && parts.length === 1) return first

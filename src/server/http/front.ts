@@ -3,7 +3,7 @@ import type { AnyOperation } from '../operations/define.ts'
 import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body.ts'
 import { Cors } from './cors.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, ExchangeHost } from './exchange.ts'
 import { Head, type HeadFault } from './head.ts'
 import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './openapi.ts'
@@ -39,7 +39,7 @@ export interface HttpFront {
   readonly load: HttpLoad
   /** No new connections; those that exist end after their next reply. Serving goes on. */
   stopAccepting(): void
-  /** Stops accepting and waits for what is in flight; what is left at the deadline answers 503. Then closes. Design §2. */
+  /** Stops accepting, waits for what is in flight, answers 503 to what is left at the deadline. Design §2. */
   drain(deadlineMs?: number): Promise<void>
   /** Cuts every connection. */
   close(): void
@@ -47,9 +47,11 @@ export interface HttpFront {
 
 /** Opens the public port. Rejects when it cannot be had. */
 export async function startHttp(options: HttpOptions): Promise<HttpFront> {
-  const { host, port, tls, operations, corsOrigins, bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers() } = options
+  const { host, port, tls, operations, corsOrigins } = options
+  const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers() } = options
   const ids = new RequestIds()
-  const exchanges = { timers, budget: new BodyBudget(bodiesBytesMax), open: new Set<Exchange>(), isClosing: false }
+  const budget = new BodyBudget(bodiesBytesMax)
+  const exchanges: ExchangeHost = { timers, budget, open: new Set<Exchange>(), isClosing: false }
   const parts: PipelineParts = {
     access: options.access,
     admission: options.admission,
@@ -99,7 +101,7 @@ function refusalOf(fault: HeadFault, requestId: string): CallSettled {
   }
 }
 
-function frontOf(listener: Listener, exchanges: { readonly open: Set<Exchange>; isClosing: boolean }, load: () => HttpLoad): HttpFront {
+function frontOf(listener: Listener, exchanges: ExchangeHost, load: () => HttpLoad): HttpFront {
   const stopAccepting = (): void => {
     exchanges.isClosing = true
     listener.stopAccepting()

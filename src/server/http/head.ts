@@ -100,7 +100,9 @@ export class Head {
   }
 }
 
-type KeptName = HeaderName | 'traceparent' | 'accept-encoding' | 'access-control-request-method' | 'access-control-request-headers'
+type KeptName =
+  | HeaderName | 'traceparent' | 'accept-encoding'
+  | 'access-control-request-method' | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
   'x-session-id', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
   'traceparent', 'accept-encoding', 'access-control-request-method', 'access-control-request-headers',

@@ -45,7 +45,8 @@ function checkTls({ certFile, keyFile }: NonNullable<ListenOptions['tls']>): voi
   try {
     createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
   } catch (error) {
-    throw new Error(`the TLS files ${certFile} and ${keyFile} cannot be used: ${(error as Error).message}`, { cause: error })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`the TLS files ${certFile} and ${keyFile} cannot be used: ${reason}`, { cause: error })
   }
 }
 

@@ -13,8 +13,12 @@ const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
 
 /** What the pipeline's stages may answer for an operation, beside its own failures. */
-const STAGE_FAILURES: readonly FailureName[] = ['credentials_missing', 'key_unknown', 'key_expired', 'key_disabled', 'wrong_key_kind', 'internal']
-const BODY_FAILURES: readonly FailureName[] = ['header_invalid', 'body_malformed', 'body_invalid', 'body_too_large', 'body_slow', 'busy']
+const STAGE_FAILURES: readonly FailureName[] = [
+  'credentials_missing', 'key_unknown', 'key_expired', 'key_disabled', 'wrong_key_kind', 'internal',
+]
+const BODY_FAILURES: readonly FailureName[] = [
+  'header_invalid', 'body_malformed', 'body_invalid', 'body_too_large', 'body_slow', 'busy',
+]
 
 const TAG_TEXTS: Readonly<Record<string, string>> = {
   embeddings: 'Turn text, tokens and media into vectors.',
@@ -41,19 +45,26 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     },
     servers: [{ url: API_PREFIX }],
     security: [{ bearer: [] }],
-    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name, description: TAG_TEXTS[name] ?? name })),
+    tags: tagsOf(operations),
     paths,
     components: {
       schemas,
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key of this installation.' } },
+      securitySchemes: { bearer: SECURITY },
       headers: COMMON_HEADERS,
     },
   }
 }
 
+const SECURITY: Json = { type: 'http', scheme: 'bearer', description: 'An API key of this installation.' }
+
 const COMMON_HEADERS: Json = {
   RequestId: { description: 'The id of this call, or the one that the caller sent.', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
+}
+
+function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
+  const names = new Set(operations.map((operation) => operation.tag))
+  return [...names].map((name) => ({ name, description: TAG_TEXTS[name] ?? name }))
 }
 
 function operationOf(operation: AnyOperation, schemas: Record<string, unknown>): Json {
@@ -95,11 +106,12 @@ function parametersOf({ input, example }: AnyOperation): readonly Json[] {
 }
 
 function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, examples: Json): readonly Json[] {
-  const { properties, required } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: readonly string[] }
-  return Object.entries(properties ?? {}).map(([name, member]) => ({
+  // Inputs of a URL are objects by their definition's type.
+  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
+  return Object.entries(properties).map(([name, member]) => ({
     name,
     in: place,
-    required: place === 'path' || (required ?? []).includes(name),
+    required: place === 'path' || required.includes(name),
     schema: member,
     ...exampleOf(examples[name]),
   }))

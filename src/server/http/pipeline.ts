@@ -1,4 +1,3 @@
-import { BulkBytes } from '../../schemas/bodies.ts'
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Access } from '../access/access.ts'
@@ -9,6 +8,7 @@ import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes, Observer } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { BodyVerdict, ShortJobs } from '../ports/short-jobs.ts'
+import { bodyOf, contentRefusal, declaredHeaders, NO_HEADERS } from './inputs.ts'
 import type { Body } from './body.ts'
 import type { Cors } from './cors.ts'
 import { Exchange, type ExchangeHost, type ExchangeOwner, type Reply } from './exchange.ts'
@@ -35,7 +35,6 @@ export interface PipelineParts {
 
 /** Operation name of calls that matched none, in logs and metrics. */
 export const UNROUTED = 'none'
-const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 
 /**
  * One request on its way through the stages, whose order stands here and nowhere else (style §2):
@@ -67,7 +66,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.#head = head
     this.requestId = head.requestId === '' ? parts.nextRequestId() : head.requestId
     this.corsHeaders = parts.cors.headersFor(head.origin)
-    this.#exchange = new Exchange(res, this, parts.host, head)
+    this.#exchange = new Exchange(res, { owner: this, host: parts.host, head })
     this.#lapAt = this.#exchange.startedAt
   }
 
@@ -129,8 +128,6 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       notes: this.notes,
     })
   }
-
-  // ── the stages ──
 
   #begin(route: Route, params: ReadonlyMap<string, readonly string[]>): void {
     const { operation } = route
@@ -195,9 +192,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     const next = (verdict: BodyVerdict): void => {
       this.notes.validateMs = this.#lap()
       if (!verdict.ok) return this.#fail(verdict.failure)
-      const { value, bulk } = verdict
-      if (bulk !== null && form.bulk !== undefined) value[form.bulk] = new BulkBytes(bulk.json, bulk.shape, bulk.count)
-      this.body = value
+      this.body = bodyOf(verdict, form.bulk)
       this.#run(operation)
     }
     if (bytes.length <= INLINE_JSON_BYTES_MAX) return next(jobs.here('read_body', input))
@@ -214,7 +209,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       // The shapes that `run` was typed by are the ones that the stages before just checked.
       const outcome = operation.run(this as never, this.#parts.ports)
       if (!(outcome instanceof Promise)) return this.#answer(operation, outcome)
-      outcome.then((late) => this.#answer(operation, late), (cause: unknown) => this.#answer(operation, fail('internal', { cause })))
+      const threw = (cause: unknown): void => this.#answer(operation, fail('internal', { cause }))
+      outcome.then((late) => this.#answer(operation, late), threw)
     } catch (cause) {
       this.#answer(operation, fail('internal', { cause }))
     }
@@ -235,8 +231,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.#exchange.send(replyOfFailure(failure, this.#operation, this))
   }
 
-  // ── what is not an operation ──
-
+  /** Preflights, pages of ours, and what leads nowhere. */
   #withoutRoute(match: Exclude<Match, { kind: 'route' }>): void {
     if (match.kind === 'undecodable') return this.#begin(match.route, NO_TEXTS)
     if (this.#head.declared !== 0) this.#exchange.receive(0)
@@ -244,12 +239,15 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       if (this.#parts.cors.isPreflight(this.#head)) return this.#preflight(match.allowed)
       return this.#fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
     }
-    if (match.kind === 'not_served') return this.#fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
+    if (match.kind === 'not_served') {
+      return this.#fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
+    }
     const page = this.#parts.site.find(this.#head)
     if (page === null) return this.#fail({ name: 'route_unknown' })
     this.#after(page, (reply) => {
-      if ('name' in reply) this.#fail(reply)
-      else this.#send({ ...reply, statusLine: statusLine(reply.status), headers: [...reply.headers, ...this.corsHeaders] })
+      if ('name' in reply) return this.#fail(reply)
+      const headers = [...reply.headers, ...this.corsHeaders]
+      this.#send({ ...reply, statusLine: statusLine(reply.status), headers })
     })
   }
 
@@ -287,29 +285,3 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 const NO_CONTENT = 204
 const NOTHING = new Uint8Array(0)
 const NO_TEXTS: ReadonlyMap<string, readonly string[]> = new Map()
-const NO_HEADERS: Readonly<Partial<Record<HeaderName, string>>> = Object.freeze({})
-
-function declaredHeaders(wanted: readonly HeaderName[], head: Head): Readonly<Partial<Record<HeaderName, string>>> {
-  const headers: Partial<Record<HeaderName, string>> = {}
-  for (const name of wanted) {
-    const value = head.kept(name)
-    if (value !== undefined) headers[name] = value
-  }
-  return headers
-}
-
-/** A missing content type is taken as JSON; a compressed body is not read. */
-function contentRefusal(head: Head): Failure | null {
-  const { contentType, contentEncoding } = head
-  if (contentType !== '' && !JSON_TYPES.test(contentType)) {
-    return headerRefusal('content-type', 'is not a JSON type', 'application/json')
-  }
-  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
-    return headerRefusal('content-encoding', 'is not supported', 'identity')
-  }
-  return null
-}
-
-function headerRefusal(name: string, message: string, expected: string): Failure {
-  return fail('header_invalid', { metadata: { issues: [{ path: `/${name}`, message, expected }] } }).failure
-}

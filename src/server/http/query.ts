@@ -9,6 +9,8 @@ export interface UrlReader {
   read(texts: ReadonlyMap<string, readonly string[]>): Outcome<unknown>
 }
 
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i
+
 interface Member {
   readonly name: string
   readonly schema: TSchema
@@ -34,8 +36,8 @@ export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'q
         const first = given?.[0]
         if (given === undefined || first === undefined) continue
         if (isList) value[name] = given.flatMap((text) => text.split(',')).map((text) => coerced(itemsOf(member), text))
-        else if (given.length > 1) return refuse([{ path: `/${name}`, message: 'is given more than once', expected: 'one value' }])
-        else value[name] = coerced(member, first)
+        else if (given.length === 1) value[name] = coerced(member, first)
+        else return refuse([{ path: `/${name}`, message: 'is given more than once', expected: 'one value' }])
       }
       return validator.Check(value) ? ok(value) : refuse(issuesOf(schema, value))
     },
@@ -74,7 +76,7 @@ function decoded(text: string): string | null {
 /** A text stays a text where it does not read as what the schema wants; the validator then says so. */
 function coerced(schema: TSchema, text: string): unknown {
   const kinds = kindsOf(schema)
-  if ((kinds.has('integer') || kinds.has('number')) && /^-?\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i.test(text)) return Number(text)
+  if ((kinds.has('integer') || kinds.has('number')) && NUMBER.test(text)) return Number(text)
   if (kinds.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }

@@ -120,7 +120,9 @@ function pick(node: Node, method: string, values: readonly (string | null)[]): M
 }
 
 function allowedOf(node: Node): readonly string[] {
-  return [...node.routes.keys()].flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])).sort()
+  const methods = [...node.routes.keys()]
+  if (methods.includes('get')) methods.push('head')
+  return methods.map((method) => method.toUpperCase()).sort()
 }
 
 function routeOf(operation: AnyOperation): Route {

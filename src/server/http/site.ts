@@ -7,6 +7,9 @@ import type { Head } from './head.ts'
 /** A page without its status line and request id, which the pipeline adds. */
 export type Page = Omit<Reply, 'statusLine'>
 
+/** Copied beside the compiled code by the build. */
+const DOCS_FILES = new URL('./docs/', import.meta.url)
+
 /** Pages at the root, without a key: `/healthz`, `/openapi.json`, `/docs`. C29. */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
@@ -20,8 +23,8 @@ export class Site {
       ['/docs', page],
       ['/docs/', page],
       ['/docs/start.js', Asset.ofText('text/javascript', DOCS_SCRIPT)],
-      ['/docs/swagger-ui-bundle.js', Asset.ofFile('text/javascript', new URL('./docs/swagger-ui-bundle.js', import.meta.url))],
-      ['/docs/swagger-ui.css', Asset.ofFile('text/css', new URL('./docs/swagger-ui.css', import.meta.url))],
+      ['/docs/swagger-ui-bundle.js', Asset.ofFile('text/javascript', new URL('swagger-ui-bundle.js', DOCS_FILES))],
+      ['/docs/swagger-ui.css', Asset.ofFile('text/css', new URL('swagger-ui.css', DOCS_FILES))],
     ])
   }
 
@@ -29,7 +32,7 @@ export class Site {
   find(head: Head): Page | Promise<Page> | Failure | null {
     const asset = this.#assets.get(head.path)
     if (asset === undefined) return null
-    if (head.method !== 'get' && head.method !== 'head') return { name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }
-    return asset.page(head)
+    if (head.method === 'get' || head.method === 'head') return asset.page(head)
+    return { name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }
   }
 }

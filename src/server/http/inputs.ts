@@ -1,0 +1,44 @@
+import { BulkBytes } from '../../schemas/bodies.ts'
+import type { Failure } from '../../schemas/failures.ts'
+import type { HeaderName } from '../operations/define.ts'
+import type { BodyVerdict } from '../ports/short-jobs.ts'
+import type { Head } from './head.ts'
+
+export type DeclaredHeaders = Readonly<Partial<Record<HeaderName, string>>>
+
+const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
+export const NO_HEADERS: DeclaredHeaders = Object.freeze({})
+
+/** The headers that an operation declared as inputs, and no others: it sees nothing else of the request. */
+export function declaredHeaders(wanted: readonly HeaderName[], head: Head): DeclaredHeaders {
+  const headers: Partial<Record<HeaderName, string>> = {}
+  for (const name of wanted) {
+    const value = head.kept(name)
+    if (value !== undefined) headers[name] = value
+  }
+  return headers
+}
+
+/** `header_invalid` for a body that is not JSON by its type, or compressed. A missing type is taken as JSON. */
+export function contentRefusal({ contentType, contentEncoding }: Head): Failure | null {
+  if (contentType !== '' && !JSON_TYPES.test(contentType)) {
+    return refusal('content-type', 'is not a JSON type', 'application/json')
+  }
+  // Decoding what a caller compressed would let a few bytes become many.
+  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
+    return refusal('content-encoding', 'is not supported', 'identity')
+  }
+  return null
+}
+
+/** The body as its operation sees it. @param bulk name of the member that may have stayed bytes */
+export function bodyOf(verdict: Extract<BodyVerdict, { ok: true }>, bulk: string | undefined): Record<string, unknown> {
+  const { value } = verdict
+  if (verdict.bulk === null || bulk === undefined) return value
+  const { json, shape, count } = verdict.bulk
+  return { ...value, [bulk]: new BulkBytes(json, shape, count) }
+}
+
+function refusal(name: string, message: string, expected: string): Failure {
+  return { name: 'header_invalid', metadata: { issues: [{ path: `/${name}`, message, expected }] } }
+}
