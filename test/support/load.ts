@@ -44,9 +44,21 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   return (await startLoad(plan)).result
 }
 
-/** Without what tap puts into every descendant: its hook costs CPU that a bench would count. */
+/**
+ * The environment without what tap puts into every descendant. Its hook costs CPU that a bench would count, and ends
+ * `bin/sluice`, a module without an extension, with ERR_REQUIRE_CYCLE_MODULE.
+ */
 export function plainEnvironment(): NodeJS.ProcessEnv {
+  dropSpawnHooks()
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(?:NODE_OPTIONS$|TAP|_TAPJS)/.test(name)),
   )
+}
+
+/** Where tap's process-on-spawn keeps who changes the environment of a spawn, whatever environment that was given. */
+const SPAWN_HOOKS = Symbol.for('process-on-spawn@*:singletonId')
+
+function dropSpawnHooks(): void {
+  const hooks: unknown = Reflect.get(globalThis, SPAWN_HOOKS)
+  if (typeof hooks === 'object' && hooks !== null) Reflect.set(hooks, 'listeners', [])
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { hashOfKey } from '../../../src/schemas/api-keys.ts'
 import { run } from '../../../src/server/cli/run.ts'
+import { plainEnvironment } from '../../support/load.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
@@ -29,7 +30,7 @@ function verbOver(t: Tap, url: string): Verb {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
   t.teardown(() => rmSync(dataDir, { recursive: true }))
   return async (...args) => {
-    const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: url, SLUICE_DATA: dataDir }
+    const env = { PATH: plainEnvironment()['PATH'] ?? '', DATABASE_URL: url, SLUICE_DATA: dataDir }
     const child = spawn(process.execPath, [SLUICE, ...args, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let [out, error] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
