@@ -1,12 +1,11 @@
-// `npm start`: installs when the lock file asks for it, builds when a source changed, then becomes the supervisor in
-// this very process, so that the pid which npm signals is the one that drains.
+// `npm start`: installs when the lock file asks for it, builds when a source changed, then becomes the
+// supervisor in this very process, so that the pid which npm signals is the one that drains.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url)
-// The data directory and relative files belong to the folder that the caller stands in: npm's own is the clone.
 process.chdir(root.pathname)
 
 if (isInstallStale()) install()
@@ -48,15 +47,18 @@ function install() {
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const npm = process.env.npm_execpath
   const [command, before] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
-  const { status, error } = spawnSync(command, [...before, ...args], { stdio: ['ignore', process.stderr, process.stderr] })
+  const stdio = ['ignore', process.stderr, process.stderr]
+  const { status, error } = spawnSync(command, [...before, ...args], { stdio })
   if (status === 0) return
-  process.stderr.write(`the dependencies could not be installed${error === undefined ? '' : `: ${error.message}`}\n`)
+  const reason = error?.message ?? `npm ended with ${status}`
+  process.stderr.write(`the dependencies could not be installed: ${reason}\n`)
   process.exit(1)
 }
 
 function hashOfSources() {
   const hash = createHash('sha256')
-  for (const file of ['tsconfig.json', 'package-lock.json', 'tools/build.mjs', ...['src', 'bench', 'test'].flatMap(filesBelow)]) {
+  const settings = ['tsconfig.json', 'package-lock.json', 'tools/build.mjs']
+  for (const file of [...settings, ...['src', 'bench', 'test'].flatMap(filesBelow)]) {
     const { size, mtimeMs } = statSync(file)
     hash.update(`${file}\0${size}\0${mtimeMs}\n`)
   }
@@ -66,6 +68,7 @@ function hashOfSources() {
 function filesBelow(folder) {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true })
-    .flatMap((entry) => (entry.isDirectory() ? filesBelow(join(folder, entry.name)) : [join(folder, entry.name)]))
+    .map((entry) => ({ path: join(folder, entry.name), isFolder: entry.isDirectory() }))
+    .flatMap(({ path, isFolder }) => (isFolder ? filesBelow(path) : [path]))
     .sort()
 }

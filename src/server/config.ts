@@ -6,32 +6,33 @@ import { Compile } from 'typebox/compile'
 import { Secret } from '../schemas/secret.ts'
 
 /**
- * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names; the
- * environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a password.
+ * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
+ * The environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a
+ * password.
  */
 export const Settings = Type.Object({
-  SLUICE_HOST: text('an IP address or a host name', { default: '127.0.0.1', pattern: '^[A-Za-z0-9.:_%-]+$' }),
+  SLUICE_HOST: address(),
   SLUICE_PORT: count('a port from 1 to 65535', 1, 65_535, 8_080),
-  SLUICE_ADMIN_HOST: text('an IP address or a host name', { default: '127.0.0.1', pattern: '^[A-Za-z0-9.:_%-]+$' }),
+  SLUICE_ADMIN_HOST: address(),
   SLUICE_ADMIN_PORT: count('a port from 1 to 65535', 1, 65_535, 9_090),
   SLUICE_DATA: text('a directory', { default: './.sluice' }),
   SLUICE_FRONTS: auto('"auto" or a number from 1 to 256', 256),
   SLUICE_WORKERS: auto('"auto" or a number from 1 to 1024', 1_024),
   SLUICE_RUNNERS: count('a number from 1 to 16', 1, 16, 1),
-  DATABASE_URL: Type.Optional(text('postgres://user:password@host/database', { pattern: '^postgres(ql)?://.', mask: true })),
-  REDIS_URL: Type.Optional(text('redis://host:port or rediss://host:port', { pattern: '^rediss?://.', mask: true })),
-  SLUICE_TLS_CERT: Type.Optional(text('a readable PEM file', { file: true })),
-  SLUICE_TLS_KEY: Type.Optional(text('a readable PEM file', { file: true })),
+  DATABASE_URL: url('postgres://user:password@host/database', '^postgres(ql)?://.'),
+  REDIS_URL: url('redis://host:port or rediss://host:port', '^rediss?://.'),
+  SLUICE_TLS_CERT: file('a readable PEM file'),
+  SLUICE_TLS_KEY: file('a readable PEM file'),
   SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
-  SLUICE_CATALOG: Type.Optional(text('a readable JSON file', { file: true })),
+  SLUICE_CATALOG: file('a readable JSON file'),
   SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
   SLUICE_TRUSTED_PROXIES: list('a comma list of addresses or CIDR ranges', '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$'),
   SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
     default: 'info', expected: 'one of debug, info, warn, error, silent',
   }),
-  SLUICE_BROADCAST: Type.Optional(text('an http or https URL', { pattern: '^https?://.', mask: true })),
-  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(text('an http or https URL', { pattern: '^https?://.', mask: true })),
-  SLUICE_EGRESS_CA: Type.Optional(text('a readable PEM file', { file: true })),
+  SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
+  SLUICE_EGRESS_CA: file('a readable PEM file'),
   SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, 1_000_000_000)),
 })
 export type Settings = Static<typeof Settings>
@@ -84,6 +85,13 @@ export class ConfigInvalid extends Error {
 /** Names and texts as they were given. */
 export type Texts = Readonly<Record<string, string>>
 
+/** A setting as it is in force, masked. */
+export interface ReportRow {
+  readonly name: string
+  readonly value: string
+  readonly source: 'default' | 'environment' | 'file'
+}
+
 /** One reading of the configuration, at boot or at a reload. */
 export interface Generation {
   readonly config: Config
@@ -92,7 +100,7 @@ export interface Generation {
   /** Names that look like settings of ours and are none: a slip of the pen in the environment. */
   readonly unknown: readonly string[]
   /** Effective values, secrets masked. */
-  readonly report: readonly { readonly name: string; readonly value: string; readonly source: 'default' | 'environment' | 'file' }[]
+  readonly report: readonly ReportRow[]
   /** Provider keys by the names that the catalogue's providers list; names without a value are left out. */
   providerKeys(names: Iterable<string>): ReadonlyMap<string, Secret>
 }
@@ -108,7 +116,8 @@ export function readConfig(): Reading {
 
 /** @param env the environment to read instead of the process's own */
 export function readFrom(env: Texts): Reading {
-  const file = env['SLUICE_CONFIG'] === undefined ? { texts: {}, problems: [] } : readFile(env['SLUICE_CONFIG'])
+  const path = env['SLUICE_CONFIG']
+  const file = path === undefined ? { texts: {}, problems: [] } : readFile(path)
   const problems = [...file.problems]
   const values: Record<string, unknown> = {}
   const texts: Texts = { ...file.texts, ...env }
@@ -116,8 +125,9 @@ export function readFrom(env: Texts): Reading {
     const value = convert(schema, texts[name])
     const check = CHECKS.get(name)
     if (value === undefined || check === undefined) continue
-    if (check.Check(value) && isReadable(schema, texts[name])) values[name] = value
-    else problems.push({ name, expected: expectedOf(schema, texts[name]), got: shown(schema, texts[name] ?? '') })
+    const given = texts[name]
+    if (check.Check(value) && isReadable(schema, given)) values[name] = value
+    else problems.push({ name, expected: expectedOf(schema, given), got: shown(schema, given ?? '') })
   }
   problems.push(...contradictions(values, new Set(problems.map((problem) => problem.name))))
   if (problems.length > 0 || !isSettings(values)) return { ok: false, problems }
@@ -137,25 +147,35 @@ export function isStartedByNpm(): boolean {
 function generationOf(values: Settings, texts: Texts, env: Texts): Generation {
   const names = Object.keys(Settings.properties)
   const given = names.filter((name) => texts[name] !== undefined)
+  const isSlip = (name: string): boolean =>
+    name.startsWith('SLUICE_') && name !== 'SLUICE_CONFIG' && !names.includes(name)
   const config = configOf(values)
   return Object.freeze({
     config,
     settings: Object.freeze(Object.fromEntries(given.map((name) => [name, texts[name] ?? '']))),
-    unknown: Object.keys(env).filter((name) => name.startsWith('SLUICE_') && !names.includes(name) && name !== 'SLUICE_CONFIG'),
-    report: Object.entries(Settings.properties).map(([name, schema]) => ({
+    unknown: Object.keys(env).filter(isSlip),
+    report: Object.entries(Settings.properties).map(([name, schema]): ReportRow => ({
       name,
-      value: effectiveText(config, name, schema, texts[name]),
-      source: texts[name] === undefined ? 'default' as const : env[name] === undefined ? 'file' as const : 'environment' as const,
+      value: effectiveText(config, { name, schema, given: texts[name] }),
+      source: texts[name] === undefined ? 'default' : env[name] === undefined ? 'file' : 'environment',
     })),
-    providerKeys: (wanted: Iterable<string>) =>
-      new Map([...wanted].flatMap((name) => (texts[name] === undefined ? [] : [[name, new Secret(texts[name])] as const]))),
+    providerKeys: (wanted: Iterable<string>) => secretsOf(texts, wanted),
   })
+}
+
+function secretsOf(texts: Texts, names: Iterable<string>): ReadonlyMap<string, Secret> {
+  const secrets = new Map<string, Secret>()
+  for (const name of names) {
+    const text = texts[name]
+    if (text !== undefined) secrets.set(name, new Secret(text))
+  }
+  return secrets
 }
 
 function configOf(values: Settings): Config {
   const cores = availableParallelism()
-  const secret = (value: string | undefined): Secret | null => (value === undefined ? null : new Secret(value))
-  const path = (value: string | undefined): string | null => (value === undefined ? null : resolve(value))
+  const secret = (value?: string): Secret | null => (value === undefined ? null : new Secret(value))
+  const path = (value?: string): string | null => (value === undefined ? null : resolve(value))
   const certFile = path(values.SLUICE_TLS_CERT)
   const keyFile = path(values.SLUICE_TLS_KEY)
   return Object.freeze({
@@ -183,14 +203,20 @@ function configOf(values: Settings): Config {
 }
 
 /** What only two settings together can get wrong. */
-function contradictions(values: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): readonly Problem[] {
+function contradictions(
+  values: Readonly<Record<string, unknown>>,
+  known: ReadonlySet<string>,
+): readonly Problem[] {
   const problems: Problem[] = []
-  for (const [one, other] of [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const) {
+  const pairs = [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const
+  for (const [one, other] of pairs) {
     if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
     problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
   }
-  if (values['SLUICE_PORT'] === values['SLUICE_ADMIN_PORT'] && values['SLUICE_PORT'] !== undefined && !known.has('SLUICE_PORT')) {
-    problems.push({ name: 'SLUICE_ADMIN_PORT', expected: 'another port than SLUICE_PORT', got: String(values['SLUICE_ADMIN_PORT']) })
+  const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort } = values
+  if (port === adminPort && port !== undefined) {
+    const expected = 'another port than SLUICE_PORT'
+    problems.push({ name: 'SLUICE_ADMIN_PORT', expected, got: String(adminPort) })
   }
   return problems
 }
@@ -198,7 +224,9 @@ function contradictions(values: Readonly<Record<string, unknown>>, known: Readon
 /** An empty text counts as unset: compose files and units pass those on. */
 function environment(): Texts {
   const texts: Record<string, string> = {}
-  for (const [name, value] of Object.entries(process.env)) if (value !== undefined && value !== '') texts[name] = value
+  for (const [name, value] of Object.entries(process.env)) {
+    if (value !== undefined && value !== '') texts[name] = value
+  }
   return texts
 }
 
@@ -209,18 +237,21 @@ function readFile(path: string): { readonly texts: Texts; readonly problems: rea
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    return problem('a readable JSON file', `${JSON.stringify(path)} (${cause instanceof SyntaxError ? 'not JSON' : codeOf(cause)})`)
+    const why = cause instanceof SyntaxError ? 'not JSON' : codeOf(cause)
+    return problem('a readable JSON file', `${JSON.stringify(path)} (${why})`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return problem('a JSON object of settings', JSON.stringify(path))
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject) return problem('a JSON object of settings', JSON.stringify(path))
   const texts: Record<string, string> = {}
   const problems: Problem[] = []
-  for (const [name, given] of Object.entries(value)) {
+  for (const [name, given] of Object.entries(value as object)) {
     const asText = textOf(given)
     // Names of providers' keys are the catalogue's business; only what looks like ours can be wrong here.
     if (name.startsWith('SLUICE_') && !(name in Settings.properties)) {
       problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
-    } else if (asText === null) problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value in the file' })
-    else if (asText !== '') texts[name] = asText
+    } else if (asText === null) {
+      problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value' })
+    } else if (asText !== '') texts[name] = asText
   }
   return { texts, problems }
 }
@@ -249,7 +280,13 @@ function isReadable(schema: TSchema, given: string | undefined): boolean {
   }
 }
 
-function effectiveText(config: Config, name: string, schema: TSchema, given: string | undefined): string {
+interface Given {
+  readonly name: string
+  readonly schema: TSchema
+  readonly given: string | undefined
+}
+
+function effectiveText(config: Config, { name, schema, given }: Given): string {
   if (given !== undefined && given !== 'auto') return 'mask' in schema ? masked(given) : given
   if (name === 'SLUICE_FRONTS') return String(config.fronts)
   if (name === 'SLUICE_WORKERS') return String(config.workers)
@@ -265,8 +302,9 @@ function shown(schema: TSchema, given: string): string {
 export function masked(given: string): string {
   try {
     const url = new URL(given)
-    const user = url.username + url.password === '' ? '' : `${url.username}${url.password === '' ? '' : ':***'}@`
-    return `${url.protocol}//${user}${url.host}${url.pathname}${url.search === '' ? '' : '?***'}`
+    const { protocol, username, password, host, pathname, search } = url
+    const user = username + password === '' ? '' : `${username}${password === '' ? '' : ':***'}@`
+    return `${protocol}//${user}${host}${pathname}${search === '' ? '' : '?***'}`
   } catch {
     return `*** (${given.length} characters)`
   }
@@ -275,7 +313,8 @@ export function masked(given: string): string {
 function expectedOf(schema: TSchema, given: string | undefined): string {
   const expected = 'expected' in schema ? String(schema.expected) : 'another value'
   // A Kubernetes service that is called "sluice" puts its own SLUICE_PORT into every pod.
-  return given?.startsWith('tcp://') === true ? `${expected} (set enableServiceLinks: false on the pod)` : expected
+  const isServiceLink = given?.startsWith('tcp://') === true
+  return isServiceLink ? `${expected} (set enableServiceLinks: false on the pod)` : expected
 }
 
 function codeOf(cause: unknown): string {
@@ -289,16 +328,37 @@ function durationMs(given: string): number {
   return Number.parseInt(given, 10) * (UNIT_MS[unit] ?? 1)
 }
 
-function text<const O extends { default?: string; pattern?: string; mask?: true; file?: true }>(expected: string, options?: O) {
+interface TextOptions {
+  readonly default?: string
+  readonly pattern?: string
+  readonly mask?: true
+  readonly file?: true
+}
+
+function text(expected: string, options: TextOptions = {}) {
   return Type.String({ minLength: 1, ...options, expected })
 }
 
+function address() {
+  return text('an IP address or a host name', { default: '127.0.0.1', pattern: '^[A-Za-z0-9.:_%-]+$' })
+}
+
+function url(expected: string, pattern: string) {
+  return Type.Optional(text(expected, { pattern, mask: true }))
+}
+
+function file(expected: string) {
+  return Type.Optional(text(expected, { file: true }))
+}
+
 function count(expected: string, minimum: number, maximum: number, byDefault?: number) {
-  return Type.Integer({ minimum, maximum, expected, ...(byDefault === undefined ? {} : { default: byDefault }) })
+  const options = { minimum, maximum, expected }
+  return Type.Integer(byDefault === undefined ? options : { ...options, default: byDefault })
 }
 
 function auto(expected: string, maximum: number) {
-  return Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum })], { default: 'auto', expected })
+  const number = Type.Integer({ minimum: 1, maximum })
+  return Type.Union([Type.Literal('auto'), number], { default: 'auto', expected })
 }
 
 function list(expected: string, pattern: string) {

@@ -16,7 +16,9 @@ export async function serve(): Promise<number> {
 export async function runRole(role: Role): Promise<void> {
   const channel = openChannel()
   try {
-    const run = role === 'front' ? (await import('./main/front.ts')).runFront : (await import('./main/runner.ts')).runRunner
+    const run = await (role === 'front'
+      ? import('./main/front.ts').then((front) => front.runFront)
+      : import('./main/runner.ts').then((runner) => runner.runRunner))
     const part = await channel.start
     // What process lists show: a spare becomes a front here.
     process.title = `sluice ${role} ${part.slot}`

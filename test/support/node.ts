@@ -23,6 +23,8 @@ export interface TestNode {
   pidsOf(role: 'front' | 'runner'): readonly number[]
   /** GET on the public port, with the first inference key. */
   get(path: string): Promise<{ readonly status: number; readonly body: string }>
+  /** True when it serves a known key. */
+  answers(): Promise<boolean>
   admin(path: string): Promise<{ readonly status: number; readonly body: string }>
   /** Closes our ends of both pipes, as a reader that leaves. */
   closeOutputs(): void
@@ -42,11 +44,11 @@ interface Teardown {
 
 const READY_MS_MAX = 60_000
 const STOP_MS_MAX = 45_000
-const GONE_MS_MAX = 30_000
+const UNTIL_MS_MAX = 60_000
 
 /**
- * Settings of a node that is alone: free ports and a fresh data directory, removed with the test. Its Postgres is a
- * database of the test cluster, unless the embedded one is what the test is about.
+ * Settings of a node that is alone: free ports and a fresh data directory, removed with the test. Its
+ * Postgres is a database of the test cluster, unless the embedded one is what the test is about.
  */
 export async function nodeSettings(t: Teardown, { isEmbedded = false } = {}): Promise<Settings> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-node-'))
@@ -68,7 +70,11 @@ export async function nodeSettings(t: Teardown, { isEmbedded = false } = {}): Pr
 }
 
 /** Starts a node and waits for its ready line; what still runs at the end of the test is killed. */
-export async function startNode(t: Teardown, settings: Settings, command = sluice('serve')): Promise<TestNode> {
+export async function startNode(
+  t: Teardown,
+  settings: Settings,
+  command = sluice('serve'),
+): Promise<TestNode> {
   const server = spawnServer(command[0] ?? '', command.slice(1), { env: settings, cwd: ROOT })
   t.teardown(() => stopServer(server.child, STOP_MS_MAX))
   const [line] = await untilPrinted(server, /^\{"event":"ready".*\}$/m, READY_MS_MAX)
@@ -81,7 +87,8 @@ export function runToEnd(
   command = sluice('serve'),
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
   return new Promise((resolve) => {
-    const child = spawn(command[0] ?? '', command.slice(1), { env: { ...plainEnvironment(), ...settings }, cwd: ROOT })
+    const env = { ...plainEnvironment(), ...settings }
+    const child = spawn(command[0] ?? '', command.slice(1), { env, cwd: ROOT })
     let [stdout, stderr] = ['', '']
     child.stdout.on('data', (text: Buffer) => (stdout += text.toString()))
     child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
@@ -95,8 +102,8 @@ export function sluice(...args: readonly string[]): readonly string[] {
 }
 
 /** Waits until `is` holds; throws with `what` when it never does. */
-export async function until(what: string, is: () => boolean | Promise<boolean>, msMax = 30_000): Promise<void> {
-  const endsAt = performance.now() + msMax
+export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
+  const endsAt = performance.now() + UNTIL_MS_MAX
   while (!(await is())) {
     if (performance.now() > endsAt) throw new Error(`never: ${what}`)
     await pause(20)
@@ -106,7 +113,7 @@ export async function until(what: string, is: () => boolean | Promise<boolean>, 
 function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): TestNode {
   const pid = server.child.pid ?? 0
   const dataDir = settings['SLUICE_DATA'] ?? ''
-  const ask = async (url: string, headers: Readonly<Record<string, string>>): Promise<{ status: number; body: string }> => {
+  const ask = async (url: string, headers: Settings): Promise<{ status: number; body: string }> => {
     const answer = await fetch(url, { headers: { connection: 'close', ...headers } })
     return { status: answer.status, body: await answer.text() }
   }
@@ -114,12 +121,15 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
     pid, settings, dataDir, ready,
     ended: new Promise((resolve) => server.child.once('exit', (code) => resolve(code))),
     output: () => server.output(),
-    lines: () => server.output().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>),
+    lines: () => server.output().split('\n').flatMap(parsed),
     pidsOf: (role) => tree(pid)
       .filter((row) => row.state !== 'Z' && row.arguments.join(' ').trim().startsWith(`sluice ${role}`))
       .map((row) => row.pid),
-    get: (path) => ask(`${ready.url}${path}`, { authorization: `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}` }),
-    admin: (path) => ask(`${ready.admin_url}${path}`, {}),
+    get: (path) => ask(ready.url + path, { authorization: `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}` }),
+    answers() {
+      return this.get('/api/v1/models/count').then(({ status }) => status === 200, () => false)
+    },
+    admin: (path) => ask(ready.admin_url + path, {}),
     closeOutputs() {
       server.child.stdout?.destroy()
       server.child.stderr?.destroy()
@@ -131,9 +141,14 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
     async killHard() {
       const family = tree(pid).map((row) => row.pid)
       process.kill(pid, 'SIGKILL')
-      await until('everything is gone', () => hasEnded(server.child) && family.every((one) => isGone(one)), GONE_MS_MAX)
+      await until('everything is gone', () => hasEnded(server.child) && family.every(isGone))
     },
   }
+}
+
+/** A line of the log or the ready line; an unfinished one is none yet. */
+function parsed(line: string): Record<string, unknown>[] {
+  return /^\{.*\}$/.test(line) ? [JSON.parse(line) as Record<string, unknown>] : []
 }
 
 export function firstKeys(dataDir: string): Readonly<Record<string, string>> {
@@ -148,7 +163,8 @@ export function isGone(pid: number): boolean {
 /** As root the cluster lies outside the data directory. */
 function removeCluster(dataDir: string): void {
   try {
-    const { cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { cluster: string }
+    const text = readFileSync(join(dataDir, 'postgres.json'), 'utf8')
+    const { cluster } = JSON.parse(text) as { cluster: string }
     if (/\/cluster-[0-9a-f]+$/.test(cluster)) rmSync(cluster, { recursive: true, force: true })
   } catch {
     // Not embedded, or never started.

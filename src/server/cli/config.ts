@@ -4,10 +4,12 @@ import { addVerb, loadGeneration, print } from './verb.ts'
 /** `config print`. */
 export function addConfigVerbs(program: Command): void {
   const config = program.command('config').description('the configuration')
-  addVerb(config, 'print', 'print the effective settings, secrets masked').action((options: { json?: boolean }) => {
+  const verb = addVerb(config, 'print', 'print the effective settings, secrets masked')
+  verb.action((options: { json?: boolean }) => {
     const { report, unknown } = loadGeneration()
     const width = Math.max(...report.map(({ name }) => name.length))
-    const lines = report.map(({ name, value, source }) => `${name.padEnd(width)}  ${value === '' ? '-' : value}  (${source})`)
+    const lines = report.map(({ name, value, source }) =>
+      `${name.padEnd(width)}  ${value === '' ? '-' : value}  (${source})`)
     const slips = unknown.map((name) => `${name.padEnd(width)}  is no setting of this version`)
     print(options, { settings: report, unknown }, [...lines, ...slips].join('\n'))
   })

@@ -50,15 +50,8 @@ export async function examine(generation: Generation): Promise<readonly Finding[
 
 function platform(): Finding {
   const problem = platformProblem()
-  const pair = `Node ${process.versions.node}, ABI ${process.versions.modules}`
-  return problem === null
-    ? { check: 'platform', level: 'ok', detail: pair }
-    : {
-        check: 'platform',
-        level: 'problem',
-        detail: problem,
-        fix: 'use a supported pair of Node and glibc (README)',
-      }
+  if (problem !== null) return bad('platform', problem, 'use a supported pair of Node and glibc (README)')
+  return good('platform', `Node ${process.versions.node}, ABI ${process.versions.modules}`)
 }
 
 /** In a process of its own: the binary may end the one that loads it. */
@@ -66,120 +59,81 @@ function frontEnd(): Promise<Finding> {
   const args = ['--input-type=module', '--eval', "await import('uWebSockets.js')"]
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd: fileURLToPath(PACKAGE_ROOT) }, (error, _stdout, stderr) => {
-      resolve(
-        error === null
-          ? { check: 'front_end', level: 'ok', detail: 'the binary of uWebSockets.js loads' }
-          : {
-              check: 'front_end',
-              level: 'problem',
-              detail: stderr.trim().split('\n').at(-1) ?? error.message,
-              fix: 'run `npm ci` with this Node',
-            },
-      )
+      const reason = stderr.trim().split('\n').at(-1) ?? ''
+      resolve(error === null
+        ? good('front_end', 'the binary of uWebSockets.js loads')
+        : bad('front_end', reason === '' ? error.message : reason, 'run `npm ci` with this Node'))
     })
   })
 }
 
 function settings({ config, unknown }: Generation): readonly Finding[] {
-  const findings: Finding[] = unknown.map((name) => ({
-    check: 'settings',
-    level: 'warning',
-    detail: `${name} is no setting of this version`,
-    fix: 'see `sluice config print` for the names',
-  }))
-  if (config.tls !== null) {
-    findings.push(
-      attempt(
-        'tls',
-        'certificate and key fit',
-        'correct SLUICE_TLS_CERT and SLUICE_TLS_KEY',
-        () => config.tls !== null && checkTlsFiles(config.tls),
-      ),
-    )
-  }
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
-  findings.push(
-    loaded.ok
-      ? { check: 'catalogue', level: 'ok', detail: `${loaded.catalogue.models.length} models` }
-      : {
-          check: 'catalogue',
-          level: 'problem',
-          detail: `${loaded.problems.length} mistakes`,
-          fix: 'run `sluice catalog check` on the file of SLUICE_CATALOG',
-        },
-  )
-  return findings
-}
-
-async function dataDirectory(path: string, pid: number | null): Promise<Finding> {
-  if (pid !== null)
-    return { check: 'data_directory', level: 'ok', detail: `${path}, in use by the node (pid ${pid})` }
-  if (!existsSync(path)) return { check: 'data_directory', level: 'ok', detail: `${path}, not made yet` }
-  return attempt('data_directory', path, 'set SLUICE_DATA to a directory that this user may write', () =>
-    checkWritable(path),
-  )
-}
-
-async function ports({ config }: Generation): Promise<readonly Finding[]> {
-  const of = async (host: string, port: number, setting: string): Promise<Finding> => {
-    const problem = await probePort(host, port, setting).then(
-      () => null,
-      (cause: unknown) => messageOf(cause),
-    )
-    return problem === null
-      ? { check: 'port', level: 'ok', detail: `${host}:${port} is free` }
-      : { check: 'port', level: 'problem', detail: problem, fix: `set ${setting}, or end what listens there` }
-  }
+  const { tls, catalogFile } = config
+  const slip = 'see `sluice config print` for the names'
+  const mistakes = 'run `sluice catalog check` on the file of SLUICE_CATALOG'
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
   return [
-    await of(config.host, config.port, 'SLUICE_PORT'),
-    await of(config.adminHost, config.adminPort, 'SLUICE_ADMIN_PORT'),
+    ...unknown.map((name) => doubtful('settings', `${name} is no setting of this version`, slip)),
+    ...(tls === null ? [] : [tlsFiles(tls)]),
+    loaded.ok
+      ? good('catalogue', `${loaded.catalogue.models.length} models`)
+      : bad('catalogue', `${loaded.problems.length} mistakes`, mistakes),
   ]
 }
 
+function tlsFiles(tls: NonNullable<Generation['config']['tls']>): Finding {
+  const fix = 'correct SLUICE_TLS_CERT and SLUICE_TLS_KEY'
+  return attempt(() => checkTlsFiles(tls), good('tls', 'certificate and key fit'), fix)
+}
+
+async function dataDirectory(path: string, pid: number | null): Promise<Finding> {
+  if (pid !== null) return good('data_directory', `${path}, in use by the node (pid ${pid})`)
+  if (!existsSync(path)) return good('data_directory', `${path}, not made yet`)
+  const fix = 'set SLUICE_DATA to a directory that this user may write'
+  return attempt(() => checkWritable(path), good('data_directory', path), fix)
+}
+
+async function ports({ config }: Generation): Promise<readonly Finding[]> {
+  const look = async (host: string, port: number, setting: string): Promise<Finding> => {
+    try {
+      await probePort(host, port, setting)
+      return good('port', `${host}:${port} is free`)
+    } catch (cause) {
+      return bad('port', messageOf(cause), `set ${setting}, or end what listens there`)
+    }
+  }
+  const { host, port, adminHost, adminPort } = config
+  return [await look(host, port, 'SLUICE_PORT'), await look(adminHost, adminPort, 'SLUICE_ADMIN_PORT')]
+}
+
 async function postgres(url: string | null, isExternal: boolean): Promise<Finding> {
-  if (url === null) return { check: 'postgres', level: 'ok', detail: 'embedded; the node is not running' }
-  const fix = isExternal ? 'look at DATABASE_URL and at the server itself' : 'look at the log of the node'
+  if (url === null) return good('postgres', 'embedded; the node is not running')
   const store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
   try {
     const { at } = await store.within(STORE_MS_MAX, (sql) => checkSchema(sql))
-    const behind = MIGRATIONS.length - at
-    if (behind > 0)
-      return {
-        check: 'postgres',
-        level: 'warning',
-        detail: `${behind} migrations are missing`,
-        fix: 'start the node, or run `sluice migrate`',
-      }
-    return {
-      check: 'postgres',
-      level: 'ok',
-      detail: `${isExternal ? 'external' : 'embedded'}, migration ${at}`,
-    }
+    const missing = MIGRATIONS.length - at
+    if (missing === 0) return good('postgres', `${isExternal ? 'external' : 'embedded'}, migration ${at}`)
+    const fix = 'start the node, or run `sluice migrate`'
+    return doubtful('postgres', `${missing} migrations are missing`, fix)
   } catch (cause) {
-    return { check: 'postgres', level: 'problem', detail: messageOf(cause), fix }
+    const place = isExternal ? 'DATABASE_URL and at the server itself' : 'the log of the node'
+    return bad('postgres', messageOf(cause), `look at ${place}`)
   } finally {
     await store.close()
   }
 }
 
 async function redis({ config }: Generation, runtime: Runtime | null): Promise<Finding> {
+  const url = config.redisUrl?.reveal() ?? null
   const socketPath = runtime?.redisSocketPath ?? null
-  if (config.redisUrl === null && socketPath === null) return embeddedRedis()
-  const state = openState({
-    log: { ...stderrLog, warn: () => undefined },
-    ...(config.redisUrl === null
-      ? { url: null, socketPath: socketPath ?? '' }
-      : { url: config.redisUrl.reveal() }),
-  })
+  if (url === null && socketPath === null) return embeddedRedis()
+  const quiet = { ...stderrLog, warn: () => undefined }
+  const place = url === null ? { url, socketPath: socketPath ?? '' } : { url }
+  const state = openState({ ...place, log: quiet })
   try {
-    if (await state.whenReachable(STORE_MS_MAX))
-      return { check: 'redis', level: 'ok', detail: config.redisUrl === null ? 'embedded' : 'external' }
-    return {
-      check: 'redis',
-      level: 'warning',
-      detail: 'it does not answer: rate limits are only shared out evenly',
-      fix: 'look at REDIS_URL and at the server itself',
-    }
+    if (await state.whenReachable(STORE_MS_MAX)) return good('redis', url === null ? 'embedded' : 'external')
+    const detail = 'it does not answer: rate limits are only shared out evenly'
+    return doubtful('redis', detail, 'look at REDIS_URL and at the server itself')
   } finally {
     await state.close()
   }
@@ -187,67 +141,53 @@ async function redis({ config }: Generation, runtime: Runtime | null): Promise<F
 
 async function embeddedRedis(): Promise<Finding> {
   const server = await findServer(REDIS_SERVERS)
-  return server === null
-    ? {
-        check: 'redis',
-        level: 'warning',
-        detail: 'no redis-server on the PATH: rate windows are lost on restart',
-        fix: 'install redis or valkey, or set REDIS_URL',
-      }
-    : { check: 'redis', level: 'ok', detail: `embedded: ${server}` }
+  if (server !== null) return good('redis', `embedded: ${server}`)
+  const detail = 'no redis-server on the PATH: rate windows are lost on restart'
+  return doubtful('redis', detail, 'install redis or valkey, or set REDIS_URL')
 }
 
 async function deathSignal(): Promise<Finding> {
-  if (process.platform !== 'linux' || (await findSetpriv()) !== null)
-    return { check: 'hard_kill', level: 'ok', detail: 'embedded services end with the node' }
-  return {
-    check: 'hard_kill',
-    level: 'warning',
-    detail: 'a hard kill of the node may leave its services running until the next start',
-    fix: 'install setpriv (util-linux)',
-  }
+  const isSafe = process.platform !== 'linux' || (await findSetpriv()) !== null
+  if (isSafe) return good('hard_kill', 'embedded services end with the node')
+  const detail = 'a hard kill of the node may leave its services running until the next start'
+  return doubtful('hard_kill', detail, 'install setpriv (util-linux)')
 }
 
 function firstKeys(dataDir: string): readonly Finding[] {
   const file = `${dataDir}/${FIRST_KEYS_FILE}`
-  return existsSync(file)
-    ? [
-        {
-          check: 'first_keys',
-          level: 'warning',
-          detail: `${file} holds plain keys`,
-          fix: 'keep them in a safe place and delete the file',
-        },
-      ]
-    : []
+  if (!existsSync(file)) return []
+  return [doubtful('first_keys', `${file} holds plain keys`, 'keep them in a safe place and delete the file')]
 }
 
-function workers({ config }: Generation): Finding {
-  const threads = sessionThreads(config.workers, config.fronts).reduce((sum, count) => sum + count, 0)
-  return {
-    check: 'workers',
-    level: 'ok',
-    detail: `${config.fronts} fronts, ${threads} worker threads, ${config.runners} runners`,
-  }
+function workers({ config: { fronts, workers: wanted, runners } }: Generation): Finding {
+  const threads = sessionThreads(wanted, fronts).reduce((sum, count) => sum + count, 0)
+  return good('workers', `fronts: ${fronts}, worker threads: ${threads}, runners: ${runners}`)
 }
 
 function listenerMigration(): Finding {
-  if (process.platform !== 'linux' || listenerMigrationIsOn())
-    return { check: 'listener_migration', level: 'ok', detail: 'on' }
-  return {
-    check: 'listener_migration',
-    level: 'warning',
-    detail: 'about 1 new connection in 65,000 is reset while fronts are replaced at full speed',
-    fix: 'sysctl -w net.ipv4.tcp_migrate_req=1',
-  }
+  if (process.platform !== 'linux' || listenerMigrationIsOn()) return good('listener_migration', 'on')
+  const detail = 'about 1 new connection in 65,000 is reset while fronts are replaced at full speed'
+  return doubtful('listener_migration', detail, 'sysctl -w net.ipv4.tcp_migrate_req=1')
 }
 
-function attempt(check: string, detail: string, fix: string, run: () => unknown): Finding {
+function good(check: string, detail: string): Finding {
+  return { check, level: 'ok', detail }
+}
+
+function doubtful(check: string, detail: string, fix: string): Finding {
+  return { check, level: 'warning', detail, fix }
+}
+
+function bad(check: string, detail: string, fix: string): Finding {
+  return { check, level: 'problem', detail, fix }
+}
+
+function attempt(run: () => void, finding: Finding, fix: string): Finding {
   try {
     run()
-    return { check, level: 'ok', detail }
+    return finding
   } catch (cause) {
-    return { check, level: 'problem', detail: messageOf(cause), fix }
+    return bad(finding.check, messageOf(cause), fix)
   }
 }
 

@@ -4,7 +4,8 @@ import { addVerb, loadGeneration, print } from './verb.ts'
 
 /** `doctor`: exit code 1 when something keeps the node from working. */
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
-  addVerb(program, 'doctor', 'look for what keeps a node from working, and say how to mend it').action(async (options: { json?: boolean }) => {
+  const verb = addVerb(program, 'doctor', 'look for what keeps a node from working, and say how to mend it')
+  verb.action(async (options: { json?: boolean }) => {
     const findings = await examine(loadGeneration())
     const isWell = findings.every(({ level }) => level !== 'problem')
     print(options, { ok: isWell, findings }, findings.map(lineOf).join('\n'))

@@ -8,19 +8,22 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     const { serve } = await import('../main.ts')
     outcome.code = await serve()
   })
-  addVerb(program, 'migrate', 'bring the schema of the database up to this version').action(async (options: { json?: boolean }) => {
+  const migrate = addVerb(program, 'migrate', 'bring the schema of the database up to this version')
+  migrate.action(async (options: { json?: boolean }) => {
     const { migrateNow } = await import('./stores.ts')
     const { at } = await migrateNow()
     print(options, { migration: at }, `the schema is at migration ${at}`)
   })
-  addVerb(program, 'reload', 'make the running node read its configuration again').action((options: { json?: boolean }) => {
+  const reload = addVerb(program, 'reload', 'make the running node read its configuration again')
+  reload.action((options: { json?: boolean }) => {
     const { config } = loadGeneration()
     const running = runningSupervisor(config.dataDir)
     if (running === null) throw new CliFailure(`no node runs on ${config.dataDir}`)
     try {
       process.kill(running.pid, 'SIGHUP')
     } catch (cause) {
-      throw new CliFailure(`the node (pid ${running.pid}) cannot be told: does it belong to another user?`, { cause })
+      const hint = 'does it belong to another user?'
+      throw new CliFailure(`the node (pid ${running.pid}) cannot be told: ${hint}`, { cause })
     }
     print(options, { pid: running.pid }, `the node (pid ${running.pid}) reads its configuration again`)
   })

@@ -4,25 +4,26 @@ import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { CliFailure } from './verb.ts'
 
-/** Verbs that are known by now set it: null when a forked role goes on. */
+/** How the verb ended; one that has nothing to say leaves it. */
 interface CliOutcome {
+  /** Null: a forked role goes on in this process. */
   code: number | null
 }
 
 /** One file per group of verbs. A start waits only for the group that it names. */
 const GROUPS: readonly {
   readonly verbs: readonly string[]
-  readonly add: (program: Command, outcome: CliOutcome) => Promise<void>
+  readonly load: () => Promise<(program: Command, outcome: CliOutcome) => void>
 }[] = [
-  { verbs: ['front', 'spare', 'runner'], add: async (...to) => (await import('./roles.ts')).addRoles(...to) },
-  { verbs: ['serve', 'migrate', 'reload'], add: async (...to) => (await import('./node.ts')).addNodeVerbs(...to) },
-  { verbs: ['config'], add: async (program) => (await import('./config.ts')).addConfigVerbs(program) },
-  { verbs: ['doctor'], add: async (...to) => (await import('./doctor.ts')).addDoctor(...to) },
-  { verbs: ['organizations'], add: async (program) => (await import('./organizations.ts')).addOrganizationVerbs(program) },
-  { verbs: ['workspaces'], add: async (program) => (await import('./workspaces.ts')).addWorkspaceVerbs(program) },
-  { verbs: ['keys'], add: async (program) => (await import('./keys.ts')).addKeyVerbs(program) },
-  { verbs: ['models', 'catalog'], add: async (...to) => (await import('./models.ts')).addModelVerbs(...to) },
-  { verbs: ['openapi'], add: async (program) => (await import('./openapi.ts')).addOpenApiVerb(program) },
+  { verbs: ['front', 'spare', 'runner'], load: () => import('./roles.ts').then((group) => group.addRoles) },
+  { verbs: ['serve', 'migrate', 'reload'], load: () => import('./node.ts').then((group) => group.addNodeVerbs) },
+  { verbs: ['config'], load: () => import('./config.ts').then((group) => group.addConfigVerbs) },
+  { verbs: ['doctor'], load: () => import('./doctor.ts').then((group) => group.addDoctor) },
+  { verbs: ['organizations'], load: () => import('./organizations.ts').then((group) => group.addOrganizationVerbs) },
+  { verbs: ['workspaces'], load: () => import('./workspaces.ts').then((group) => group.addWorkspaceVerbs) },
+  { verbs: ['keys'], load: () => import('./keys.ts').then((group) => group.addKeyVerbs) },
+  { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
+  { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
 ]
 
 /**
@@ -46,7 +47,7 @@ async function programOf(verb: string, outcome: CliOutcome): Promise<Command> {
   program.exitOverride().version(VERSION).showHelpAfterError('(sluice --help lists the verbs)')
   const named = GROUPS.filter(({ verbs }) => verbs.includes(verb))
   // Help, and the message for a verb that does not exist, need them all.
-  for (const { add } of named.length > 0 ? named : GROUPS) await add(program, outcome)
+  for (const { load } of named.length > 0 ? named : GROUPS) (await load())(program, outcome)
   return program
 }
 

@@ -9,6 +9,7 @@ export const stderrLog: Log = {
 }
 
 function write(level: string, event: string, fields: Fields = {}): void {
-  const told = Object.entries(fields).map(([name, value]) => ` ${name}=${value instanceof Error ? value.message : JSON.stringify(value)}`)
+  const textOf = (value: unknown): string => (value instanceof Error ? value.message : JSON.stringify(value))
+  const told = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(value)}`)
   process.stderr.write(`${level}: ${event}${told.join('')}\n`)
 }

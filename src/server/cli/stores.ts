@@ -1,7 +1,9 @@
 import { Secret } from '../../schemas/secret.ts'
 import type { Config } from '../config.ts'
 import { migrate, SchemaRefused, type SchemaState } from '../store/migrate.ts'
-import { openDataDirectory, runningSupervisor, runtimeOf } from '../supervisor/data-directory.ts'
+import {
+  openDataDirectory, runningSupervisor, runtimeOf, type Runtime,
+} from '../supervisor/data-directory.ts'
 import { startEmbeddedPostgres } from '../supervisor/embedded-postgres.ts'
 import { EmbeddedPostgresError } from '../supervisor/postgres-error.ts'
 import { stderrLog } from './stderr-log.ts'
@@ -15,8 +17,8 @@ export interface StoreAddresses {
 }
 
 /**
- * Runs a verb that needs the store. `DATABASE_URL` when it is set; else the running node's embedded Postgres; else
- * the embedded Postgres is brought up for as long as the verb takes. Throws `CliFailure`, `ConfigInvalid`.
+ * Runs a verb that needs the store: `DATABASE_URL` when it is set, else the running node's embedded Postgres,
+ * else the embedded Postgres, brought up for as long as the verb takes. Throws `CliFailure`, `ConfigInvalid`.
  */
 export async function withStores<T>(use: (stores: StoreAddresses, config: Config) => Promise<T>): Promise<T> {
   try {
@@ -36,11 +38,12 @@ export function migrateNow(): Promise<SchemaState> {
 async function found<T>(use: (stores: StoreAddresses, config: Config) => Promise<T>): Promise<T> {
   const { config } = loadGeneration()
   const runtime = runtimeOf(config.dataDir)
-  const redis = config.redisUrl !== null ? { url: config.redisUrl }
-    : runtime?.redisSocketPath === undefined || runtime.redisSocketPath === null ? null : { socketPath: runtime.redisSocketPath }
+  const redis = redisOf(config, runtime)
   if (config.databaseUrl !== null) return use({ databaseUrl: config.databaseUrl, redis }, config)
   if (runtime !== null) return use({ databaseUrl: new Secret(runtime.databaseUrl), redis }, config)
-  if (runningSupervisor(config.dataDir) !== null) throw new CliFailure('the node is just starting: try again when it is ready')
+  if (runningSupervisor(config.dataDir) !== null) {
+    throw new CliFailure('the node is just starting: try again when it is ready')
+  }
   const data = await openDataDirectory(config.dataDir)
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: data.path, log: stderrLog })
@@ -53,4 +56,10 @@ async function found<T>(use: (stores: StoreAddresses, config: Config) => Promise
   } finally {
     data.release()
   }
+}
+
+function redisOf(config: Config, runtime: Runtime | null): StoreAddresses['redis'] {
+  if (config.redisUrl !== null) return { url: config.redisUrl }
+  const socketPath = runtime?.redisSocketPath ?? null
+  return socketPath === null ? null : { socketPath }
 }

@@ -12,7 +12,8 @@ export function configOf(part: ChildPart): Config {
 
 /** The log of a forked process; neither the keys nor the addresses of the stores ever appear in it. */
 export function childLog(part: ChildPart, config: Config, keys: Iterable<Secret>): OwnedLog {
-  const urls = [part.databaseUrl, ...('url' in part.redis ? [part.redis.url] : [])].map((url) => new Secret(url))
+  const { databaseUrl, redis } = part
+  const urls = [databaseUrl, ...('url' in redis ? [redis.url] : [])].map((url) => new Secret(url))
   return createLog({
     level: config.logLevel,
     base: { role: part.role, slot: part.slot, pid: process.pid },

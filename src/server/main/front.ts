@@ -5,15 +5,17 @@ import { openPools } from '../../workers/pool.ts'
 import { createAccess } from '../access/access.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import type { Config } from '../config.ts'
 import { openEgress } from '../egress/egress.ts'
 import { startHttp, type HttpFront } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
-import { openBroadcast } from '../observe/broadcast.ts'
-import { createMetrics } from '../observe/metrics.ts'
+import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
+import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { createObserver } from '../observe/observer.ts'
-import { openTracing } from '../observe/tracing.ts'
+import { openTracing, type CallTracer } from '../observe/tracing.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import type { Egress } from '../ports/egress.ts'
+import type { Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../state/hints.ts'
 import { openState } from '../state/open.ts'
 import { openRateAuthority } from '../state/rates.ts'
@@ -33,7 +35,10 @@ const SHORT_THREADS = 1
 const SHORT_JOBS_WAITING_MAX = 256
 /** Milliseconds that a new front waits for Redis before it serves without. */
 const STATE_WAIT_MS = 500
-/** Milliseconds without a good poll of the epoch after which Postgres counts as missing: a poll and its time-out. */
+/**
+ * Milliseconds without a good poll of the epoch after which Postgres counts as missing: a poll and its time-
+ * out.
+ */
 const POLL_OVERDUE_MS = 1_500
 /** Milliseconds that a drained process may take to close what it holds. */
 const CLOSE_MS_MAX = 3_000
@@ -42,26 +47,30 @@ const BROADCAST_MS_MAX = 10_000
 /** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
 export async function runFront(part: ChildPart, channel: Channel): Promise<void> {
   const config = configOf(part)
-  const credentials = new Map(Object.entries(part.providerKeys).map(([name, text]) => [name, new Secret(text)]))
+  const credentials = new Map(Object.entries(part.providerKeys).map(
+    ([name, text]) => [name, new Secret(text)],
+  ))
   const log = childLog(part, config, credentials.values())
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const metrics = createMetrics()
-  const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName: `sluice-front-${part.slot}` })
+  const applicationName = `sluice-front-${part.slot}`
+  const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName })
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
   const heartbeat = startHeartbeat({ store, feed, node: part.node, connections: FRONT_CONNECTIONS, log })
-  const pools = openPools({ shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX })
-  const egress = openEgress({ extraCa: config.egressCaFile === null ? [] : [readFileSync(config.egressCaFile, 'utf8')] })
-  const broadcast = config.broadcastUrl === null ? undefined
-    : openBroadcast({ url: config.broadcastUrl.reveal(), post: broadcastPost(egress), log, count: metrics.broadcast })
-  const tracer = config.otlpEndpoint === null ? undefined : await openTracing({ endpoint: config.otlpEndpoint.reveal(), version: VERSION })
-  const observer = createObserver({ log, metrics, ...(broadcast === undefined ? {} : { broadcast }), ...(tracer === undefined ? {} : { tracer }) })
-  const embedder = createEmbedder({
-    egress, jobs: pools.jobs, credentials, log, meters: metrics, now: () => performance.now(), random: Math.random,
+  const pools = openPools({
+    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX,
   })
-  // A front serves from its first moment: it knows the epoch, or that the store is away, before it takes a call.
+  const { jobs } = pools
+  const egress = openEgress({ extraCa: rootsOf(config) })
+  const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
+  const now = (): number => performance.now()
+  const { random } = Math
+  const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random })
+  const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
+  // Before it takes a call a front knows the epoch, or that the store is away.
   await Promise.all([feed.poll(), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({
     host: config.host,
@@ -69,23 +78,26 @@ export async function runFront(part: ChildPart, channel: Channel): Promise<void>
     tls: config.tls,
     operations: OPERATIONS,
     corsOrigins: config.corsOrigins,
-    access: createAccess({ keys: openKeyStore(store), feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
-    admission: createAdmission({ authority: openRateAuthority(state), fronts: heartbeat, now: () => performance.now(), meters: metrics }),
-    jobs: pools.jobs,
+    access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
+    admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
+    jobs,
     ports: { models: loaded.catalogue, embedder, observer },
     observer,
   })
   metrics.watch({
     inFlight: () => http.load.calls,
     shortJobsWaiting: () => pools.shortJobsWaiting,
-    degraded: () => ({ postgres: Date.now() - feed.lastGoodPollAtMs > POLL_OVERDUE_MS, redis: !state.isReachable }),
+    degraded: () => ({
+      postgres: Date.now() - feed.lastGoodPollAtMs > POLL_OVERDUE_MS,
+      redis: !state.isReachable,
+    }),
   })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain((isReplaced) => {
     void drainFront(http, isReplaced)
       // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front.
-      .then(() => within(CLOSE_MS_MAX, [heartbeat]))
-      .then(() => within(CLOSE_MS_MAX, [feed, hints, state, pools, egress, broadcast, tracer, store]))
+      .then(() => closeAll([heartbeat]))
+      .then(() => closeAll([feed, hints, state, pools, egress, broadcast, tracer, store]))
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })
@@ -98,21 +110,49 @@ async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
   await http.drain(DRAIN_MS)
 }
 
-/** Closes everything, one after the other where it matters to nobody: what hangs is left to the end of the process. */
-async function within(closeMsMax: number, parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
+/** What hangs is left to the end of the process. */
+async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
   const closed = Promise.allSettled(parts.map((part) => part?.close()))
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, closeMsMax))])
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))])
+}
+
+function rootsOf({ egressCaFile }: Config): readonly string[] {
+  return egressCaFile === null ? [] : [readFileSync(egressCaFile, 'utf8')]
+}
+
+interface Observation {
+  readonly observer: Observer
+  readonly broadcast: Broadcast | undefined
+  readonly tracer: CallTracer | undefined
+}
+
+/** Metrics and the log always; the broadcast and traces when they have an address. */
+async function observation(
+  { broadcastUrl, otlpEndpoint }: Config,
+  { egress, log, metrics }: { egress: Egress; log: Log; metrics: Metrics },
+): Promise<Observation> {
+  const broadcast = broadcastUrl === null ? undefined : openBroadcast({
+    url: broadcastUrl.reveal(), post: broadcastPost(egress), log, count: metrics.broadcast,
+  })
+  const tracer = otlpEndpoint === null ? undefined
+    : await openTracing({ endpoint: otlpEndpoint.reveal(), version: VERSION })
+  const observer = createObserver({
+    log, metrics, ...(broadcast === undefined ? {} : { broadcast }), ...(tracer === undefined ? {} : { tracer }),
+  })
+  return { observer, broadcast, tracer }
 }
 
 /** Posts to the operator's broadcast address through the gate. C30. */
 function broadcastPost(egress: Egress): (url: string, json: Uint8Array) => Promise<boolean> {
   return async (text, json) => {
     const url = new URL(text)
-    const basic = Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')
+    const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+    const basic = Buffer.from(user).toString('base64')
+    const credential = url.username === '' ? [] : ['authorization', `Basic ${basic}`]
     const answer = await egress.trusted(url.origin).call({
       method: 'POST',
       path: url.pathname + url.search,
-      headers: ['content-type', 'application/json', ...(url.username === '' ? [] : ['authorization', `Basic ${basic}`])],
+      headers: ['content-type', 'application/json', ...credential],
       body: json,
       attemptEndsAt: performance.now() + BROADCAST_MS_MAX,
       call: { signal: AbortSignal.timeout(BROADCAST_MS_MAX) },

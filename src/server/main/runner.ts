@@ -15,11 +15,15 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
   const config = configOf(part)
   const log = childLog(part, config, [])
   const metrics = createMetrics()
-  const store = openStore({ url: part.databaseUrl, poolMax: RUNNER_POOL_MAX, applicationName: 'sluice-runner' })
+  const applicationName = `sluice-runner-${part.slot}`
+  const store = openStore({ url: part.databaseUrl, poolMax: RUNNER_POOL_MAX, applicationName })
   const stop = repeat({
     name: 'pruned',
     everyMs: PRUNE_MS,
-    run: async () => ({ invalidations: await pruneInvalidations(store.sql), fronts: await pruneFronts(store.sql) }),
+    run: async () => ({
+      invalidations: await pruneInvalidations(store.sql),
+      fronts: await pruneFronts(store.sql),
+    }),
   }, { log, random: Math.random })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain(() => {

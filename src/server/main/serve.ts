@@ -68,7 +68,8 @@ function readCatalogue(extraFile: string | null): { catalogue: ModelCatalogue; t
 }
 
 function problemOf({ file, path, message, expected }: CatalogueProblem): Problem {
-  return { name: 'SLUICE_CATALOG', expected: `${expected} (${message})`, got: `${file}${path === '' ? '' : ` ${path}`}` }
+  const place = path === '' ? file : `${file} ${path}`
+  return { name: 'SLUICE_CATALOG', expected: `${expected} (${message})`, got: place }
 }
 
 function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
@@ -92,8 +93,8 @@ function factsOf(gauges: NodeGauges): Readonly<Record<string, { help: string; va
   return {
     sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.frontsReady },
     sluice_runners_ready: { help: 'Runners that work.', value: gauges.runnersReady },
-    sluice_child_restarts: { help: 'Children that died after they were ready, since the start of the node.', value: gauges.restarts },
-    sluice_postgres_up: { help: '1 while the supervisor reaches Postgres.', value: Number(gauges.isPostgresUp) },
-    sluice_redis_up: { help: '1 while the supervisor reaches Redis.', value: Number(gauges.isRedisUp) },
+    sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },
+    sluice_postgres_up: { help: '1 while Postgres is reached.', value: Number(gauges.isPostgresUp) },
+    sluice_redis_up: { help: '1 while Redis is reached.', value: Number(gauges.isRedisUp) },
   }
 }

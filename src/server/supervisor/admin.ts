@@ -1,8 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
-import { listenProblem } from './checks.ts'
+import { cannotListen } from './checks.ts'
 import type { Readiness } from './readiness.ts'
-import { StartRefused } from './start-refused.ts'
 
 export interface AdminOptions {
   readonly host: string
@@ -28,7 +27,9 @@ interface Answer {
 export async function startAdmin(options: AdminOptions): Promise<{ close(): Promise<void> }> {
   const server = createServer((request, response) => {
     void answer(options, request.method ?? '', request.url ?? '').then(({ status, body, contentType }) => {
-      response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' })
+      const length = Buffer.byteLength(body)
+      response.setHeader('cache-control', 'no-store')
+      response.writeHead(status, { 'content-type': contentType, 'content-length': length })
       response.end(request.method === 'HEAD' ? undefined : body)
     })
   })
@@ -43,7 +44,8 @@ export async function startAdmin(options: AdminOptions): Promise<{ close(): Prom
 
 async function answer(options: AdminOptions, method: string, url: string): Promise<Answer> {
   const path = url.split('?')[0]
-  if (method !== 'GET' && method !== 'HEAD') return failed('method_not_allowed', 'this port takes GET and HEAD')
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!isRead) return failed('method_not_allowed', 'this port takes GET and HEAD')
   if (path === '/healthz') return json(200, { status: 'alive' })
   if (path === '/readyz') {
     const readiness = options.readiness() ?? { status: 'unavailable', reasons: ['starting_or_draining'] }
@@ -71,7 +73,7 @@ function json(status: number, value: unknown): Answer {
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(new StartRefused(listenProblem(cause, { host, port, setting: 'SLUICE_ADMIN_PORT' }), { cause })))
+    server.once('error', (cause) => reject(cannotListen(cause, { host, port, setting: 'SLUICE_ADMIN_PORT' })))
     server.listen({ host, port }, () => resolve())
   })
 }

@@ -35,6 +35,7 @@ export function readyLine(facts: ReadyFacts): string {
 export function banner({ facts, keys, certFile, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string): string => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
+  const note = facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''
   const lines = [
     '',
     `  ${paint(1, 'Sluice')} ${facts.version}`,
@@ -42,8 +43,8 @@ export function banner({ facts, keys, certFile, hasColour }: BannerOptions): str
     row('API', paint(36, `${facts.url}/api/v1`)),
     row('Docs', paint(36, facts.docs_url)),
     row('Admin', facts.admin_url),
-    row('Workers', `${facts.fronts} front${facts.fronts === 1 ? '' : 's'}, ${facts.workers} worker thread${facts.workers === 1 ? '' : 's'}`),
-    row('Stores', `Postgres ${facts.postgres}, Redis ${facts.redis}${facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''}`),
+    row('Workers', `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}`),
+    row('Stores', `Postgres ${facts.postgres}, Redis ${facts.redis}${note}`),
     ...keyRows(keys, row),
     '',
     '  Try it:',
@@ -53,15 +54,23 @@ export function banner({ facts, keys, certFile, hasColour }: BannerOptions): str
   return `${lines.join('\n')}\n`
 }
 
-function keyRows(keys: BannerKeys, row: (name: string, value: string) => string): readonly string[] {
-  const file = keys.file === null ? [] : [row('Keys', `in ${keys.file}; keep them elsewhere and delete it`)]
-  if (keys.inference === null || keys.management === null) return file
-  return [row('Inference', `${keys.inference}  (shown once)`), row('Management', `${keys.management}  (shown once)`), ...file]
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+type Row = (name: string, value: string) => string
+
+function keyRows({ inference, management, file }: BannerKeys, row: Row): readonly string[] {
+  const kept = file === null ? [] : [row('Keys', `in ${file}; keep them elsewhere and delete it`)]
+  if (inference === null || management === null) return kept
+  const shown = (name: string, key: string): string => row(name, `${key}  (shown once)`)
+  return [shown('Inference', inference), shown('Management', management), ...kept]
 }
 
 /** One line that works when pasted. The key of an earlier start is read from its file, never shown again. */
 function curlLine(url: string, { keys, certFile }: { keys: BannerKeys; certFile: string | null }): string {
-  const fromFile = keys.file === null ? '$SLUICE_KEY' : `$(sed -n 's/.*"inference_key": *"\\([^"]*\\)".*/\\1/p' ${quoted(keys.file)})`
+  const pick = `sed -n 's/.*"inference_key": *"\\([^"]*\\)".*/\\1/p'`
+  const fromFile = keys.file === null ? '$SLUICE_KEY' : `$(${pick} ${quoted(keys.file)})`
   return [
     'curl -s', ...(certFile === null ? [] : ['--cacert', quoted(certFile)]), `${url}/api/v1/embeddings`,
     `-H "Authorization: Bearer ${keys.inference ?? fromFile}"`, "-H 'Content-Type: application/json'",

@@ -9,8 +9,9 @@ export interface Channel {
 }
 
 /**
- * Opens it, once per process. The process ends when the channel closes, since then its supervisor is gone, and
- * ignores the signals that a terminal or a service manager sends to a whole group: it waits for `drain`. Design §2.
+ * Opens it, once per process. The process ends when the channel closes, since then its supervisor is gone. It
+ * ignores the signals that a terminal or a service manager sends to a whole group, and waits for `drain`.
+ * Design §2.
  */
 export function openChannel(): Channel {
   if (process.send === undefined) throw new Error('this role is forked by `sluice serve`, not typed')

@@ -14,35 +14,47 @@ export function platformProblem(): string | null {
   const node = `Node ${process.versions.node} (ABI ${abi})`
   if (needed === undefined) return `${node} is not supported: use Node 20, 22, 24 or 25`
   const glibc = process.platform === 'linux' ? glibcVersion() : null
-  if (process.platform === 'linux' && glibc === null) return 'this system has no glibc (musl is not supported)'
-  if (glibc !== null && minor(glibc) < minor(String(needed))) return `${node} needs glibc ${needed} or newer, and this system has ${glibc}: use Node 20`
-  return null
+  if (process.platform !== 'linux') return null
+  if (glibc === null) return 'this system has no glibc (musl is not supported)'
+  if (minor(glibc) >= minor(String(needed))) return null
+  return `${node} needs glibc ${needed} or newer, and this system has ${glibc}: use Node 20`
 }
 
 export function glibcVersion(): string | null {
-  const report: unknown = process.report.getReport()
-  const header: unknown = typeof report === 'object' && report !== null ? Reflect.get(report, 'header') : null
-  const version: unknown = typeof header === 'object' && header !== null ? Reflect.get(header, 'glibcVersionRuntime') : null
-  return typeof version === 'string' ? version : null
+  // Typed as an object without members.
+  const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
+  return report.header?.glibcVersionRuntime ?? null
 }
 
 /**
- * Throws `StartRefused` when somebody listens on the address. The fronts share their port, so that a second instance
+ * Throws `StartRefused` when somebody listens on the address. Fronts share their port, so a second instance
  * would join silently and take half of the traffic (facts: toolchain §4.1); a plain listen is refused.
  */
 export async function probePort(host: string, port: number, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const server = createServer()
-    server.once('error', (cause) => reject(new StartRefused(listenProblem(cause, { host, port, setting }), { cause })))
+    server.once('error', (cause) => reject(cannotListen(cause, { host, port, setting })))
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()))
   })
 }
 
-/** What is wrong with listening on an address, and which setting to change. */
-export function listenProblem(cause: Error, { host, port, setting }: { host: string; port: number; setting: string }): string {
+export interface ListenPlace {
+  readonly host: string
+  readonly port: number
+  /** The one to change. */
+  readonly setting: string
+}
+
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'something else listens there',
+  EACCES: 'this user may not',
+}
+
+/** Why an address cannot be listened on, and which setting to change. */
+export function cannotListen(cause: Error, { host, port, setting }: ListenPlace): StartRefused {
   const code = 'code' in cause ? String(cause.code) : cause.message
-  const why = code === 'EADDRINUSE' ? 'something else listens there' : code === 'EACCES' ? 'this user may not' : code
-  return `cannot listen on ${host}:${port}: ${why}; set ${setting}`
+  const why = LISTEN_PROBLEMS[code] ?? code
+  return new StartRefused(`cannot listen on ${host}:${port}: ${why}; set ${setting}`, { cause })
 }
 
 /** Throws `StartRefused`: the front end would only say that the app cannot be made. */
@@ -56,14 +68,15 @@ export function checkTlsFiles({ certFile, keyFile }: { certFile: string; keyFile
     throw new StartRefused(`SLUICE_TLS_CERT and SLUICE_TLS_KEY do not work together: ${reason}`, { cause })
   }
   const endsAt = new Date(new X509Certificate(cert).validTo)
-  if (endsAt.getTime() < Date.now()) throw new StartRefused(`the certificate of SLUICE_TLS_CERT ended on ${endsAt.toISOString()}`)
+  if (endsAt.getTime() >= Date.now()) return
+  throw new StartRefused(`the certificate of SLUICE_TLS_CERT ended on ${endsAt.toISOString()}`)
 }
 
 const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'
 
 /**
- * Lets the kernel hand connections that a closing listener had not accepted to another one of the same port, where
- * it may. Without it about 1 new connection in 65,000 is reset in a roll at full speed. True when it is on.
+ * Lets the kernel hand connections that a closing listener had not accepted to another one of the same port.
+ * Without it about 1 new connection in 65,000 is reset in a roll at full speed. True when it is on.
  */
 export function allowListenerMigration(): boolean {
   if (listenerMigrationIsOn()) return true

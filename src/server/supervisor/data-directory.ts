@@ -103,11 +103,12 @@ export function checkWritable(path: string): void {
     writePrivate(path, '.writable', '')
     rmSync(join(path, '.writable'))
   } catch (cause) {
-    throw new StartRefused(`the data directory ${path} cannot be written (${codeOf(cause)}): set SLUICE_DATA`, { cause })
+    const why = `cannot be written (${codeOf(cause)}): set SLUICE_DATA`
+    throw new StartRefused(`the data directory ${path} ${why}`, { cause })
   }
 }
 
-/** Like `recursive: true`, which never returns below a folder that refuses with ENOENT, as those of /proc do. */
+/** Like `recursive: true`, which never returns where a folder refuses with ENOENT, as those of /proc do. */
 function makeDirectory(path: string, mayMakeParent = true): void {
   try {
     mkdirSync(path, { mode: 0o700 })
@@ -119,7 +120,9 @@ function makeDirectory(path: string, mayMakeParent = true): void {
   }
 }
 
-/** A link appears with its content and fails when the name is taken: two starts at once cannot both succeed. */
+/**
+ * A link appears with its content and fails when the name is taken: of two starts at once only one succeeds.
+ */
 function claim(path: string): void {
   const own = identityOf(process.pid)
   const file = join(path, PID_FILE)
@@ -164,7 +167,8 @@ function linked(from: string, to: string): boolean {
 async function end(older: readonly ProcessIdentity[]): Promise<void> {
   for (const id of older) if (isRunning(id)) signal(id.pid, 'SIGKILL')
   for (const id of older) {
-    if (!(await waitUntilGone(id, GONE_MS_MAX))) throw new StartRefused(`process ${id.pid} of an earlier start does not end`)
+    if (await waitUntilGone(id, GONE_MS_MAX)) continue
+    throw new StartRefused(`process ${id.pid} of an earlier start does not end`)
   }
 }
 
@@ -194,7 +198,8 @@ function writePrivate(path: string, name: string, text: string): void {
 
 function parseId(text: string | null): ProcessIdentity | null {
   const [pid, startedAt] = (text ?? '').split('\n')
-  return pid !== undefined && startedAt !== undefined && /^[0-9]+$/.test(pid) ? { pid: Number(pid), startedAt } : null
+  if (pid === undefined || startedAt === undefined || !/^[0-9]+$/.test(pid)) return null
+  return { pid: Number(pid), startedAt }
 }
 
 function isIdentity(value: unknown): value is ProcessIdentity {

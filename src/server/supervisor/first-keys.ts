@@ -14,7 +14,8 @@ export const FIRST_KEYS_FILE = 'first-keys.json'
 
 /**
  * Makes an organization, its workspace `default` and two keys in a store that has no organization yet.
- * @param make calls `keep` before it commits, so that the keys are never lost in between; null when there was nothing to do
+ * @param make calls `keep` before it commits, so that no key is lost in between; null when there was nothing
+ * to do
  */
 export async function firstKeys(
   data: DataDirectory,

@@ -20,7 +20,9 @@ interface Slot {
   work: Promise<void>
 }
 
-/** The forked processes of a node: brings them up, restarts the dead, replaces them one by one, drains them. */
+/**
+ * The forked processes of a node: brings them up, restarts the dead, replaces them one by one, drains them.
+ */
 export class Fleet {
   readonly #options: FleetOptions
   #slots: Slot[] = []
@@ -52,8 +54,9 @@ export class Fleet {
   }
 
   /**
-   * Replaces every child, one by one, each new one ready before its predecessor drains; adds and drains slots where
-   * the number changed. Stops at the first replacement that does not come up: the others go on as they were.
+   * Replaces every child, one by one, each new one ready before its predecessor drains; adds and drains slots
+   * where the number changed. Stops at the first replacement that does not come up: the others stay as they
+   * were.
    */
   async roll(parts: readonly ChildPart[]): Promise<void> {
     for (const part of parts) {
@@ -64,7 +67,8 @@ export class Fleet {
         this.#slots.push(added)
       } else await this.#inTurn(slot, () => this.#replace(slot, part))
     }
-    const isKept = (slot: Slot): boolean => parts.some((part) => part.role === slot.part.role && part.slot === slot.part.slot)
+    const isKept = ({ part: { role, slot } }: Slot): boolean =>
+      parts.some((part) => part.role === role && part.slot === slot)
     const surplus = this.#slots.filter((slot) => !isKept(slot))
     this.#slots = this.#slots.filter(isKept)
     for (const slot of surplus) this.#retire(slot)
@@ -160,7 +164,8 @@ export class Fleet {
       if (slot.current !== child || this.#isEnding) return
       slot.current = null
       this.#restarts++
-      this.#options.log.error('child_ended', { child: slot.part.role, slot: slot.part.slot, pid: child.pid, how })
+      const place = { child: slot.part.role, slot: slot.part.slot }
+      this.#options.log.error('child_ended', { ...place, pid: child.pid, how })
       void this.#inTurn(slot, () => this.#restart(slot))
     })
   }
@@ -171,9 +176,11 @@ export class Fleet {
       const child = await this.#bringUp(slot.part)
       this.#occupy(slot, child)
       this.#keepSpare()
-      this.#options.log.info('child_restarted', { child: slot.part.role, slot: slot.part.slot, pid: child.pid })
+      const place = { child: slot.part.role, slot: slot.part.slot }
+      this.#options.log.info('child_restarted', { ...place, pid: child.pid })
     } catch (problem) {
-      if (!this.#isEnding) this.#options.onCrashLoop(problem instanceof Error ? problem.message : String(problem))
+      const reason = problem instanceof Error ? problem.message : String(problem)
+      if (!this.#isEnding) this.#options.onCrashLoop(reason)
     }
   }
 

@@ -9,8 +9,8 @@ export interface HeldLog extends Log {
 }
 
 /**
- * Holds a start's events back, so that the first line on stdout is the ready line: machines read that one. An error,
- * or a start that takes long, sets them free.
+ * Holds a start's events back, so that the first line on stdout is the ready line: machines read that one. An
+ * error, or a start that takes long, sets them free.
  */
 export function holdLog(log: Log): HeldLog {
   let held: (() => void)[] | null = []

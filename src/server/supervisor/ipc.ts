@@ -3,7 +3,7 @@ import type { Texts } from '../config.ts'
 /** The roles that the supervisor forks. */
 export type Role = 'front' | 'runner'
 
-/** What a forked process needs beside its own code: one frozen generation of the configuration, and its place. */
+/** What a forked process needs beside its code: one frozen generation of the configuration, and its place. */
 export interface ChildPart {
   readonly role: Role
   /** Number of the slot, from 0; stable over restarts and replacements. */

@@ -10,12 +10,18 @@ export interface NodeGeneration {
   /** Names in the environment that look like settings and are none. */
   readonly unknown: readonly string[]
   /**
-   * Texts of the files that settings name, by setting: children read these, so that a file which is being edited
-   * cannot keep a front from coming back.
+   * Texts of the files that settings name, by setting: children read these, so that a file which is being
+   * edited cannot keep a front from coming back.
    */
   readonly frozen: Texts
   /** By environment name; those that the catalogue lists and that are set. */
   readonly providerKeys: Texts
+}
+
+export interface ConnectionsGiven {
+  readonly fits: boolean
+  readonly available: number
+  readonly elsewhere: number
 }
 
 /** What the supervisor needs of the store, over a connection of its own. */
@@ -23,7 +29,7 @@ export interface NodeStore {
   /** Throws what Postgres or the network says; `SchemaRefused` when this version must not run on it. */
   migrate(): Promise<void>
   /** Whether Postgres gives `wanted` connections beside those that other nodes hold. */
-  connections(wanted: number): Promise<{ readonly fits: boolean; readonly available: number; readonly elsewhere: number }>
+  connections(wanted: number): Promise<ConnectionsGiven>
   /** See `firstKeys`. */
   makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>
   isUp(): Promise<boolean>

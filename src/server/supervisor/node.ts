@@ -31,7 +31,7 @@ interface Ending {
 }
 
 /**
- * Runs a node until it is told to end, then drains it and takes down what it brought up, in reverse. Design §2.
+ * Runs a node until it is told to end, drains it, and takes down what it brought up, in reverse. Design §2.
  * @returns the exit code; throws `ConfigInvalid`, or `StartRefused` when it cannot start or go on
  */
 export async function runNode(parts: NodeParts): Promise<number> {
@@ -56,7 +56,9 @@ export async function runNode(parts: NodeParts): Promise<number> {
     throw problem
   } finally {
     parts.log.release()
-    for (const step of undone.reverse()) await step().catch((cause: unknown) => parts.log.error('take_down_failed', { cause }))
+    for (const step of undone.reverse()) {
+      await step().catch((cause: unknown) => parts.log.error('take_down_failed', { cause }))
+    }
     stopWatching()
   }
 }
@@ -72,7 +74,8 @@ class NodeRun {
   #watch: ReadinessWatch | null = null
   #isDraining = false
 
-  constructor(parts: NodeParts, generation: NodeGeneration, { undo, ending }: { undo: Undo; ending: EndRequest }) {
+  constructor(parts: NodeParts, generation: NodeGeneration, more: { undo: Undo; ending: EndRequest }) {
+    const { undo, ending } = more
     this.#parts = parts
     this.#first = generation
     this.#undo = undo
@@ -140,7 +143,7 @@ class NodeRun {
     const redis = this.#parts.openRedis(services.redis)
     this.#undo(() => store.close())
     this.#undo(() => redis.close())
-    await prepareStore(store, { isEnding: () => this.#ending.isAsked })
+    await prepareStore(store, () => this.#ending.isAsked)
     this.#ending.throwIfAsked()
     await checkConnections(store, this.#first)
     const keys = await firstKeys(data, `${this.#url()}/api/v1`, (keep) => store.makeFirstKeys(keep))
@@ -165,7 +168,8 @@ class NodeRun {
   async #startChildren(data: DataDirectory, services: Services): Promise<void> {
     if (!allowListenerMigration()) this.#parts.log.debug('listener_migration_off')
     this.#undo(() => this.#fleet.killAll())
-    await Promise.race([this.#fleet.start(childParts(this.#first, { data, services })), this.#ending.rejected])
+    const started = this.#fleet.start(childParts(this.#first, { data, services }))
+    await Promise.race([started, this.#ending.rejected])
   }
 
   /** Written down at once, so that the next start finds it if this process is killed now. */
@@ -208,12 +212,14 @@ class NodeRun {
 
   #warn(): void {
     const { config, unknown } = this.#first
+    const { log } = this.#parts
     const isOpen = (host: string): boolean => !/^(127\.|localhost$|::1$)/.test(host)
     if (isOpen(config.host) && config.tls === null) {
-      this.#parts.log.warn('plain_http_beyond_loopback', { host: config.host, fix: 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front' })
+      const fix = 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front'
+      log.warn('plain_http_beyond_loopback', { host: config.host, fix })
     }
-    if (isOpen(config.adminHost)) this.#parts.log.warn('admin_port_beyond_loopback', { host: config.adminHost })
-    if (unknown.length > 0) this.#parts.log.warn('settings_unknown', { names: unknown })
+    if (isOpen(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
+    if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
   }
 
   #counts() {
@@ -275,7 +281,8 @@ function childParts(
   return [
     ...sessionThreads(config.workers, config.fronts).map((threads, slot) =>
       ({ ...common, role: 'front' as const, slot, sessionThreads: threads })),
-    ...Array.from({ length: config.runners }, (_, slot) => ({ ...common, role: 'runner' as const, slot, sessionThreads: 1 })),
+    ...Array.from({ length: config.runners }, (_, slot) =>
+      ({ ...common, role: 'runner' as const, slot, sessionThreads: 1 })),
   ]
 }
 

@@ -39,6 +39,7 @@ export interface ReadinessOptions {
 
 /** Milliseconds between two looks at a dependency: with a look's own time-out a change is seen within 2 s. */
 const LOOK_MS = 500
+const NAMES: readonly DependencyName[] = ['postgres', 'redis']
 const EFFECTS: Readonly<Record<DependencyName, string>> = {
   postgres: 'known keys are served from memory for SLUICE_KEY_GRACE; other keys and changes have to wait',
   redis: 'rate limits are shared out evenly between fronts; changes reach fronts by polling',
@@ -61,8 +62,9 @@ export class ReadinessWatch {
 
   /** @param children how many of each role are ready and how many there should be */
   read(children: Pick<Readiness, 'fronts' | 'runners'>): Readiness {
-    const reasons = (['postgres', 'redis'] as const).filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
-    const graceIsOver = !this.#isUp.postgres && this.#options.now() - this.#sinceMs.postgres > this.#options.keyGraceMs()
+    const reasons = NAMES.filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
+    const downMs = this.#isUp.postgres ? 0 : this.#options.now() - this.#sinceMs.postgres
+    const graceIsOver = downMs > this.#options.keyGraceMs()
     if (graceIsOver) reasons.push('key_grace_over')
     if (children.fronts.ready < children.fronts.wanted) reasons.push('fronts_missing')
     if (children.runners.ready < children.runners.wanted) reasons.push('runners_missing')
@@ -94,7 +96,7 @@ export class ReadinessWatch {
   }
 
   #look(): void {
-    for (const name of ['postgres', 'redis'] as const) {
+    for (const name of NAMES) {
       // A look that hangs is an answer too: the next one waits for it.
       if (this.#looking.has(name)) continue
       this.#looking.add(name)

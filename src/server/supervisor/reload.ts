@@ -1,12 +1,16 @@
 import { ConfigInvalid } from '../config.ts'
+import type { Fields } from '../ports/observe.ts'
 import { checkTlsFiles } from './checks.ts'
 import type { Fleet } from './fleet.ts'
 import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration, NodeParts } from './node-parts.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** What the supervisor itself stands on: changing it takes a restart, and until then the old value holds everywhere. */
-const FIXED = ['SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_HOST', 'SLUICE_ADMIN_PORT', 'SLUICE_DATA', 'DATABASE_URL', 'REDIS_URL'] as const
+/** What the supervisor itself stands on: changing it takes a restart, and until then the old value holds. */
+const FIXED = [
+  'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_HOST', 'SLUICE_ADMIN_PORT', 'SLUICE_DATA',
+  'DATABASE_URL', 'REDIS_URL',
+] as const
 
 export interface ReloadOptions {
   readonly parts: NodeParts
@@ -62,14 +66,20 @@ export class Reloader {
       this.#current = next.generation
       parts.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
     } catch (problem) {
-      const problems = problem instanceof ConfigInvalid ? problem.problems : undefined
-      const reason = problem instanceof ConfigInvalid || problem instanceof StartRefused ? problem.message : problem
-      parts.log.error('reload_refused', { ...(problems === undefined ? { cause: reason } : { problems }) })
+      parts.log.error('reload_refused', reasonOf(problem))
     }
   }
 }
 
-function withFixed(next: NodeGeneration, old: NodeGeneration): { generation: NodeGeneration; moved: readonly string[] } {
+function reasonOf(problem: unknown): Fields {
+  if (problem instanceof ConfigInvalid) return { problems: problem.problems }
+  return problem instanceof StartRefused ? { reason: problem.message } : { cause: problem }
+}
+
+function withFixed(
+  next: NodeGeneration,
+  old: NodeGeneration,
+): { readonly generation: NodeGeneration; readonly moved: readonly string[] } {
   const moved = FIXED.filter((name) => next.settings[name] !== old.settings[name])
   const settings: Record<string, string> = { ...next.settings }
   for (const name of moved) {

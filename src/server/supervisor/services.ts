@@ -21,14 +21,16 @@ export type Undo = (step: () => Promise<void>) => void
 const POSTGRES_WAIT_MS = 30_000
 const POSTGRES_RETRY_MS = 500
 /** What a Postgres that is still coming up looks like from outside. */
-const NOT_YET = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'CONNECT_TIMEOUT', 'CONNECTION_CLOSED', '57P03'])
+const NOT_YET = new Set([
+  'ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'CONNECT_TIMEOUT', 'CONNECTION_CLOSED', '57P03',
+])
 
 /** Brings up what the operator did not bring himself. Throws `StartRefused`. */
 export async function startServices(
   { config }: NodeGeneration,
   { data, log, undo }: { data: DataDirectory; log: NodeParts['log']; undo: Undo },
 ): Promise<Services> {
-  // One after the other's beginning, both awaited: a failure of one must not leave the other without its undo.
+  // Both are awaited: a failure of one must not leave the other without its undo.
   const [postgres, redis] = await Promise.allSettled([
     config.databaseUrl === null ? startEmbeddedPostgres({ dataDir: data.path, log }) : null,
     config.redisUrl === null ? startRedis({ dataDir: data.path, log }) : null,
@@ -44,13 +46,15 @@ export async function startServices(
   return {
     databaseUrl: postgres.value?.url ?? config.databaseUrl?.reveal() ?? '',
     postgres: postgres.value === null ? 'external' : 'embedded',
-    redis: redis.value === null ? { url: config.redisUrl?.reveal() ?? '' } : { socketPath: redis.value.socketPath },
+    redis: redis.value === null
+      ? { url: config.redisUrl?.reveal() ?? '' }
+      : { socketPath: redis.value.socketPath },
     redisMode: redis.value?.mode ?? 'external',
   }
 }
 
 /** Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`. */
-export async function prepareStore(store: NodeStore, { isEnding }: { isEnding: () => boolean }): Promise<void> {
+export async function prepareStore(store: NodeStore, isEnding: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + POSTGRES_WAIT_MS
   for (;;) {
     try {
@@ -65,12 +69,13 @@ export async function prepareStore(store: NodeStore, { isEnding }: { isEnding: (
   }
 }
 
-/** Throws `StartRefused` when the processes of this node could ask for more connections than Postgres gives. */
+/** Throws `StartRefused` when this node's processes could ask for more connections than Postgres gives. */
 export async function checkConnections(store: NodeStore, { config }: NodeGeneration): Promise<void> {
   const wanted = connectionsNeeded(config)
   const { fits, available, elsewhere } = await store.connections(wanted)
   if (fits) return
-  throw new StartRefused(`${config.fronts} fronts and ${config.runners} runners may need ${wanted} connections; Postgres gives ${available}, `
+  const processes = `${config.fronts} fronts and ${config.runners} runners`
+  throw new StartRefused(`${processes} may need ${wanted} connections; Postgres gives ${available}, `
     + `and other nodes hold ${elsewhere}: raise its max_connections or lower SLUICE_FRONTS`)
 }
 

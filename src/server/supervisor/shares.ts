@@ -5,8 +5,8 @@ export const RUNNER_POOL_MAX = 4
 export const FRONT_CONNECTIONS = FRONT_POOL_MAX + 1
 
 /**
- * Threads for long sessions, by front: shared out evenly, at least one each. Their sum is the effective number of
- * workers. Design §2.
+ * Threads for long sessions, by front: shared out evenly, at least one each. Their sum is the effective
+ * number of workers. Design §2.
  */
 export function sessionThreads(workers: number, fronts: number): readonly number[] {
   const each = Math.floor(workers / fronts)

@@ -11,11 +11,11 @@ export interface SignalActions {
 
 /** A terminal and npm both send the first signal: what follows within this time is the same one. */
 const REPEAT_MS = 1_000
-/** Milliseconds between two looks at the parent, and of waiting whether a SIGHUP means that the terminal closed. */
+/** Milliseconds between two looks at the parent, and until it is clear whether the terminal closed. */
 const PARENT_LOOK_MS = 500
 const HANGUP_WAIT_MS = 250
 
-/** Turns signals, a lost parent and a closed stdout into actions; returns the way to stop listening. Design §2. */
+/** Turns signals and a lost parent into actions; returns the way to stop listening. Design §2. */
 export function watchSignals(actions: SignalActions): () => void {
   const hadTerminal = hasTerminal()
   const firstParent = process.ppid
@@ -38,7 +38,7 @@ export function watchSignals(actions: SignalActions): () => void {
     }, HANGUP_WAIT_MS)
   }
   process.on('SIGTERM', onTerm).on('SIGINT', onInt).on('SIGHUP', onHangup)
-  // Nobody reads any more (`npm start | head -1`): the node goes on, and without this it would end in mid-request.
+  // Nobody reads any more (`npm start | head -1`): without this the node would end in mid-request.
   const onStreamError = (): void => undefined
   process.stdout.on('error', onStreamError)
   process.stderr.on('error', onStreamError)

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isGone, nodeSettings, startNode, until } from '../../support/node.ts'
-import { processes, tree } from '../../support/process-cpu.ts'
-import { startStand } from '../../support/stand.ts'
+import { processes, tree, type ProcessRow } from '../../support/process-cpu.ts'
+import { startStand, type Stand } from '../../support/stand.ts'
 
 // Whole nodes start here, on a machine that may be busy.
 t.setTimeout(300_000)
@@ -14,7 +14,7 @@ t.test('SIGTERM lets a call in flight finish, and then nothing of the node is le
   t.teardown(() => stand.stop())
   const family = tree(stand.pid).map((row) => row.pid)
   const call = fetch(`http://127.0.0.1:${stand.port}/api/v1/embeddings`, stand.embeddings())
-  await until('the call is in flight', async () => /sluice_requests_in_flight 1/.test((await stand.admin('/metrics')).text))
+  await until('the call is in flight', () => isInFlight(stand))
   process.kill(stand.pid, 'SIGTERM')
   // A terminal and npm both send the first one: the repeat must not cut the call.
   process.kill(stand.pid, 'SIGTERM')
@@ -30,9 +30,10 @@ t.test('a node that drains takes no new connections and is not ready', async (t)
   t.teardown(() => stand.stop())
   const url = `http://127.0.0.1:${stand.port}/api/v1/embeddings`
   const call = fetch(url, stand.embeddings())
-  await until('the call is in flight', async () => /sluice_requests_in_flight 1/.test((await stand.admin('/metrics')).text))
+  await until('the call is in flight', () => isInFlight(stand))
   process.kill(stand.pid, 'SIGTERM')
-  await until('the port is closed', () => fetch(url, { headers: { connection: 'close' } }).then(() => false, () => true))
+  const headers = { connection: 'close' }
+  await until('the port is closed', () => fetch(url, { headers }).then(() => false, () => true))
   t.equal((await stand.admin('/readyz')).status, 503)
   t.equal((await call).status, 200)
 })
@@ -41,7 +42,9 @@ t.test('kill -9 of the supervisor leaves nothing behind, and the next start work
   const settings = await nodeSettings(t, { isEmbedded: true })
   const node = await startNode(t, settings)
   await node.killHard()
-  t.same(processes().filter((row) => row.state !== 'Z' && row.arguments.some((word) => word.includes(node.dataDir))), [])
+  const isLeft = (row: ProcessRow): boolean =>
+    row.state !== 'Z' && row.arguments.some((word) => word.includes(node.dataDir))
+  t.same(processes().filter(isLeft), [])
   const next = await startNode(t, settings)
   t.equal((await next.get('/api/v1/models/count')).status, 200)
   t.equal(await next.stop(), 0)
@@ -71,6 +74,10 @@ t.test('a node whose stdout nobody reads any more goes on', async (t) => {
   // It logs the loss and the return of a front into the closed pipe.
   process.kill(front, 'SIGKILL')
   await until('another front serves', () => node.pidsOf('front').some((pid) => pid !== front))
-  await until('it answers', () => node.get('/api/v1/models/count').then(({ status }) => status === 200, () => false))
+  await until('it answers', () => node.answers())
   t.equal(await node.stop(), 0)
 })
+
+async function isInFlight(stand: Stand): Promise<boolean> {
+  return (await stand.admin('/metrics')).text.includes('sluice_requests_in_flight 1')
+}

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { startLoad } from '../../support/load.ts'
-import { nodeSettings, runToEnd, sluice, startNode, until } from '../../support/node.ts'
+import { nodeSettings, runToEnd, sluice, startNode, until, type TestNode } from '../../support/node.ts'
 import { startStand } from '../../support/stand.ts'
 
 // Whole nodes start here, on a machine that may be busy.
@@ -14,7 +14,8 @@ t.test('a reload under load replaces every front and fails no request', async (t
   t.teardown(() => stand.stop())
   const before = new Set(stand.fronts())
   const load = await startLoad({
-    host: '127.0.0.1', port: stand.port, connections: 8, durationMs: 60_000, pace: { kind: 'closed' }, requests: [stand.embeddings()],
+    host: '127.0.0.1', port: stand.port, connections: 8, durationMs: 120_000,
+    pace: { kind: 'closed' }, requests: [stand.embeddings()],
   })
   process.kill(stand.pid, 'SIGHUP')
   await until('two new fronts', () => stand.fronts().filter((pid) => !before.has(pid)).length === 2)
@@ -28,9 +29,9 @@ t.test('a front that is killed is replaced and named in the log', async (t) => {
   const node = await startNode(t, await nodeSettings(t))
   const [front = 0] = node.pidsOf('front')
   process.kill(front, 'SIGKILL')
-  await until('it answers again', () => node.get('/api/v1/models/count').then(({ status }) => status === 200, () => false))
-  await until('the log says so', () => node.lines().some((line) => line['event'] === 'child_restarted'))
-  t.match(node.lines().find((line) => line['event'] === 'child_ended'), { role: 'supervisor', child: 'front', slot: 0, how: 'SIGKILL' })
+  await until('it answers again', () => node.answers())
+  await until('the log says so', () => eventOf(node, 'child_restarted') !== undefined)
+  t.match(eventOf(node, 'child_ended'), { role: 'supervisor', child: 'front', slot: 0, how: 'SIGKILL' })
 })
 
 t.test('a reload with a bad configuration changes nothing and says what is wrong', async (t) => {
@@ -41,8 +42,8 @@ t.test('a reload with a bad configuration changes nothing and says what is wrong
   const before = node.pidsOf('front')
   writeFileSync(file, '{"SLUICE_FRONTS":"many"}')
   process.kill(node.pid, 'SIGHUP')
-  await until('it is refused', () => node.lines().some((line) => line['event'] === 'reload_refused'))
-  t.match(node.lines().find((line) => line['event'] === 'reload_refused'), { problems: [{ name: 'SLUICE_FRONTS' }] })
+  await until('it is refused', () => eventOf(node, 'reload_refused') !== undefined)
+  t.match(eventOf(node, 'reload_refused'), { problems: [{ name: 'SLUICE_FRONTS' }] })
   t.same(node.pidsOf('front'), before)
 })
 
@@ -55,17 +56,19 @@ t.test('a reload brings the node to another number of fronts', async (t) => {
   writeFileSync(file, JSON.stringify({ SLUICE_FRONTS: before + 1 }))
   // By the command line, as an operator does it.
   t.equal((await runToEnd({ ...settings, SLUICE_CONFIG: file }, sluice('reload'))).code, 0)
-  await until('it is ready with one more', async () => (await node.admin('/readyz')).body.includes(`"fronts":{"ready":${before + 1},"wanted":${before + 1}}`))
+  const ready = `"fronts":{"ready":${before + 1},"wanted":${before + 1}}`
+  await until('it is ready with one more', async () => (await node.admin('/readyz')).body.includes(ready))
 })
 
 t.test('a front that cannot come up five times in a row stops the node with the reason', async (t) => {
   const catalogue = join(t.testdir({ 'catalog.json': '{"models":[]}' }), 'catalog.json')
   const node = await startNode(t, { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogue })
-  // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at again.
+  // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at
+  // again.
   writeFileSync(join(node.dataDir, 'frozen-sluice_catalog'), '{')
   process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
   t.equal(await node.ended, 1)
-  t.match(node.output(), /front 0 ended 5 times in a row before it was ready; the last time: .*the catalogue has/)
+  t.match(node.output(), /front 0 ended 5 times in a row before it was ready; .*the catalogue has/)
 })
 
 t.test('an operator who is editing the catalogue cannot keep a front from coming back', async (t) => {
@@ -73,6 +76,10 @@ t.test('an operator who is editing the catalogue cannot keep a front from coming
   const node = await startNode(t, { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogue })
   writeFileSync(catalogue, '{')
   process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
-  await until('it is back', () => node.lines().some((line) => line['event'] === 'child_restarted'))
+  await until('it is back', () => eventOf(node, 'child_restarted') !== undefined)
   t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
+
+function eventOf(node: TestNode, event: string): Record<string, unknown> | undefined {
+  return node.lines().find((line) => line['event'] === event)
+}

@@ -26,7 +26,8 @@ t.test('a start on an empty data directory leaves keys that work, in a file of i
   const file = join(node.dataDir, 'first-keys.json')
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.equal(statSync(node.dataDir).mode & 0o777, 0o700)
-  t.same(Object.keys(firstKeys(node.dataDir)).sort(), ['base_url', 'inference_key', 'management_key', 'organization_id', 'workspace_id'])
+  const members = ['base_url', 'inference_key', 'management_key', 'organization_id', 'workspace_id']
+  t.same(Object.keys(firstKeys(node.dataDir)).sort(), members)
   t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
 
@@ -85,7 +86,9 @@ t.test('a bad configuration ends the start with 2, every problem told and nothin
   })
   t.equal(code, 2)
   t.equal(stdout, '')
-  for (const name of ['SLUICE_FRONTS', 'SLUICE_LOG_LEVEL', 'REDIS_URL']) t.match(stderr, new RegExp(`^${name}: expected`, 'm'))
+  for (const name of ['SLUICE_FRONTS', 'SLUICE_LOG_LEVEL', 'REDIS_URL']) {
+    t.match(stderr, new RegExp(`^${name}: expected`, 'm'))
+  }
   t.notMatch(stderr, /hunter2/)
   t.throws(() => statSync(settings['SLUICE_DATA'] ?? ''))
 })
@@ -108,10 +111,12 @@ t.test('the line of the banner works when it is pasted', async (t) => {
 t.test('verbs find the store of a running node by its data directory', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const node = await startNode(t, settings)
-  const made = await runToEnd(settings, sluice('keys', 'create', '--name', 'Second', '--kind', 'inference', '--json'))
+  const verb = sluice('keys', 'create', '--name', 'Second', '--kind', 'inference', '--json')
+  const made = await runToEnd(settings, verb)
   t.equal(made.code, 0, made.stderr)
   const { key } = JSON.parse(made.stdout) as { key: string }
-  const answer = await fetch(`${node.ready.url}/api/v1/models/count`, { headers: { authorization: `Bearer ${key}` } })
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await fetch(`${node.ready.url}/api/v1/models/count`, { headers })
   t.equal(answer.status, 200)
   t.equal(statSync(join(node.dataDir, 'runtime.json')).mode & 0o777, 0o600)
   t.notMatch(readFileSync(join(node.dataDir, 'runtime.json'), 'utf8'), key)

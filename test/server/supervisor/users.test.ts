@@ -13,12 +13,14 @@ const isRoot = process.getuid?.() === 0
 const NOBODY = 65_534
 
 /** Steps down for good, with no way back: as an operator's unit does it. */
-const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--', ...sluice('serve')]
+const stepDown = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--']
 
-const mayNobodyRead = isRoot && spawnSync('setpriv', [...asNobody.slice(1, 5), 'test', '-r', join(ROOT, 'bin/sluice')]).status === 0
-const whyNot = !isRoot ? 'the other tests do it' : !mayNobodyRead && 'the clone lies where nobody else may read'
+const look = [...stepDown.slice(1), 'test', '-r', join(ROOT, 'bin/sluice')]
+const mayNobodyRead = isRoot && spawnSync('setpriv', look).status === 0
+const whyNot = !isRoot ? 'the other tests do it' : !mayNobodyRead && 'nobody else may read this clone'
 
-t.test('a node with its own stores runs as root with its data in a 0700 home', { skip: !isRoot && 'only root can try' }, async (t) => {
+const asRoot = { skip: !isRoot && 'only root can try' }
+t.test('a node with its own stores runs as root with its data in a 0700 home', asRoot, async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const home = join(settings['SLUICE_DATA'] ?? '', '../home')
   mkdirSync(home, { mode: 0o700 })
@@ -32,7 +34,8 @@ t.test('a node with its own stores runs without any right, in a 0700 home', { sk
   mkdirSync(home, { mode: 0o700 })
   chownSync(home, NOBODY, NOBODY)
   chmodSync(home, 0o700)
-  const node = await startNode(t, { ...settings, HOME: home, SLUICE_DATA: join(home, 'data') }, asNobody)
+  const command = [...stepDown, ...sluice('serve')]
+  const node = await startNode(t, { ...settings, HOME: home, SLUICE_DATA: join(home, 'data') }, command)
   t.equal((await node.get('/api/v1/models/count')).status, 200)
   await node.killHard()
   t.pass('and a hard kill leaves nothing')
