@@ -18,6 +18,8 @@ const HINT_WAIT_MS_MAX = 500
 export interface Admin {
   readonly store: Store
   readonly publish: Hints['publish']
+  /** Of keys that are made without a limit of their own; null = none. C11. */
+  readonly rateLimitRpm: number | null
 }
 
 /**
@@ -26,13 +28,13 @@ export interface Admin {
  */
 export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
   try {
-    return await withStores(async ({ databaseUrl, redis }) => {
+    return await withStores(async ({ databaseUrl, redis }, { rateLimitRpm }) => {
       const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli' })
       const publisher = redis === null ? null : openPublisher(redis)
       try {
         const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
         if (at < MIGRATIONS.length) throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
-        return await use({ store, publish: publisher?.publish ?? (() => Promise.resolve()) })
+        return await use({ store, publish: publisher?.publish ?? (() => Promise.resolve()), rateLimitRpm })
       } finally {
         await publisher?.close()
         await store.close()

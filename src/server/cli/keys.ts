@@ -55,14 +55,14 @@ function addCreate(group: Command): void {
     .addOption(new Option('--kind <kind>', 'what it may call').choices(['inference', 'management']).makeOptionMandatory())
     .option('--workspace <ref>', 'id or slug, for inference keys; left out: the workspace `default`')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
-    .option('--rpm <count>', 'requests a minute at most; left out: no limit', rpmOf)
+    .option('--rpm <count>', 'requests a minute at most; left out: SLUICE_RATE_LIMIT_RPM, or no limit', rpmOf)
     .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', instantOf)
     .action((options: CreateOptions, command: Command) => {
       if (options.kind === 'management' && options.workspace !== undefined) {
         command.error('error: a management key belongs to an organization, not to a workspace', { exitCode: 2 })
       }
-      return withAdmin(async ({ store, publish }) => {
-        const wish = { name: options.name, kind: options.kind, rateLimitRpm: options.rpm ?? null, expiresAt: options.expires ?? null }
+      return withAdmin(async ({ store, publish, rateLimitRpm: byDefault }) => {
+        const wish = { name: options.name, kind: options.kind, rateLimitRpm: options.rpm ?? byDefault, expiresAt: options.expires ?? null }
         const { apiKey, key, change } = need(await createKey(store, { ...wish, ...(await ownerOf(store, options)) }))
         await publish(change)
         print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)

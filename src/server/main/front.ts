@@ -44,6 +44,7 @@ const POLL_OVERDUE_MS = 1_500
 const CLOSE_MS_MAX = 3_000
 /** Milliseconds of one post to the broadcast address. */
 const BROADCAST_MS_MAX = 10_000
+
 /** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
 export async function runFront(part: ChildPart, channel: Channel): Promise<void> {
   const config = configOf(part)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { isGone, nodeSettings, startNode, until } from '../../support/node.ts'
+import { isGone, nodeSettings, sluice, startNode, until } from '../../support/node.ts'
 import { processes, tree, type ProcessRow } from '../../support/process-cpu.ts'
 import { startStand, type Stand } from '../../support/stand.ts'
 
@@ -64,6 +64,17 @@ t.test('a start kills what an earlier one left, and nobody else who has its pid 
   const next = await startNode(t, settings)
   t.ok(isGone(front))
   t.equal((await next.get('/api/v1/models/count')).status, 200)
+})
+
+t.test('a node that npm started drains when npm is killed', async (t) => {
+  const settings = await nodeSettings(t)
+  // npm runs a script by a shell, which stays in between unless the script says `exec`.
+  const command = ['sh', '-c', `${sluice('serve').join(' ')}; exit`]
+  const npm = await startNode(t, { ...settings, npm_lifecycle_event: 'start' }, command)
+  const family = tree(npm.pid).map((row) => row.pid)
+  process.kill(npm.pid, 'SIGKILL')
+  await until('everything is gone', () => family.every(isGone))
+  t.match(npm.output(), /"why":"npm is gone"/)
 })
 
 t.test('a node whose stdout nobody reads any more goes on', async (t) => {

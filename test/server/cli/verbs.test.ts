@@ -1,0 +1,66 @@
+import t from 'tap'
+import { nodeSettings, runToEnd, sluice } from '../../support/node.ts'
+
+t.setTimeout(120_000)
+
+t.test('a key that is made without a limit gets the operator’s', async (t) => {
+  const settings = { ...(await nodeSettings(t)), SLUICE_RATE_LIMIT_RPM: '1200' }
+  await runToEnd(settings, sluice('migrate'))
+  await runToEnd(settings, sluice('organizations', 'create', '--name', 'Acme'))
+  const create = sluice('keys', 'create', '--name', 'one', '--kind', 'inference', '--workspace', 'default', '--json')
+  const made = await runToEnd(settings, create)
+  t.match(JSON.parse(made.stdout), { rate_limit_rpm: 1200 }, made.stderr)
+})
+
+t.test('migrate brings the embedded Postgres up for as long as it takes', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const { code, stdout, stderr } = await runToEnd(settings, sluice('migrate', '--json'))
+  t.equal(code, 0, stderr)
+  t.match(JSON.parse(stdout), { migration: Number })
+  t.equal((await runToEnd(settings, sluice('organizations', 'list'))).code, 0)
+})
+
+t.test('doctor is content with a machine that can run a node', async (t) => {
+  const { code, stdout } = await runToEnd(await nodeSettings(t, { isEmbedded: true }), sluice('doctor', '--json'))
+  t.equal(code, 0, stdout)
+  t.match(JSON.parse(stdout), { ok: true, findings: [{ check: 'platform', level: 'ok' }, { check: 'front_end', level: 'ok' }] })
+})
+
+t.test('doctor fails with a fix for everything that keeps a node from working', async (t) => {
+  const settings = { ...(await nodeSettings(t)), DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }
+  const { code, stdout } = await runToEnd(settings, sluice('doctor', '--json'))
+  t.equal(code, 1)
+  const { findings } = JSON.parse(stdout) as { findings: { level: string; fix?: string }[] }
+  t.match(findings.filter(({ level }) => level === 'problem'), [{ check: 'postgres', fix: /DATABASE_URL/ }])
+  t.ok(findings.every(({ level, fix }) => level === 'ok' || fix !== undefined))
+  t.notMatch(stdout, /hunter2/)
+})
+
+t.test('config print shows every setting in force, secrets masked', async (t) => {
+  const settings = { DATABASE_URL: 'postgres://sluice:hunter2@db.example/sluice', SLUICE_FRONTS: '3' }
+  const { code, stdout } = await runToEnd(settings, sluice('config', 'print'))
+  t.equal(code, 0)
+  t.match(stdout, /^SLUICE_FRONTS +3 {2}\(environment\)$/m)
+  t.match(stdout, /^DATABASE_URL +postgres:\/\/sluice:\*\*\*@db\.example\/sluice/m)
+  t.notMatch(stdout, /hunter2/)
+})
+
+t.test('reload says that there is no node to reload', async (t) => {
+  const { code, stderr } = await runToEnd(await nodeSettings(t), sluice('reload', '--json'))
+  t.equal(code, 1)
+  t.match(JSON.parse(stderr), { error: 'failed', message: /no node runs on/ })
+})
+
+for (const args of [['nonsense'], ['keys', 'create'], ['serve', '--loud']]) {
+  t.test(`\`sluice ${args.join(' ')}\` is bad usage: exit code 2`, async (t) => {
+    t.equal((await runToEnd({}, sluice(...args))).code, 2)
+  })
+}
+
+t.test('the version and the help end with 0', async (t) => {
+  t.match(await runToEnd({}, sluice('--version')), { code: 0, stdout: /^\d+\.\d+\.\d+/ })
+  const help = await runToEnd({}, sluice('--help'))
+  t.equal(help.code, 0)
+  for (const verb of ['serve', 'migrate', 'doctor', 'reload', 'keys', 'models', 'catalog', 'openapi']) t.match(help.stdout, verb)
+  t.notMatch(help.stdout, /runner|spare/)
+})
