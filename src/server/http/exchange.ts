@@ -81,6 +81,7 @@ export class Exchange implements BodySocket {
   #timer: Timer | null = null
   #ended: CallEnded | null = null
   #controller: AbortController | null = null
+  #isPaused = false
   #isWorking = false
   #isAnswered = false
   #isSettled = false
@@ -135,11 +136,14 @@ export class Exchange implements BodySocket {
   }
 
   pauseBody(): void {
+    this.#isPaused = true
     this.#res?.pause()
   }
 
+  /** Only when paused: the library stops reading for good when a socket that reads is resumed. */
   resumeBody(): void {
-    this.#res?.resume()
+    if (this.#isPaused) this.#res?.resume()
+    this.#isPaused = false
   }
 
   /** An operation begins that must be waited for before this settles; `rest` ends it. */

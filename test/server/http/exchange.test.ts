@@ -39,9 +39,10 @@ t.test('a client that leaves while its key is loaded is settled once, and nothin
     return loaded.opened
   })
   let runs = 0
-  const { port, settled, untilSettled, front: http } = await front(t, () => (runs++, fine), { access })
+  const read = operation({ method: 'get', path: '/read', input: {}, run: () => (runs++, fine) })
+  const { port, settled, untilSettled, front: http } = await openFront(t, [read], { access })
   const client = rawClient(port)
-  client.send(valid)
+  client.send(requestText('GET /api/v1/read', { authorization: AUTHORIZATION }))
   await loading.opened
   client.destroy()
   await untilSettled(1)
