@@ -47,50 +47,49 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-/** What a test may do to the authority while it runs. */
-export interface ModelAuthority extends RateAuthority {
-  /** Requests that it was sent. */
-  steps: number
-  mode: 'up' | 'down' | 'stalled'
-  /** Loses what it knows, as FLUSHALL does. */
-  forget(): void
-}
-
 /**
  * The authority as the contract describes it, written apart from the Lua step: a count of tokens that fills with
  * time (the same rule as GCRA, in its other form).
- * @param latency simulated milliseconds of one way
  */
-export function modelAuthority(simulation: Simulation, latency: () => number): ModelAuthority {
-  const buckets = new Map<string, { tokens: number; at: number }>()
-  const step = ({ key, limitRpm, want, giveBack }: RateAsk): RateGrant => {
-    const burst = Math.max(1, limitRpm / 10)
-    const perMs = limitRpm / 60_000
-    const known = buckets.get(key) ?? { tokens: burst, at: simulation.now }
-    const filled = Math.min(burst, known.tokens + (simulation.now - known.at) * perMs)
-    const tokens = Math.max(0, Math.min(burst, filled + giveBack))
-    const granted = Math.min(want, Math.floor(tokens + 1e-6))
-    const left = tokens - granted
-    buckets.set(key, { tokens: left, at: simulation.now })
-    return {
-      granted,
-      remaining: Math.floor(left + 1e-6),
-      retryAfterMs: granted < want ? Math.max(1, Math.ceil((1 - left) / perMs)) : 0,
-      resetAfterMs: Math.ceil((burst - left) / perMs),
-    }
+export class ModelRedis {
+  mode: 'up' | 'down' | 'stalled' = 'up'
+  /** Requests that it was sent. */
+  steps = 0
+  readonly #simulation: Simulation
+  readonly #latency: () => number
+  readonly #buckets = new Map<string, { tokens: number; at: number }>()
+
+  /** @param latency simulated milliseconds of one way */
+  constructor(simulation: Simulation, latency: () => number) {
+    this.#simulation = simulation
+    this.#latency = latency
   }
-  let isTripped = false
-  let lastAnswerAt = 0
-  const authority: ModelAuthority = {
-    steps: 0,
-    mode: 'up',
-    forget: () => buckets.clear(),
-    get isReachable() { return authority.mode === 'up' ? !isTripped : authority.mode === 'stalled' && !isTripped },
-    get lastAnswerAt() { return lastAnswerAt },
-    lend(ask) {
-      authority.steps += 1
-      return new Promise((resolve, reject) => {
-        if (authority.mode === 'down') return reject(new Error('away'))
+
+  /** Loses what it knows, as FLUSHALL does. */
+  forget(): void {
+    this.#buckets.clear()
+  }
+
+  /** One front's view, with a breaker and heartbeats of its own, the first after `phaseMs`. */
+  connect(phaseMs = 0): RateAuthority {
+    let isTripped = false
+    let lastAnswerAt = 0
+    const simulation = this.#simulation
+    const beat = (): void => {
+      if (this.mode === 'up') {
+        isTripped = false
+        lastAnswerAt = simulation.now
+      }
+      simulation.after(250, beat)
+    }
+    simulation.after(phaseMs, beat)
+    const isReachable = (): boolean => this.mode !== 'down' && !isTripped
+    return {
+      get isReachable() { return isReachable() },
+      get lastAnswerAt() { return lastAnswerAt },
+      lend: (ask) => new Promise((resolve, reject) => {
+        this.steps += 1
+        if (this.mode === 'down') return reject(new Error('away'))
         let isSettled = false
         simulation.after(ask.waitMsMax, () => {
           if (isSettled) return
@@ -98,35 +97,43 @@ export function modelAuthority(simulation: Simulation, latency: () => number): M
           isTripped = true
           reject(new Error('too slow'))
         })
-        simulation.after(latency(), () => {
-          if (authority.mode !== 'up') return
-          const grant = step(ask)
-          simulation.after(latency(), () => {
+        simulation.after(this.#latency(), () => {
+          if (this.mode !== 'up') return
+          const grant = this.#step(ask)
+          simulation.after(this.#latency(), () => {
             if (isSettled) return
             isSettled = true
             lastAnswerAt = simulation.now
             resolve(grant)
           })
         })
-      })
-    },
-  }
-  // The heartbeat of the real one.
-  const beat = (): void => {
-    if (authority.mode === 'up') {
-      isTripped = false
-      lastAnswerAt = simulation.now
+      }),
     }
-    simulation.after(250, beat)
   }
-  simulation.after(0, beat)
-  return authority
+
+  #step({ key, limitRpm, want, giveBack }: RateAsk): RateGrant {
+    const { now } = this.#simulation
+    const burst = Math.max(1, limitRpm / 10)
+    const perMs = limitRpm / 60_000
+    const known = this.#buckets.get(key) ?? { tokens: burst, at: now }
+    const filled = Math.min(burst, known.tokens + (now - known.at) * perMs)
+    const tokens = Math.max(0, Math.min(burst, filled + giveBack))
+    const granted = Math.min(want, Math.floor(tokens + 1e-6))
+    const left = tokens - granted
+    this.#buckets.set(key, { tokens: left, at: now })
+    return {
+      granted,
+      remaining: Math.floor(left + 1e-6),
+      retryAfterMs: granted < want ? Math.max(1, Math.ceil((1 - left) / perMs)) : 0,
+      resetAfterMs: Math.ceil((burst - left) / perMs),
+    }
+  }
 }
 
-/** Several fronts before one authority. */
-export function openFronts(simulation: Simulation, authority: RateAuthority, count: number): readonly Admission[] {
-  return Array.from({ length: count }, () => createAdmission({
-    authority,
+/** Several fronts before one Redis. */
+export function openFronts(simulation: Simulation, redis: ModelRedis, count: number): readonly Admission[] {
+  return Array.from({ length: count }, (_, i) => createAdmission({
+    authority: redis.connect(i * 77),
     fronts: { liveFronts: count },
     pursesMax: 100,
     now: () => simulation.now,
@@ -146,6 +153,28 @@ export function keyOf(rateLimitRpm: number | null, hash = 'k'.repeat(64)): KeyRe
 export function whenAnswered(answer: Admitted | Promise<Admitted>, told: (answer: Admitted) => void): void {
   if (answer instanceof Promise) void answer.then(told)
   else told(answer)
+}
+
+/** A call of the real clock: it was admitted at some instant between the two. */
+export interface Span {
+  readonly startedAt: number
+  readonly endedAt: number
+}
+
+/** As `excessOf`, for calls whose instant is not known: one counts for a window when it lies in it whole. */
+export function excessOfSpans(spans: readonly Span[], limitRpm: number, slackMs: number): number {
+  const perMs = limitRpm / 60_000
+  const byEnd = [...spans].sort((a, b) => a.endedAt - b.endedAt)
+  let excess = -Infinity
+  for (const { startedAt: from } of spans) {
+    let count = 0
+    for (const { startedAt, endedAt } of byEnd) {
+      if (startedAt < from) continue
+      count += 1
+      excess = Math.max(excess, count - (endedAt - from + slackMs) * perMs)
+    }
+  }
+  return excess - Math.max(1, limitRpm / 10)
 }
 
 /**

@@ -10,9 +10,11 @@ export interface StateOptions {
   readonly now?: () => number
 }
 
-/** Milliseconds between two heartbeats, and the time-out of one and of every command. */
+/** Milliseconds between two heartbeats, and after which an unanswered one means that Redis is away. */
 const HEARTBEAT_MS = 250
-const COMMAND_MS_MAX = 400
+const HEARTBEAT_MS_MAX = 400
+/** Milliseconds of any command; a heartbeat that takes so long ends the connection. */
+const COMMAND_MS_MAX = 2_500
 /** Milliseconds of connecting, and the longest pause before the next try: a Redis that is back is seen within 1 s. */
 const CONNECT_MS_MAX = 1_000
 const RECONNECT_MS_MAX = 400
@@ -58,9 +60,14 @@ export class State {
     return this.#isReachable === true
   }
 
-  /** Monotonic milliseconds of the last heartbeat that was answered; that of opening before the first. */
+  /** Monotonic milliseconds of the last answer; that of opening before the first. */
   get lastAnswerAt(): number {
     return this.#lastAnswerAt
+  }
+
+  /** Tells that Redis answered something. */
+  answered(): void {
+    this.#lastAnswerAt = this.#now()
   }
 
   /** Tells that a caller's own deadline passed without an answer: unreachable until the next good heartbeat. */
@@ -111,16 +118,22 @@ export class State {
     if (this.#isBeating || this.redis.status !== 'ready') return
     this.#isBeating = true
     const trips = this.#trips
-    const sentAt = this.#now()
+    let isAnswered = false
+    // A loop that was blocked reads the answer that lies in the socket before it calls Redis away.
+    const late = setTimeout(() => setImmediate(() => {
+      if (!isAnswered) this.#set(false, 'a heartbeat is not answered')
+    }), HEARTBEAT_MS_MAX)
     try {
       await this.redis.ping()
-      this.#lastAnswerAt = sentAt
+      this.answered()
       if (this.#trips === trips) this.#set(true)
     } catch (error) {
       this.#set(false, error instanceof Error ? error.message : 'unknown')
       // A connection that is open and silent stays so until the system gives up, minutes later.
       if (this.redis.status === 'ready' && !this.#isClosed) this.redis.disconnect(true)
     } finally {
+      isAnswered = true
+      clearTimeout(late)
       this.#isBeating = false
     }
   }

@@ -64,41 +64,49 @@ export function openRateAuthority(state: State): RateAuthority {
 }
 
 async function send(state: State, asked: readonly Waiting[]): Promise<void> {
-  const pipeline = state.redis.pipeline()
-  for (const { ask } of asked) pipeline.evalsha(STEP_SHA, 1, ...argsOf(ask))
-  let answered = false
+  let isOver = false
   const cutOff = setTimeout(() => {
     // A loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
     setImmediate(() => {
-      if (answered) return
+      if (isOver) return
       state.trip()
       for (const { reject } of asked) reject(new Error('Redis did not answer in time'))
     })
   }, Math.max(1, Math.min(...asked.map(({ ask }) => ask.waitMsMax))))
   try {
-    const answers = await pipeline.exec()
-    await Promise.all(asked.map((one, i) => settle(state, one, answers?.[i] ?? [new Error('no answer'), null])))
+    const unknown = settle(asked, await stepAll(state, asked))
+    state.answered()
+    if (unknown.length === 0) return
+    // Redis was restarted or its scripts were flushed.
+    await state.redis.script('LOAD', STEP)
+    const cause = new Error('Redis keeps losing the script')
+    for (const { reject } of settle(unknown, await stepAll(state, unknown))) reject(cause)
   } catch (cause) {
     for (const { reject } of asked) reject(cause)
   } finally {
-    answered = true
+    isOver = true
     clearTimeout(cutOff)
   }
 }
 
-async function settle(
-  state: State,
-  { ask, resolve, reject }: Waiting,
-  [error, answer]: readonly [Error | null, unknown],
-): Promise<void> {
-  try {
-    if (error === null) return resolve(grantOf(answer))
-    // Redis was restarted or its scripts were flushed: sending the text loads it again.
-    if (!error.message.startsWith('NOSCRIPT')) throw error
-    resolve(grantOf(await state.redis.eval(STEP, 1, ...argsOf(ask))))
-  } catch (cause) {
-    reject(cause)
-  }
+type Answer = readonly [Error | null, unknown]
+
+async function stepAll(state: State, asked: readonly Waiting[]): Promise<readonly Answer[]> {
+  const pipeline = state.redis.pipeline()
+  for (const { ask } of asked) pipeline.evalsha(STEP_SHA, 1, ...argsOf(ask))
+  return await pipeline.exec() ?? []
+}
+
+/** Settles what can be settled; returns those for which Redis did not know the script. */
+function settle(asked: readonly Waiting[], answers: readonly Answer[]): readonly Waiting[] {
+  return asked.filter(({ resolve, reject }, i) => {
+    const [error, answer] = answers[i] ?? [new Error('no answer'), null]
+    if (error?.message.startsWith('NOSCRIPT') === true) return true
+    const grant = error === null ? grantOf(answer) : null
+    if (grant === null) reject(error ?? new Error('Redis answered with something else'))
+    else resolve(grant)
+    return false
+  })
 }
 
 /** The braces make a Redis Cluster keep all that belongs to one key together. */
@@ -107,8 +115,9 @@ function argsOf({ key, limitRpm, want, giveBack }: RateAsk): [string, ...number[
   return [`sluice:rate:{${key}}`, interval, interval * Math.max(1, limitRpm / RATE_BURST_DIVISOR), want, giveBack]
 }
 
-function grantOf(answer: unknown): RateGrant {
-  if (!Array.isArray(answer)) throw new Error('Redis answered with something else')
+function grantOf(answer: unknown): RateGrant | null {
+  if (!Array.isArray(answer)) return null
   const [granted, remaining, retryAfterMs, resetAfterMs] = answer.map(Number)
-  return { granted: granted ?? 0, remaining: remaining ?? 0, retryAfterMs: retryAfterMs ?? 0, resetAfterMs: resetAfterMs ?? 0 }
+  if (granted === undefined || remaining === undefined || retryAfterMs === undefined || resetAfterMs === undefined) return null
+  return { granted, remaining, retryAfterMs, resetAfterMs }
 }

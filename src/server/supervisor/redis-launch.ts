@@ -13,17 +13,20 @@ export interface RunningRedis {
   stop(): Promise<void>
 }
 
-/** Milliseconds until a new server must answer PING; a large append-only file is read before. */
+/** Milliseconds until a new server must run a script; a large append-only file is read before. */
 const START_MS_MAX = 30_000
-/** Milliseconds of one PING, and between two. */
-const PING_MS_MAX = 1_000
-const PING_PAUSE_MS = 10
+/** Milliseconds of one try, and between two. */
+const TRY_MS_MAX = 5_000
+const TRY_PAUSE_MS = 10
+/** What every limited call needs. The in-memory server makes its script engine at the first use, which takes a while. */
+const PROBE = 'EVAL "return 1" 0\r\n'
+const PROBED = ':1'
 /** Milliseconds until a server that refuses SIGTERM is killed: a full disk makes it refuse for ever. */
 const STOP_MS_MAX = 5_000
 /** Characters of a server's last words that an error quotes. */
 const LAST_WORDS_CHARS = 500
 
-/** Starts redis-server or valkey-server; rejects with its last words when it ends or does not answer PING. */
+/** Starts redis-server or valkey-server; rejects with its last words when it ends or does not answer. */
 export async function launchServer(
   { command, socketPath, home }: { command: string; socketPath: string; home: string },
 ): Promise<RunningRedis> {
@@ -69,13 +72,13 @@ async function whenAnswering(child: ChildProcess, socketPath: string): Promise<R
   })
   const running = { pid: child.pid ?? 0, ended, stop: () => stop(child, ended) }
   const giveUpAt = performance.now() + START_MS_MAX
-  while (!(await answersPing(socketPath))) {
+  while (!(await runsScripts(socketPath))) {
     if (isGone) throw new Error(`Redis did not start: ${await ended}`)
     if (performance.now() > giveUpAt) {
       await running.stop()
       throw new Error(`Redis did not answer within ${START_MS_MAX} ms: ${lastWords.trim()}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, PING_PAUSE_MS))
+    await new Promise((resolve) => setTimeout(resolve, TRY_PAUSE_MS))
   }
   return running
 }
@@ -89,17 +92,17 @@ async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> 
 }
 
 /** Asks the socket itself: its file proves nothing, and a server that still loads answers with an error. */
-function answersPing(socketPath: string): Promise<boolean> {
+function runsScripts(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)
     const settle = (isUp: boolean) => () => {
       socket.destroy()
       resolve(isUp)
     }
-    socket.setTimeout(PING_MS_MAX, settle(false))
+    socket.setTimeout(TRY_MS_MAX, settle(false))
     socket.once('error', settle(false))
     socket.once('close', settle(false))
-    socket.once('connect', () => socket.write('PING\r\n'))
-    socket.once('data', (reply) => settle(reply.toString('latin1').startsWith('+PONG'))())
+    socket.once('connect', () => socket.write(PROBE))
+    socket.once('data', (reply) => settle(reply.toString('latin1').startsWith(PROBED))())
   })
 }

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
 import type { Admitted } from '../../../src/server/limits/replies.ts'
-import { keyOf, modelAuthority, Simulation, type ModelAuthority } from '../../support/rate-simulation.ts'
+import { keyOf, ModelRedis, Simulation } from '../../support/rate-simulation.ts'
 
 const EPOCH = 1_700_000_000_000
 
 t.test('a key without a limit is admitted at once, without headers', async (t) => {
-  const { admission, authority } = open()
+  const { admission, redis } = open()
   t.same(admission.admit(keyOf(null)), { failure: null, headers: null })
-  t.equal(authority.steps, 0)
+  t.equal(redis.steps, 0)
 })
 
 t.test('an admitted call tells policy, remaining and reset in both forms', async (t) => {
@@ -51,21 +51,21 @@ t.test('a lone client that waits Retry-After is admitted, whatever the limit', a
 })
 
 t.test('a key that is known to be over its limit is refused at once, without the authority', async (t) => {
-  const { admission, authority, call } = open()
+  const { admission, redis, call } = open()
   const key = keyOf(1)
   await call(key)
   await call(key)
-  const steps = authority.steps
+  const steps = redis.steps
   for (let i = 0; i < 1_000; i += 1) t.notOk(admission.admit(key) instanceof Promise || undefined)
-  t.equal(authority.steps, steps)
+  t.equal(redis.steps, steps)
 })
 
 t.test('calls of one turn share one ask', async (t) => {
-  const { admission, authority, wait } = open()
+  const { admission, redis, wait } = open()
   const answers = Array.from({ length: 30 }, () => admission.admit(keyOf(600)))
   await wait(5)
   t.equal((await Promise.all(answers)).filter(({ failure }) => failure === null).length, 30)
-  t.equal(authority.steps, 1)
+  t.equal(redis.steps, 1)
 })
 
 t.test('of more waiting calls than there are tokens the first are admitted', async (t) => {
@@ -85,20 +85,20 @@ t.test('a changed limit takes effect with the next call', async (t) => {
 })
 
 t.test('a token that was lent ahead is not used beyond its time', async (t) => {
-  const { admission, authority, wait, call } = open()
+  const { admission, redis, wait, call } = open()
   const key = keyOf(60_000)
   await borrowAhead({ admission, wait })
-  const steps = authority.steps
+  const steps = redis.steps
   t.notOk(admission.admit(key) instanceof Promise, 'a balance is there')
   await wait(45)
   await call(key)
-  t.equal(authority.steps, steps + 1, 'the authority was asked again')
+  t.equal(redis.steps, steps + 1, 'the authority was asked again')
 })
 
 t.test('a stalled authority costs a call 100 ms once; after that its own share decides at once', async (t) => {
-  const { admission, authority, simulation, wait } = open()
+  const { admission, redis, simulation, wait } = open()
   await wait(300)
-  authority.mode = 'stalled'
+  redis.mode = 'stalled'
   const at = simulation.now
   let answeredAt = 0
   const first = admission.admit(keyOf(600))
@@ -109,8 +109,8 @@ t.test('a stalled authority costs a call 100 ms once; after that its own share d
 })
 
 t.test('without the authority a front admits its share, and none at once', async (t) => {
-  const { admission, authority, simulation } = open({ liveFronts: 2 })
-  authority.mode = 'down'
+  const { admission, redis, simulation } = open({ liveFronts: 2 })
+  redis.mode = 'down'
   const admitted: number[] = []
   for (let i = 0; i < 2_000; i += 1) {
     const answer = admission.admit(keyOf(600))
@@ -123,8 +123,8 @@ t.test('without the authority a front admits its share, and none at once', async
 })
 
 t.test('a client that waits Retry-After without the authority is admitted', async (t) => {
-  const { admission, authority, wait, call } = open({ liveFronts: 3 })
-  authority.mode = 'down'
+  const { admission, redis, wait, call } = open({ liveFronts: 3 })
+  redis.mode = 'down'
   const refused = await call(keyOf(60))
   await wait((refused.failure?.retryAfterS ?? 0) * 1000)
   t.equal((await call(keyOf(60))).failure, null)
@@ -132,32 +132,32 @@ t.test('a client that waits Retry-After without the authority is admitted', asyn
 })
 
 t.test('an authority that is back decides again with the next call', async (t) => {
-  const { authority, wait, call } = open()
-  authority.mode = 'down'
+  const { redis, wait, call } = open()
+  redis.mode = 'down'
   t.ok((await call(keyOf(600))).failure)
-  authority.mode = 'up'
+  redis.mode = 'up'
   await wait(300)
   t.equal((await call(keyOf(600))).failure, null)
-  t.equal(authority.steps > 0, true)
+  t.equal(redis.steps > 0, true)
 })
 
 t.test('what was spent without the authority is told to it', async (t) => {
-  const { authority, wait, call } = open()
+  const { redis, wait, call } = open()
   const key = keyOf(60)
-  authority.mode = 'down'
+  redis.mode = 'down'
   await wait(30_000)
   let spent = 0
   while ((await call(key)).failure === null) spent += 1
-  authority.mode = 'up'
+  redis.mode = 'up'
   await wait(300)
   t.equal(spent, 6, 'the burst had filled up')
   t.ok((await call(key)).failure, 'and is not free a second time')
 })
 
 t.test('more keys than purses are all answered, and being forgotten gives no burst while the authority is away', async (t) => {
-  const { authority, wait, call } = open({ pursesMax: 10 })
+  const { redis, wait, call } = open({ pursesMax: 10 })
   for (let i = 0; i < 100; i += 1) t.equal((await call(keyOf(600, `key-${i}`))).failure, null)
-  authority.mode = 'down'
+  redis.mode = 'down'
   await wait(60_000)
   for (let i = 0; i < 30; i += 1) await call(keyOf(600, `key-${i}`))
   t.ok((await call(keyOf(600, 'key-0'))).failure, 'its purse was forgotten a moment ago')
@@ -165,9 +165,9 @@ t.test('more keys than purses are all answered, and being forgotten gives no bur
 
 t.test('every decision is metered with who took it', async (t) => {
   const seen: string[] = []
-  const { authority, call } = open({ meters: { rateDecision: (decision, source) => void seen.push(`${decision} ${source}`) } })
+  const { redis, call } = open({ meters: { rateDecision: (decision, source) => void seen.push(`${decision} ${source}`) } })
   for (let i = 0; i < 3; i += 1) await call(keyOf(1))
-  authority.mode = 'down'
+  redis.mode = 'down'
   await call(keyOf(1, 'other'))
   t.same(seen, ['admitted authority', 'refused authority', 'refused purse', 'refused fallback'])
 })
@@ -176,15 +176,15 @@ type More = Partial<Parameters<typeof createAdmission>[0]> & { liveFronts?: numb
 
 function open({ liveFronts = 1, ...more }: More = {}): {
   admission: Admission
-  authority: ModelAuthority
+  redis: ModelRedis
   simulation: Simulation
   wait(ms: number): Promise<void>
   call(key: ReturnType<typeof keyOf>): Promise<Admitted>
 } {
   const simulation = new Simulation()
-  const authority = modelAuthority(simulation, () => 0.5)
+  const redis = new ModelRedis(simulation, () => 0.5)
   const admission = createAdmission({
-    authority,
+    authority: redis.connect(),
     fronts: { liveFronts },
     now: () => simulation.now,
     epochNow: () => EPOCH + simulation.now,
@@ -197,7 +197,7 @@ function open({ liveFronts = 1, ...more }: More = {}): {
     if (answer instanceof Promise) await wait(2)
     return answer
   }
-  return { admission, authority, simulation, wait, call }
+  return { admission, redis, simulation, wait, call }
 }
 
 /** Uses the key until the front borrows more than it needs, and stops right after a block came. */
