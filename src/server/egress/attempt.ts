@@ -14,6 +14,8 @@ export interface AttemptHome {
   isStale(error: Error): boolean
   /** Sends the attempt once more. */
   repeat(attempt: Attempt): void
+  /** The attempt needs no watching any more. */
+  settled(attempt: Attempt): void
   /** undici is done with the attempt, which may be long after it was settled. */
   ended(): void
 }
@@ -26,9 +28,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly request: EgressRequest
   isSent = false
   isSettled = false
+  /** True once a tick of its origin has found it unsent. */
+  isWaiting = false
   readonly #home: AttemptHome
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void
-  readonly #timer: NodeJS.Timeout
   #isRepeated = false
   #hasAnswerBegun = false
   /** Cuts the connection; undici gives it when it writes the request. */
@@ -43,8 +46,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.request = request
     this.#home = home
     this.#settle = settle
-    // undici's own timers tick once a second: too coarse for an attempt.
-    this.#timer = setTimeout(onTimeUp, Math.max(1, Math.ceil(request.attemptEndsAt - performance.now())), this)
     if (request.mayCutSent) this.watch()
   }
 
@@ -191,7 +192,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   #finish(outcome: Outcome<EgressAnswer>): void {
     this.isSettled = true
-    clearTimeout(this.#timer)
+    this.#home.settled(this)
     this.#stopWatching()
     this.#body?.drop()
     this.#settle(outcome)
@@ -204,7 +205,3 @@ export class Attempt implements Dispatcher.DispatchHandler {
 }
 
 const CUT = new Error('cut by the gate')
-
-function onTimeUp(attempt: Attempt): void {
-  attempt.timeUp()
-}

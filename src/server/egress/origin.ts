@@ -7,6 +7,9 @@ import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome } from './attempt.ts'
 import { bodyOf } from './request-body.ts'
 
+/** Milliseconds that an attempt's end, or the leave of a caller whose request waits, may be noticed late. */
+const TICK_MS = 10
+
 /** A keep-alive pool to one origin of the operator's. Design §9. */
 export class PooledOrigin implements TrustedOrigin, AttemptHome {
   readonly budget: AnswerBudget
@@ -14,9 +17,8 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   calls = 0
   readonly #pool: Pool
   readonly #staleErrors = new WeakSet<Error>()
-  #unsent: Attempt[] = []
-  #unsentLonger: Attempt[] = []
-  #isSweeping = false
+  readonly #open = new Set<Attempt>()
+  #clock: NodeJS.Timeout | null = null
 
   constructor(origin: string, budget: AnswerBudget, extraCa: readonly string[]) {
     this.budget = budget
@@ -47,7 +49,13 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   call(request: EgressRequest): Promise<Outcome<EgressAnswer>> {
     if (this.calls >= UPSTREAM_CONNECTIONS_MAX + UPSTREAM_WAITING_MAX) return Promise.resolve(fail('busy'))
     this.calls++
-    return new Promise((settle) => this.#dispatch(new Attempt(request, this, settle)))
+    return new Promise((settle) => {
+      const attempt = new Attempt(request, this, settle)
+      if (attempt.isSettled) return this.ended()
+      this.#open.add(attempt)
+      this.#clock ??= setInterval(this.#tick, TICK_MS).unref()
+      this.#dispatch(attempt)
+    })
   }
 
   isStale(error: Error): boolean {
@@ -60,6 +68,10 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   repeat(attempt: Attempt): void {
     // undici is in the middle of failing the connection: let it finish before it gets the request again.
     queueMicrotask(() => this.#dispatch(attempt))
+  }
+
+  settled(attempt: Attempt): void {
+    this.#open.delete(attempt)
   }
 
   ended(): void {
@@ -75,26 +87,24 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
     const body = bodyOf(request.body)
     const headers = body.lengthHeader === null ? request.headers : [...request.headers, 'content-length', body.lengthHeader]
     this.#pool.dispatch({ method: request.method, path: request.path, headers: headers as string[], body: body.content }, attempt)
-    if (!attempt.isSent && !attempt.isSettled) this.#watchLater(attempt)
   }
 
   /**
-   * undici lets a kept-alive connection rest for one turn before it writes on it, so that nearly every request is
-   * unsent now and sent in a moment. Only what is still unsent after two turns is worth a signal.
+   * One clock for all attempts: a timer for each would cost more than what it watches, and undici's own tick once a
+   * second. A request that a second tick finds unsent waits for a connection; before that it only waits for the turn
+   * that undici lets a kept-alive connection rest, and is not worth a signal.
    */
-  #watchLater(attempt: Attempt): void {
-    this.#unsent.push(attempt)
-    if (this.#isSweeping) return
-    this.#isSweeping = true
-    setImmediate(this.#sweep)
-  }
-
-  readonly #sweep = (): void => {
-    const due = this.#unsentLonger
-    this.#unsentLonger = this.#unsent
-    this.#unsent = []
-    for (const attempt of due) if (!attempt.isSent && !attempt.isSettled) attempt.watch()
-    this.#isSweeping = this.#unsentLonger.length > 0
-    if (this.#isSweeping) setImmediate(this.#sweep)
+  readonly #tick = (): void => {
+    if (this.#open.size === 0 && this.#clock !== null) {
+      clearInterval(this.#clock)
+      this.#clock = null
+      return
+    }
+    const now = performance.now()
+    for (const attempt of this.#open) {
+      if (now >= attempt.request.attemptEndsAt) attempt.timeUp()
+      else if (!attempt.isSent && attempt.isWaiting) attempt.watch()
+      else attempt.isWaiting = !attempt.isSent
+    }
   }
 }

@@ -28,7 +28,7 @@ export interface EgressAnswer {
   /** The whole body in one piece, decoded; of an answer other than 2xx at most UPSTREAM_ERROR_BYTES_MAX of it. */
   readonly body: Uint8Array
   /** Returns what the body holds of the front's answer budget; a second call does nothing. */
-  release(): void
+  readonly release: () => void
 }
 
 /** An outgoing HTTP origin that the operator trusts: a keep-alive pool. Design §9. */

@@ -30,7 +30,7 @@ export interface EmbeddingsResult {
   /** Milliseconds of the answering attempt. */
   readonly upstreamMs: number
   /** Returns the bytes that this answer holds of the front's budget; call once when `data` was written. */
-  release(): void
+  readonly release: () => void
 }
 
 /** Chooses endpoints by preferences and health, calls them in turn, answers with the first that succeeds. Design §10. */

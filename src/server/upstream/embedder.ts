@@ -1,7 +1,6 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingJob, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
-
 import type { Log, Meters } from '../ports/observe.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
@@ -26,7 +25,7 @@ export interface EmbedderOptions {
   readonly random: () => number
 }
 
-/** Builds the embedder of a front: endpoints by preferences and health, each attempt inside the call's deadline. Design §10. */
+/** The embedder of a front: endpoints by preferences and health, each attempt inside the call's deadline. Design §10. */
 export function createEmbedder(options: EmbedderOptions): Embedder {
   return new RoutingEmbedder(options)
 }
@@ -56,11 +55,13 @@ class RoutingEmbedder implements Embedder {
         trail.skipped(target.health.restMs(startedAt))
         continue
       }
-      const outcome = await this.#attempt(target, { job, shape, startedAt })
-      if (outcome.ok) return ok(this.#result(outcome.value, target, { job, shape, startedAt, trail }))
-      const failure = this.#afterFailure(outcome.failure, target, { job, startedAt })
-      if (!mayFallBack(failure)) return { ok: false, failure: trail.ending(failure, target.endpoint.provider) }
-      trail.add(failure, target.endpoint.provider)
+      const tried: Try = { job, shape, target, startedAt }
+      const outcome = await this.#attempt(tried)
+      if (outcome.ok) return ok(this.#result(outcome.value, tried, trail))
+      const { provider } = target.endpoint
+      const failure = this.#learn(outcome.failure, tried)
+      if (!mayFallBack(failure)) return { ok: false, failure: trail.ending(failure, provider) }
+      trail.add(failure, provider)
     }
     return { ok: false, failure: trail.last() }
   }
@@ -69,27 +70,34 @@ class RoutingEmbedder implements Embedder {
   #choose({ model, request }: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> {
     const routed = route(model, request, (endpoint) => this.#targets.healthOf(endpoint))
     if (!routed.ok) return routed
-    const targets = routed.value.map((endpoint) => this.#targets.of(endpoint)).filter((target) => target !== null)
-    if (targets.length === 0) return fail('endpoint_unconfigured')
-    if (shape.kind === 'objects') {
-      for (const modality of mediaOf(request.input)) if (!model.inputModalities.includes(modality)) return unsupported(modality)
+    const targets: Target[] = []
+    let isSetUp = false
+    for (const endpoint of routed.value) {
+      const target = this.#targets.of(endpoint)
+      if (target === null) continue
+      isSetUp = true
+      if (target.protocol.takes(shape)) targets.push(target)
     }
-    const fit = targets.filter((target) => target.protocol.takes(shape))
-    return fit.length === 0 ? fail('input_unsupported') : ok(fit)
+    if (!isSetUp) return fail('endpoint_unconfigured')
+    const foreign = shape.kind === 'objects' ? foreignTo(model.inputModalities, mediaOf(request.input)) : null
+    if (foreign !== null) return fail('input_unsupported', { detail: `It does not take ${foreign}.` })
+    return targets.length === 0 ? fail('input_unsupported') : ok(targets)
   }
 
-  async #attempt({ endpoint, protocol, health }: Target, { job, shape, startedAt }: Try): Promise<Outcome<Reading>> {
+  /** Not an async function of its own: on the hot path each costs a turn of the microtask queue. */
+  #attempt({ job, shape, target, startedAt }: Try): Promise<Outcome<Reading>> {
+    const { endpoint, protocol, health } = target
     const endsAt = Math.min(startedAt + endpoint.provider.timeoutMs, job.deadlineAt)
-    try {
-      return await protocol.embed({ request: job.request, shape, endsAt, call: job.call })
-    } catch (bug) {
+    const reading = protocol.embed({ request: job.request, shape, endsAt, call: job.call })
+    if (!health.isOpen) return reading
+    return reading.catch((bug: unknown) => {
       // A probe that is never reported would keep the breaker open for ever.
       health.unknown()
       throw bug
-    }
+    })
   }
 
-  #result(reading: Reading, target: Target, { job, shape, startedAt, trail }: Try & { readonly trail: Trail }): EmbeddingsResult {
+  #result(reading: Reading, { job, shape, target, startedAt }: Try, trail: Trail): EmbeddingsResult {
     const { endpoint, health } = target
     const upstreamMs = this.#now() - startedAt
     const usage = judgeUsage(reading, job.request.input, { shape, contextLength: endpoint.contextLength })
@@ -103,44 +111,52 @@ class RoutingEmbedder implements Embedder {
       provider: endpoint.provider.slug,
       promptNanoPerMillion: endpoint.promptNanoPerMillion,
       requestNano: endpoint.requestNano,
-      attempts: trail.errors.length + 1,
+      attempts: trail.length + 1,
       previousErrors: trail.errors,
       upstreamMs,
-      release: () => reading.release(),
+      release: reading.release,
     }
   }
 
   /** Tells health and the log, and turns an attempt that the call's own deadline cut into that deadline. */
-  #afterFailure(failure: Failure, { endpoint, health }: Target, { job, startedAt }: { job: EmbeddingJob; startedAt: number }): Failure {
+  #learn(failure: Failure, { job, target, startedAt }: Try): Failure {
+    const { endpoint, health } = target
+    const { name } = failure
     const now = this.#now()
     const wasOpen = health.isOpen
-    if (STRIKES.has(failure.name)) health.struck(now, failure.name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE)
-    else if (failure.name === 'upstream_refused') health.alive()
+    if (STRIKES.has(name)) health.struck(now, name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE)
+    else if (name === 'upstream_refused') health.alive()
     else health.unknown()
-    this.#meters.upstream(endpoint.provider.slug, failure.name, now - startedAt)
-    const fields = { endpoint: endpoint.tag, failure: failure.name, status: failure.fields?.['status'], durationMs: Math.round(now - startedAt) }
+    this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
+    const durationMs = Math.round(now - startedAt)
+    const fields = { endpoint: endpoint.tag, failure: name, status: failure.fields?.['status'], durationMs }
     this.#log.debug('upstream.attempt_failed', fields)
     if (health.isOpen && !wasOpen) this.#log.warn('upstream.breaker_opened', fields)
-    const isDeadline = failure.name === 'upstream_slow' && startedAt + endpoint.provider.timeoutMs >= job.deadlineAt
+    const isDeadline = name === 'upstream_slow' && startedAt + endpoint.provider.timeoutMs >= job.deadlineAt
     return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
   }
 }
 
+/** One attempt of one call. */
 interface Try {
   readonly job: EmbeddingJob
   readonly shape: InputShape
+  readonly target: Target
   readonly startedAt: number
 }
 
 /** Failures that count against an endpoint. */
-const STRIKES: ReadonlySet<string> = new Set(['upstream_failed', 'upstream_slow', 'upstream_invalid', 'upstream_overloaded', 'upstream_credential'])
+const STRIKES: ReadonlySet<string> = new Set([
+  'upstream_failed', 'upstream_slow', 'upstream_invalid', 'upstream_overloaded', 'upstream_credential',
+])
 
 /** Another endpoint may do better, unless the input or the caller is at fault, or we are. */
 function mayFallBack({ name }: Failure): boolean {
   return STRIKES.has(name) || name === 'upstream_too_large' || name === 'busy' || name === 'input_unsupported'
 }
 
-function unsupported(modality: string): Outcome<never> {
-  return fail('input_unsupported', { detail: `It does not take ${modality}.` })
+/** The first modality that the model does not take; null when it takes all. */
+function foreignTo(taken: readonly string[], media: ReadonlySet<string>): string | null {
+  for (const modality of media) if (!taken.includes(modality)) return modality
+  return null
 }
-

@@ -50,16 +50,20 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
 
   /** The optional members, each after its comma. `float` is what every server answers unasked, and some refuse the word. */
   #options(request: EmbeddingsRequest): string {
+    const { dimensions, encoding_format: encoding, input_type: inputType, user } = request
     let options = ''
     // Dropping it would answer vectors of another size: a server that cannot do it has to say so itself.
-    if (request.dimensions !== undefined) options += `,"${this.#wireName('dimensions')}":${request.dimensions}`
-    if (request.encoding_format === 'base64' && this.#has('encoding_format')) options += `,"${this.#wireName('encoding_format')}":"base64"`
-    if (request.input_type !== undefined && this.#has('input_type')) {
-      const { rename } = this.#endpoint.provider
-      options += `,"${this.#wireName('input_type')}":${JSON.stringify(own(rename, `input_type=${request.input_type}`) ?? request.input_type)}`
+    if (dimensions !== undefined) options += this.#member('dimensions', dimensions)
+    if (encoding === 'base64' && this.#has('encoding_format')) options += this.#member('encoding_format', encoding)
+    if (inputType !== undefined && this.#has('input_type')) {
+      options += this.#member('input_type', own(this.#endpoint.provider.rename, `input_type=${inputType}`) ?? inputType)
     }
-    if (request.user !== undefined && this.#has('user')) options += `,"${this.#wireName('user')}":${JSON.stringify(request.user)}`
+    if (user !== undefined && this.#has('user')) options += this.#member('user', user)
     return options
+  }
+
+  #member(field: string, value: string | number): string {
+    return `,"${this.#wireName(field)}":${JSON.stringify(value)}`
   }
 
   #passThrough(answer: EgressAnswer, attempt: EmbeddingAttempt): Outcome<Reading> | null {
@@ -72,8 +76,9 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     }
     const usage = spans.usage === null ? NO_USAGE : usageOf(body, spans.usage)
     if (usage === null) return null
+    const { prompt_tokens: promptTokens = null, total_tokens: totalTokens = null } = usage
     const data = [body.subarray(spans.data.start, spans.data.end)]
-    return ok({ data, promptTokens: usage.prompt_tokens ?? null, totalTokens: usage.total_tokens ?? null, release: () => answer.release() })
+    return ok({ data, promptTokens, totalTokens, release: answer.release })
   }
 
   #has(parameter: string): boolean {
@@ -95,8 +100,9 @@ const NO_USAGE: Usage = {}
 
 /** Null when it is no JSON after all, or its figures are no numbers: then the whole answer has to be judged. */
 function usageOf(body: Uint8Array, span: Span): Usage | null {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.length)
   try {
-    const usage = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8', span.start, span.end)) as Record<string, unknown>
+    const usage = JSON.parse(bytes.toString('utf8', span.start, span.end)) as Record<string, unknown>
     return isNumberOrAbsent(usage['prompt_tokens']) && isNumberOrAbsent(usage['total_tokens']) ? usage : null
   } catch {
     return null

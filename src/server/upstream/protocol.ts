@@ -17,7 +17,7 @@ export interface Reading {
   readonly data: readonly Uint8Array[]
   readonly promptTokens: number | null
   readonly totalTokens: number | null
-  release(): void
+  readonly release: () => void
 }
 
 /** Embeddings in one wire protocol, bound to one endpoint. Design §10. */

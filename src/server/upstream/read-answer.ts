@@ -30,7 +30,7 @@ export async function parseAnswer(
     return fail('upstream_invalid')
   }
   const { data, promptTokens, totalTokens } = decoded
-  return ok({ data: [data], promptTokens, totalTokens, release: () => answer.release() })
+  return ok({ data: [data], promptTokens, totalTokens, release: answer.release })
 }
 
 /** Its buffer, when nothing else lies in it. */

@@ -29,7 +29,7 @@ const DEPTH_MAX = 8
  * through as the provider wrote it. NaN, Infinity and null among numbers are seen. Design §4.
  */
 export function scanAnswer(answer: Uint8Array): AnswerSpans | null {
-  return new Scanner(Buffer.from(answer.buffer, answer.byteOffset, answer.length)).run()
+  return new Scanner(Buffer.isBuffer(answer) ? answer : Buffer.from(answer.buffer, answer.byteOffset, answer.length)).run()
 }
 
 const QUOTE = 0x22
@@ -48,6 +48,7 @@ const FAILED = -1
 
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 const LITERAL_BYTES_MAX = 64
+const SHORT_STRING_BYTES = 32
 
 type TopName = 'data' | 'model' | 'usage' | 'id'
 
@@ -205,6 +206,18 @@ class Scanner {
 
   #string(open: number): number {
     const bytes = this.#bytes
+    // Keys and most values are short: for them a call of `indexOf` costs more than looking.
+    const nearEnd = open + SHORT_STRING_BYTES
+    for (let at = open + 1; at < nearEnd; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) return at + 1
+      if (byte === BACKSLASH) break
+    }
+    return this.#longString(open)
+  }
+
+  #longString(open: number): number {
+    const bytes = this.#bytes
     let quote = bytes.indexOf(QUOTE, open + 1)
     while (quote !== -1) {
       let at = quote - 1
@@ -220,6 +233,8 @@ class Scanner {
     const limit = Math.min(at + LITERAL_BYTES_MAX, this.#bytes.length)
     let end = at
     while (end < limit && !isDelimiter(this.#bytes[end])) end++
+    // One digit, as every index below ten is.
+    if (end === at + 1 && isDigit(this.#bytes[at])) return end
     return LITERAL.test(this.#bytes.toString('latin1', at, end)) ? end : FAILED
   }
 

@@ -6,22 +6,35 @@ import type { Provider } from '../ports/models.ts'
  * may answer the next try; a refused credential will not until an operator acts.
  */
 const RANK: readonly FailureName[] = [
-  'upstream_overloaded', 'upstream_slow', 'busy', 'upstream_failed', 'upstream_invalid', 'upstream_too_large', 'upstream_credential', 'input_unsupported',
+  'upstream_overloaded', 'upstream_slow', 'busy', 'upstream_failed', 'upstream_invalid', 'upstream_too_large',
+  'upstream_credential', 'input_unsupported',
 ]
+
+const NONE: readonly PreviousError[] = []
+
+interface Attempted {
+  readonly failure: Failure
+  readonly provider: Provider
+  readonly error: PreviousError
+}
 
 /** The failed attempts of one call, in order. */
 export class Trail {
-  readonly #failures: { readonly failure: Failure; readonly provider: Provider; readonly error: PreviousError }[] = []
+  readonly #failures: Attempted[] = []
   #leastRestMs = Infinity
 
+  get length(): number {
+    return this.#failures.length
+  }
+
   get errors(): readonly PreviousError[] {
-    return this.#failures.map(({ error }) => error)
+    return this.#failures.length === 0 ? NONE : this.#failures.map(({ error }) => error)
   }
 
   add(failure: Failure, provider: Provider): void {
     const status = failure.fields?.['status']
-    const error = { provider: provider.name, code: failure.metadata?.provider_code ?? failure.name, status: typeof status === 'number' ? status : null }
-    this.#failures.push({ failure, provider, error })
+    const code = failure.metadata?.provider_code ?? failure.name
+    this.#failures.push({ failure, provider, error: { provider: provider.name, code, status: typeof status === 'number' ? status : null } })
   }
 
   /** An endpoint whose breaker is open was passed over. */
@@ -31,12 +44,12 @@ export class Trail {
 
   /** A failure that no other endpoint could mend, with what was tried before. */
   ending(failure: Failure, provider: Provider): Failure {
-    const named = failure.name.startsWith('upstream_') || failure.name === 'deadline_exceeded' ? { provider_name: provider.name } : {}
-    return withMetadata(failure, named, this.errors)
+    const isProviders = failure.name.startsWith('upstream_') || failure.name === 'deadline_exceeded'
+    return withMetadata(failure, isProviders ? provider : null, this.errors)
   }
 
   deadline(): Failure {
-    return withMetadata({ name: 'deadline_exceeded' }, {}, this.errors)
+    return withMetadata({ name: 'deadline_exceeded' }, null, this.errors)
   }
 
   /** The failure of a call that has tried all it could. */
@@ -44,13 +57,18 @@ export class Trail {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }
     }
-    const told = this.#failures.reduce((best, one) => (RANK.indexOf(one.failure.name) < RANK.indexOf(best.failure.name) ? one : best))
+    const told = this.#failures.reduce((best, one) => (rankOf(one) < rankOf(best) ? one : best))
     const others = this.#failures.filter((one) => one !== told).map(({ error }) => error)
-    const provider = told.failure.name.startsWith('upstream_') ? { provider_name: told.provider.name } : {}
-    return withMetadata(told.failure, provider, others)
+    return withMetadata(told.failure, told.failure.name.startsWith('upstream_') ? told.provider : null, others)
   }
 }
 
-function withMetadata(failure: Failure, provider: { readonly provider_name?: string }, previous: readonly PreviousError[]): Failure {
-  return { ...failure, metadata: { ...failure.metadata, ...provider, ...(previous.length > 0 ? { previous_errors: previous } : {}) } }
+function rankOf({ failure }: Attempted): number {
+  return RANK.indexOf(failure.name)
+}
+
+function withMetadata(failure: Failure, provider: Provider | null, previous: readonly PreviousError[]): Failure {
+  const named = provider === null ? {} : { provider_name: provider.name }
+  const before = previous.length === 0 ? {} : { previous_errors: previous }
+  return { ...failure, metadata: { ...failure.metadata, ...named, ...before } }
 }

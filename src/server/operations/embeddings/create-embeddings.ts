@@ -74,7 +74,7 @@ function replyOf(result: EmbeddingsResult, model: ResolvedModel, costUsd: number
     parts: [HEAD, ...result.data, tail],
     contentType: 'application/json',
     headers: model.isUnpriced || result.isEstimated ? remarksOn(result, model) : NO_REMARKS,
-    done: () => result.release(),
+    done: result.release,
   }
 }
 
