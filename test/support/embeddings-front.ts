@@ -7,9 +7,8 @@ import type { Egress } from '../../src/server/ports/egress.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Trace } from '../../src/schemas/trace.ts'
 import { createEmbedder } from '../../src/server/upstream/embedder.ts'
-import { openPools } from '../../src/workers/pool.ts'
 import { catalogueOf } from './catalogue.ts'
-import { AUTHORIZATION, openFront, type TestFront } from './front.ts'
+import { AUTHORIZATION, openFront, threads, type TestFront } from './front.ts'
 import { keptLog } from './log.ts'
 import { startProvider, type ScriptedProvider } from './provider.ts'
 
@@ -56,11 +55,10 @@ export interface FrontOptions {
 export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promise<EmbeddingsFront> {
   const [first, second, foreign] = await Promise.all([startProvider(), startProvider(), startProvider()])
   const egress = openEgress(options.answersBytesMax === undefined ? {} : { answersBytesMax: options.answersBytesMax })
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 })
   const log = keptLog()
   const embedder = createEmbedder({
     egress,
-    jobs: pools.jobs,
+    jobs: threads(),
     credentials: new Map([['SET_KEY', { reveal: () => PROVIDER_KEY }]]),
     log,
     meters: { upstream: () => undefined },
@@ -75,7 +73,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const served = await openFront(t, [operation], { ports })
   t.teardown(async () => {
     await egress.close()
-    await Promise.all([pools.close(), first.close(), second.close(), foreign.close()])
+    await Promise.all([first.close(), second.close(), foreign.close()])
   })
   return {
     ...served, first, second, foreign, egress, log, traced,

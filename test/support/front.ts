@@ -72,7 +72,7 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
 let pools: Pools | null = null
 
 /** One thread for all fronts of a test file: starting one takes longer than most tests. */
-function threads(): ShortJobs {
+export function threads(): ShortJobs {
   if (pools === null) {
     const opened = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 })
     tap.teardown(() => opened.close())
