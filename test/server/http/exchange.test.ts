@@ -123,6 +123,18 @@ t.test('an operation that misses its deadline is told, and answers by itself', a
   t.same(http.load, NOTHING)
 })
 
+t.test('the time that a body takes to come is not taken from its operation', async (t) => {
+  const { port } = await front(t, () => fine, {}, 50)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(head())
+  for (const part of [body.slice(0, 9), body.slice(9, 15), body.slice(15)]) {
+    await sleep(200)
+    client.send(part)
+  }
+  t.match(await client.until(/["}]$/), /^HTTP\/1\.1 200 /)
+})
+
 t.test(
   'an operation that ignores its deadline is answered for, settled once, and its late answer returned',
   async (t) => {
