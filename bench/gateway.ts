@@ -28,7 +28,8 @@ const UNGOVERNED = fileURLToPath(new URL('./ungoverned.js', import.meta.url))
 export async function startUngoverned(stand: Stand): Promise<Target | Absent> {
   if (!existsSync(UNGOVERNED)) return { name: 'ungoverned', absent: 'not built' }
   const port = await freePort()
-  const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [] })
+  // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
+  const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [], detached: true })
   const settings: UngovernedSettings = {
     port,
     catalogFile: stand.catalogFile,

@@ -43,14 +43,8 @@ export async function startNginx(upstream: Upstream): Promise<Target | Absent> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-nginx-'))
   const port = await freePort()
   await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port, upstream.port))
-  const server = spawnServer(program, [
-    '-p',
-    folder,
-    '-e',
-    `${folder}/error.log`,
-    '-c',
-    `${folder}/nginx.conf`,
-  ])
+  const args = ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`]
+  const server = spawnServer(program, args, { detached: true })
   await untilListening(port, server)
   return {
     name: 'nginx',
@@ -74,6 +68,7 @@ export async function startPortkey(root: string, upstream: Upstream): Promise<Ta
   const port = await freePort()
   const server = spawnServer(process.execPath, [program, `--port=${port}`, '--headless'], {
     env: { NODE_ENV: 'production' },
+    detached: true,
   })
   await untilListening(port, server)
   return {

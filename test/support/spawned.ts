@@ -12,16 +12,25 @@ export interface Spawned {
 
 const OUTPUT_CHARS_MAX = 1_000_000
 
+export interface SpawnOptions {
+  /** Beside the caller's own. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** Gives it a session of its own: the kernel shares out cores by session, which a bench must not mix up. */
+  readonly detached?: boolean
+}
+
 /** Starts a server without what a test runner would put into its environment. */
 export function spawnServer(
   command: string,
   args: readonly string[],
-  more: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+  more: SpawnOptions = {},
 ): Spawned {
   let text = ''
   const child = spawn(command, args, {
     env: { ...plainEnvironment(), ...more.env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: more.detached ?? false,
     ...(more.cwd === undefined ? {} : { cwd: more.cwd }),
   })
   const keep = (bytes: Buffer): void => {
