@@ -1,8 +1,7 @@
-/** A front that serves embeddings for real: catalogue, embedder, gate, worker threads, and loopback providers that follow a script. */
+/** A front that serves every operation, embeddings for real: catalogue, embedder, gate, worker threads, and loopback providers that follow a script. */
 import type { Test } from 'tap'
 import { openEgress } from '../../src/server/egress/egress.ts'
-import { createEmbeddings } from '../../src/server/operations/embeddings/create-embeddings.ts'
-import type { AnyOperation } from '../../src/server/operations/define.ts'
+import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Egress } from '../../src/server/ports/egress.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Trace } from '../../src/schemas/trace.ts'
@@ -47,6 +46,8 @@ export interface FrontOptions {
   /** Milliseconds of a call. */
   readonly deadlineMs?: number
   readonly answersBytesMax?: number
+  /** Origin of the provider of `acme/one`, instead of the first one. */
+  readonly oneAt?: string
   /** Members that an endpoint of `acme/embed` has beside the usual ones. */
   readonly firstFacts?: Record<string, unknown>
   readonly secondFacts?: Record<string, unknown>
@@ -69,8 +70,8 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
   const ports: Ports = { models, embedder, observer }
-  const operation: AnyOperation = { ...createEmbeddings, deadlineMs: options.deadlineMs ?? createEmbeddings.deadlineMs }
-  const served = await openFront(t, [operation], { ports })
+  const operations = OPERATIONS.map((operation) => ({ ...operation, deadlineMs: options.deadlineMs ?? operation.deadlineMs }))
+  const served = await openFront(t, operations, { ports })
   t.teardown(async () => {
     await egress.close()
     await Promise.all([first.close(), second.close(), foreign.close()])
@@ -105,6 +106,7 @@ function catalogueDocument(at: { first: ScriptedProvider; second: ScriptedProvid
       { slug: 'second', name: 'Second', protocol: 'openai', base_url: `${at.second.origin}/v1`, rename: RENAMED, ...key },
       { slug: 'cohere', protocol: 'cohere', base_url: `${at.foreign.origin}/v2`, ...key },
       { slug: 'google', protocol: 'google', base_url: `${at.foreign.origin}/v1beta`, ...key },
+      { slug: 'elsewhere', protocol: 'openai', base_url: `${options.oneAt ?? at.first.origin}/v1`, ...key },
       { slug: 'unset', protocol: 'openai', base_url: `${at.first.origin}/v1`, api_key_env: 'UNSET_KEY' },
     ],
     models: [
@@ -115,7 +117,7 @@ function catalogueDocument(at: { first: ScriptedProvider; second: ScriptedProvid
           { provider: 'second', upstream_model: 'embed-1', pricing: { prompt: '0.0000005' }, ...options.secondFacts },
         ],
       },
-      { id: 'acme/one', name: 'One', architecture: EMBEDDINGS, endpoints: [{ provider: 'first', upstream_model: 'one', pricing: ONE_USD_PER_MILLION }] },
+      { id: 'acme/one', name: 'One', architecture: EMBEDDINGS, endpoints: [{ provider: options.oneAt === undefined ? 'first' : 'elsewhere', upstream_model: 'one', pricing: ONE_USD_PER_MILLION }] },
       { id: 'acme/renamed', name: 'Renamed', architecture: EMBEDDINGS, endpoints: [{ provider: 'second', upstream_model: 'r', pricing: ONE_USD_PER_MILLION }] },
       { id: 'acme/free', name: 'Free', architecture: EMBEDDINGS, endpoints: [{ provider: 'first', upstream_model: 'free' }] },
       { id: 'acme/cohere', name: 'Cohere', architecture: MEDIA, endpoints: [{ provider: 'cohere', upstream_model: 'c', pricing: ONE_USD_PER_MILLION }] },

@@ -131,8 +131,8 @@ export const sendsBrokenGzip: Behaviour = ({ res }) => {
 
 /** The vector that the provider answers for a text: exact in float32, so that every encoding of it is equal. */
 export function vectorOf(text: string, dimensions: number): number[] {
-  let seed = 2166136261
-  for (const char of text) seed = Math.imul(seed ^ (char.codePointAt(0) ?? 0), 16777619) >>> 0
+  let seed = 2166136261 ^ text.length
+  for (const char of text.slice(0, 256)) seed = Math.imul(seed ^ (char.codePointAt(0) ?? 0), 16777619) >>> 0
   return Array.from({ length: dimensions }, (_, at) => (((seed >>> at % 16) + at * 37) % 2048) / 1024 - 1)
 }
 

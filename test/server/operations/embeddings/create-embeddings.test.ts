@@ -244,14 +244,14 @@ t.test('embeddings.create 503: an endpoint that failed time and again is left al
 })
 
 t.test('embeddings.create 503: no room for another answer within the attempt', async (t) => {
-  const { post, first, rest } = await openEmbeddings(t, { answersBytesMax: 1000, timeoutMs: 60 })
+  const { post, first, rest } = await openEmbeddings(t, { answersBytesMax: 1000, timeoutMs: 500 })
   first.usually(answers({ dimensions: 2000 }))
   t.equal(failureOf(await post(ONE)), '503 busy')
   t.same(await rest(), { heldBytes: 0, calls: 0 })
 })
 
 t.test('embeddings.create 504: the call meets its own deadline first', async (t) => {
-  const { post, first, rest } = await openEmbeddings(t, { deadlineMs: 80 })
+  const { post, first, rest } = await openEmbeddings(t, { deadlineMs: 200 })
   first.usually(neverAnswers)
   t.equal(failureOf(await post(ONE)), '504 deadline_exceeded')
   t.same(await rest(), { heldBytes: 0, calls: 0 })
