@@ -10,7 +10,7 @@ interface Reading {
   readonly totalTokens: unknown
 }
 
-/** Parses a provider's answer, checks every vector and writes it anew in our form and the encoding that was asked. */
+/** Parses a provider's answer, checks every vector and writes it anew in our form and the encoding asked for. */
 export function decodeEmbeddings({ protocol, answer, encoding }: Decoding['in']): Decoding['out'] {
   const parsed = parse(answer)
   const reading = isObject(parsed) ? READERS[protocol](parsed) : null
@@ -30,12 +30,18 @@ export function decodeEmbeddings({ protocol, answer, encoding }: Decoding['in'])
   }
 }
 
-const READERS: Readonly<Record<Decoding['in']['protocol'], (answer: Record<string, unknown>) => Reading | null>> = {
+const READERS: Readonly<
+  Record<Decoding['in']['protocol'], (answer: Record<string, unknown>) => Reading | null>
+> = {
   openai(answer) {
     const items = answer['data']
     if (!Array.isArray(items) || !items.every(isObject)) return null
     const usage = objectOf(answer['usage'])
-    return { vectors: inOrder(items).map((item) => item['embedding']), promptTokens: usage['prompt_tokens'], totalTokens: usage['total_tokens'] }
+    return {
+      vectors: inOrder(items).map((item) => item['embedding']),
+      promptTokens: usage['prompt_tokens'],
+      totalTokens: usage['total_tokens'],
+    }
   },
   cohere(answer) {
     const vectors = objectOf(answer['embeddings'])['float']
@@ -49,7 +55,11 @@ const READERS: Readonly<Record<Decoding['in']['protocol'], (answer: Record<strin
     if (!Array.isArray(items) || !items.every(isObject)) return null
     const usage = objectOf(answer['usageMetadata'])
     const totalTokens = usage['totalTokenCount'] ?? usage['promptTokenCount']
-    return { vectors: items.map((item) => item['values']), promptTokens: usage['promptTokenCount'], totalTokens }
+    return {
+      vectors: items.map((item) => item['values']),
+      promptTokens: usage['promptTokenCount'],
+      totalTokens,
+    }
   },
 }
 

@@ -14,12 +14,15 @@ const GRAM_CHARS_MAX = 5
 const PRECISION = 1e7
 
 /**
- * Vectors of `sluice/lexical-1`: signed feature hashing of words, pairs of words and parts of words, each weighed by
- * 1 + ln(count), scaled to length 1. Texts come out close when they share wording; it knows nothing of meaning.
+ * Vectors of `sluice/lexical-1`: signed feature hashing of words, pairs of words and parts of words, each weighed
+ * by 1 + ln(count), scaled to length 1. Texts come out close when they share wording; it knows nothing of meaning.
  * The same text gives the same vector on every machine.
  */
 export function embedLexical({ texts, dimensions, encoding }: Lexical['in']): Lexical['out'] {
-  const parsed = texts instanceof Uint8Array ? (JSON.parse(new TextDecoder().decode(texts)) as string | readonly string[]) : texts
+  const parsed =
+    texts instanceof Uint8Array
+      ? (JSON.parse(new TextDecoder().decode(texts)) as string | readonly string[])
+      : texts
   const list = typeof parsed === 'string' ? [parsed] : parsed
   let tokens = 0
   const vectors = list.map((text) => {
@@ -52,7 +55,8 @@ function countFeatures(words: readonly string[]): ReadonlyMap<number, number> {
     before = word
     const padded = ` ${word} `
     for (let size = GRAM_CHARS_MIN; size <= GRAM_CHARS_MAX; size++) {
-      for (let at = 0; at + size <= padded.length; at++) add(hashOf(padded.slice(at, at + size), GRAM.seed), GRAM.weight)
+      for (let at = 0; at + size <= padded.length; at++)
+        add(hashOf(padded.slice(at, at + size), GRAM.seed), GRAM.weight)
     }
   }
   return weights

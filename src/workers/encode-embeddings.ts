@@ -4,9 +4,12 @@ import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 type Encoding = ShortJobTypes['encode_embeddings']
 type Part = Record<string, unknown>
 
-/** Writes the body of one call in another wire protocol: Cohere's `POST /v2/embed`, Gemini's `:batchEmbedContents`. */
+/** Writes the body of one call in another protocol: Cohere's `POST /v2/embed`, Gemini's `:batchEmbedContents`. */
 export function encodeEmbeddings(job: Encoding['in']): Encoding['out'] {
-  const input = job.input instanceof Uint8Array ? (JSON.parse(new TextDecoder().decode(job.input)) as EmbeddingInput) : job.input
+  const input =
+    job.input instanceof Uint8Array
+      ? (JSON.parse(new TextDecoder().decode(job.input)) as EmbeddingInput)
+      : job.input
   const contents = contentsOf(input)
   if (contents === null) return { ok: false, detail: 'Its provider takes no token lists.' }
   try {
@@ -40,7 +43,9 @@ function cohereBody(job: Encoding['in'], contents: readonly (string | readonly E
     input_type: cohereInputType(job.inputType ?? 'document'),
     embedding_types: ['float'],
     ...(job.dimensions === null ? {} : { output_dimension: job.dimensions }),
-    ...(texts.length === contents.length ? { texts } : { inputs: contents.map((content) => ({ content: partsOf(content).map(coherePart) })) }),
+    ...(texts.length === contents.length
+      ? { texts }
+      : { inputs: contents.map((content) => ({ content: partsOf(content).map(coherePart) })) }),
   }
 }
 
@@ -95,11 +100,17 @@ function googlePart(part: EmbeddingPart): Part {
     case 'image_url':
       return { inlineData: inlineData(part.image_url.url, null) }
     case 'input_audio':
-      return { inlineData: inlineData(part.input_audio.data, mimeOf('audio', part.input_audio.format ?? 'wav')) }
+      return {
+        inlineData: inlineData(part.input_audio.data, mimeOf('audio', part.input_audio.format ?? 'wav')),
+      }
     case 'input_video':
-      return { inlineData: inlineData(part.input_video.data, mimeOf('video', part.input_video.format ?? 'mp4')) }
+      return {
+        inlineData: inlineData(part.input_video.data, mimeOf('video', part.input_video.format ?? 'mp4')),
+      }
     case 'input_file':
-      return { inlineData: inlineData(part.input_file.data, mimeOf('application', part.input_file.format ?? 'pdf')) }
+      return {
+        inlineData: inlineData(part.input_file.data, mimeOf('application', part.input_file.format ?? 'pdf')),
+      }
   }
 }
 
@@ -109,7 +120,8 @@ const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[^,]*;base64,/
 function inlineData(data: string, mimeType: string | null): Part {
   const url = DATA_URL.exec(data.slice(0, 256))
   if (url?.[1] !== undefined) return { mimeType: url[1], data: data.slice(url[0].length) }
-  if (mimeType === null || data.includes(':')) throw new PartRefused('Its provider takes media as base64 data URLs.')
+  if (mimeType === null || data.includes(':'))
+    throw new PartRefused('Its provider takes media as base64 data URLs.')
   return { mimeType, data }
 }
 
@@ -117,7 +129,10 @@ function mimeOf(kind: string, format: string): string {
   return format.includes('/') ? format : `${kind}/${MIME_SUBTYPES.get(format) ?? format}`
 }
 
-const MIME_SUBTYPES: ReadonlyMap<string, string> = new Map([['mp3', 'mpeg'], ['mov', 'quicktime']])
+const MIME_SUBTYPES: ReadonlyMap<string, string> = new Map([
+  ['mp3', 'mpeg'],
+  ['mov', 'quicktime'],
+])
 
 function partsOf(content: string | readonly EmbeddingPart[]): readonly EmbeddingPart[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content

@@ -16,7 +16,10 @@ export function readVector(value: unknown): readonly number[] | null {
 }
 
 /** JSON of the `data` array of an embeddings answer. §2.5 */
-export function writeData(vectors: readonly (readonly number[])[], encoding: VectorEncoding): Uint8Array<ArrayBuffer> {
+export function writeData(
+  vectors: readonly (readonly number[])[],
+  encoding: VectorEncoding,
+): Uint8Array<ArrayBuffer> {
   const items = vectors.map((vector, index) => {
     const written = encoding === 'base64' ? `"${toBase64(vector)}"` : JSON.stringify(vector)
     return `{"object":"embedding","index":${index},"embedding":${written}}`
@@ -34,6 +37,8 @@ function fromBase64(text: string): readonly number[] | null {
   if (bytes.length === 0 || bytes.length % FLOAT32_BYTES !== 0) return null
   // Node skips what is not base64; such a text would come out shorter than it went in.
   if (Math.floor(text.replace(/=+$/, '').length * 0.75) !== bytes.length) return null
-  const numbers = Array.from({ length: bytes.length / FLOAT32_BYTES }, (_, at) => bytes.readFloatLE(at * FLOAT32_BYTES))
+  const numbers = Array.from({ length: bytes.length / FLOAT32_BYTES }, (_, at) =>
+    bytes.readFloatLE(at * FLOAT32_BYTES),
+  )
   return numbers.every(Number.isFinite) ? numbers : null
 }

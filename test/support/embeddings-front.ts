@@ -1,4 +1,7 @@
-/** A front that serves every operation, embeddings for real: catalogue, embedder, gate, worker threads, and loopback providers that follow a script. */
+/**
+ * A front that serves every operation, embeddings for real: catalogue, embedder, gate, worker threads, and loopback
+ * providers that follow a script.
+ */
 import type { Test } from 'tap'
 import { openEgress } from '../../src/server/egress/egress.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
@@ -36,7 +39,11 @@ export interface EmbeddingsReply {
     readonly data?: readonly { readonly embedding: readonly number[] | string; readonly index: number }[]
     readonly usage?: { readonly prompt_tokens: number; readonly total_tokens: number; readonly cost: number }
     readonly id?: string
-    readonly error?: { readonly code: number; readonly message: string; readonly metadata: Readonly<Record<string, unknown>> }
+    readonly error?: {
+      readonly code: number
+      readonly message: string
+      readonly metadata: Readonly<Record<string, unknown>>
+    }
   }
 }
 
@@ -55,7 +62,9 @@ export interface FrontOptions {
 
 export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promise<EmbeddingsFront> {
   const [first, second, foreign] = await Promise.all([startProvider(), startProvider(), startProvider()])
-  const egress = openEgress(options.answersBytesMax === undefined ? {} : { answersBytesMax: options.answersBytesMax })
+  const egress = openEgress(
+    options.answersBytesMax === undefined ? {} : { answersBytesMax: options.answersBytesMax },
+  )
   const log = keptLog()
   const embedder = createEmbedder({
     egress,
@@ -70,14 +79,23 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
   const ports: Ports = { models, embedder, observer }
-  const operations = OPERATIONS.map((operation) => ({ ...operation, deadlineMs: options.deadlineMs ?? operation.deadlineMs }))
+  const operations = OPERATIONS.map((operation) => ({
+    ...operation,
+    deadlineMs: options.deadlineMs ?? operation.deadlineMs,
+  }))
   const served = await openFront(t, operations, { ports })
   t.teardown(async () => {
     await egress.close()
     await Promise.all([first.close(), second.close(), foreign.close()])
   })
   return {
-    ...served, first, second, foreign, egress, log, traced,
+    ...served,
+    first,
+    second,
+    foreign,
+    egress,
+    log,
+    traced,
     post: (body, headers = {}) => post(served.url, body, headers),
     rest: async () => {
       while (egress.load.calls > 0) await new Promise((next) => setImmediate(next))
@@ -86,47 +104,83 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   }
 }
 
-async function post(url: string, body: Record<string, unknown>, headers: Readonly<Record<string, string>>): Promise<EmbeddingsReply> {
+async function post(
+  url: string,
+  body: Record<string, unknown>,
+  headers: Readonly<Record<string, string>>,
+): Promise<EmbeddingsReply> {
   const sent = { authorization: AUTHORIZATION, 'content-type': 'application/json', ...headers }
-  const answer = await fetch(`${url}/api/v1/embeddings`, { method: 'POST', headers: sent, body: JSON.stringify(body) })
+  const answer = await fetch(`${url}/api/v1/embeddings`, {
+    method: 'POST',
+    headers: sent,
+    body: JSON.stringify(body),
+  })
   const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) as EmbeddingsReply['body'] }
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    text,
+    body: JSON.parse(text) as EmbeddingsReply['body'],
+  }
 }
 
-const EMBEDDINGS = { output_modalities: ['embeddings'] }
-const MEDIA = { input_modalities: ['text', 'image', 'audio'], output_modalities: ['embeddings'] }
-const ONE_USD_PER_MILLION = { prompt: '0.000001' }
+type Members = Readonly<Record<string, unknown>>
 
-function catalogueDocument(at: { first: ScriptedProvider; second: ScriptedProvider; foreign: ScriptedProvider }, options: FrontOptions): unknown {
-  const key = { api_key_env: 'SET_KEY' }
+const TO_VECTORS = { output_modalities: ['embeddings'] }
+const MEDIA_TO_VECTORS = { input_modalities: ['text', 'image', 'audio'], output_modalities: ['embeddings'] }
+const ONE_USD_PER_MILLION = { prompt: '0.000001' }
+const RENAMED = { dimensions: 'output_dimension', 'input_type=search_query': 'query' }
+
+interface Providers {
+  readonly first: ScriptedProvider
+  readonly second: ScriptedProvider
+  readonly foreign: ScriptedProvider
+}
+
+function catalogueDocument(at: Providers, options: FrontOptions): unknown {
+  const oneAt = options.oneAt ?? at.first.origin
   return {
     providers: [
       { slug: 'local', protocol: 'local' },
-      { slug: 'first', name: 'First', protocol: 'openai', base_url: `${at.first.origin}/v1`, timeout_ms: options.timeoutMs ?? 20_000, ...key },
-      { slug: 'second', name: 'Second', protocol: 'openai', base_url: `${at.second.origin}/v1`, rename: RENAMED, ...key },
-      { slug: 'cohere', protocol: 'cohere', base_url: `${at.foreign.origin}/v2`, ...key },
-      { slug: 'google', protocol: 'google', base_url: `${at.foreign.origin}/v1beta`, ...key },
-      { slug: 'elsewhere', protocol: 'openai', base_url: `${options.oneAt ?? at.first.origin}/v1`, ...key },
-      { slug: 'unset', protocol: 'openai', base_url: `${at.first.origin}/v1`, api_key_env: 'UNSET_KEY' },
+      provider('first', `${at.first.origin}/v1`, { name: 'First', timeout_ms: options.timeoutMs ?? 20_000 }),
+      provider('second', `${at.second.origin}/v1`, { name: 'Second', rename: RENAMED }),
+      provider('cohere', `${at.foreign.origin}/v2`, { protocol: 'cohere' }),
+      provider('google', `${at.foreign.origin}/v1beta`, { protocol: 'google' }),
+      provider('elsewhere', `${oneAt}/v1`, {}),
+      provider('unset', `${at.first.origin}/v1`, { api_key_env: 'UNSET_KEY' }),
     ],
     models: [
       {
-        id: 'acme/embed', name: 'Embed', architecture: EMBEDDINGS, aliases: ['acme/e'], variants: ['floor'],
+        ...model('acme/embed', []),
+        aliases: ['acme/e'],
+        variants: ['floor'],
         endpoints: [
-          { provider: 'first', upstream_model: 'embed-1', pricing: ONE_USD_PER_MILLION, ...options.firstFacts },
-          { provider: 'second', upstream_model: 'embed-1', pricing: { prompt: '0.0000005' }, ...options.secondFacts },
+          endpoint('first/embed-1', { ...options.firstFacts }),
+          endpoint('second/embed-1', { pricing: { prompt: '0.0000005' }, ...options.secondFacts }),
         ],
       },
-      { id: 'acme/one', name: 'One', architecture: EMBEDDINGS, endpoints: [{ provider: options.oneAt === undefined ? 'first' : 'elsewhere', upstream_model: 'one', pricing: ONE_USD_PER_MILLION }] },
-      { id: 'acme/renamed', name: 'Renamed', architecture: EMBEDDINGS, endpoints: [{ provider: 'second', upstream_model: 'r', pricing: ONE_USD_PER_MILLION }] },
-      { id: 'acme/free', name: 'Free', architecture: EMBEDDINGS, endpoints: [{ provider: 'first', upstream_model: 'free' }] },
-      { id: 'acme/cohere', name: 'Cohere', architecture: MEDIA, endpoints: [{ provider: 'cohere', upstream_model: 'c', pricing: ONE_USD_PER_MILLION }] },
-      { id: 'acme/gemini', name: 'Gemini', architecture: MEDIA, endpoints: [{ provider: 'google', upstream_model: 'g', pricing: ONE_USD_PER_MILLION }] },
-      { id: 'acme/unset', name: 'Unset', architecture: EMBEDDINGS, endpoints: [{ provider: 'unset', upstream_model: 'u' }] },
-      { id: 'acme/chat', name: 'Chat', architecture: { output_modalities: ['text'] }, endpoints: [{ provider: 'first', upstream_model: 'chat' }] },
-      { id: 'sluice/lexical-1', name: 'Lexical', architecture: EMBEDDINGS, endpoints: [{ provider: 'local', upstream_model: 'lexical-1' }] },
+      model('acme/one', [endpoint(options.oneAt === undefined ? 'first/one' : 'elsewhere/one')]),
+      model('acme/renamed', [endpoint('second/r')]),
+      model('acme/free', [{ provider: 'first', upstream_model: 'free' }]),
+      model('acme/cohere', [endpoint('cohere/c')], MEDIA_TO_VECTORS),
+      model('acme/gemini', [endpoint('google/g')], MEDIA_TO_VECTORS),
+      model('acme/unset', [endpoint('unset/u')]),
+      model('acme/chat', [endpoint('first/chat')], { output_modalities: ['text'] }),
+      model('sluice/lexical-1', [{ provider: 'local', upstream_model: 'lexical-1' }]),
     ],
   }
 }
 
-const RENAMED = { dimensions: 'output_dimension', 'input_type=search_query': 'query' }
+function provider(slug: string, baseUrl: string, more: Members): Members {
+  return { slug, protocol: 'openai', base_url: baseUrl, api_key_env: 'SET_KEY', ...more }
+}
+
+function model(id: string, endpoints: readonly Members[], architecture: Members = TO_VECTORS): Members {
+  return { id, name: id, architecture, endpoints }
+}
+
+/** @param tag provider and upstream model */
+function endpoint(tag: string, more: Members = {}): Members {
+  const [slug, upstreamModel] = tag.split('/')
+  return { provider: slug, upstream_model: upstreamModel, pricing: ONE_USD_PER_MILLION, ...more }
+}

@@ -39,13 +39,17 @@ export function answers(form: AnswerForm = {}): Behaviour {
   return ({ call, res }) => {
     const json = Buffer.from(JSON.stringify(answerOf(call, form)))
     const body = form.contentEncoding === undefined ? json : ENCODERS[form.contentEncoding](json)
-    const headers = { 'content-type': 'application/json', ...(form.contentEncoding === undefined ? {} : { 'content-encoding': form.contentEncoding }) }
+    const headers = {
+      'content-type': 'application/json',
+      ...(form.contentEncoding === undefined ? {} : { 'content-encoding': form.contentEncoding }),
+    }
     if (form.chunkBytes === undefined) {
       res.writeHead(200, { ...headers, 'content-length': body.length }).end(body)
       return
     }
     res.writeHead(200, headers)
-    for (let at = 0; at < body.length; at += form.chunkBytes) res.write(body.subarray(at, at + form.chunkBytes))
+    for (let at = 0; at < body.length; at += form.chunkBytes)
+      res.write(body.subarray(at, at + form.chunkBytes))
     res.end()
   }
 }
@@ -58,9 +62,15 @@ export function sends(body: string | Uint8Array, contentType = 'application/json
 }
 
 /** An error status with a body of the protocol's own form. */
-export function refuses(status: number, message = `status ${status}`, headers: Readonly<Record<string, string>> = {}): Behaviour {
+export function refuses(
+  status: number,
+  message = `status ${status}`,
+  headers: Readonly<Record<string, string>> = {},
+): Behaviour {
   return ({ call, res }) => {
-    res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(errorOf(call.protocol, status, message)))
+    res
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(JSON.stringify(errorOf(call.protocol, status, message)))
   }
 }
 
@@ -109,7 +119,10 @@ export function sendsHuge(isAnnounced: boolean): Behaviour {
   return ({ res }) => {
     const total = 10 * 1024 ** 3
     const piece = Buffer.alloc(1024 * 1024, ' ')
-    res.writeHead(200, { 'content-type': 'application/json', ...(isAnnounced ? { 'content-length': total } : {}) })
+    res.writeHead(200, {
+      'content-type': 'application/json',
+      ...(isAnnounced ? { 'content-length': total } : {}),
+    })
     let sent = 0
     const more = (): void => {
       while (sent < total && !res.destroyed) {
@@ -126,14 +139,16 @@ export function sendsHuge(isAnnounced: boolean): Behaviour {
 
 /** A body of garbage that claims to be gzip. */
 export const sendsBrokenGzip: Behaviour = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('this is not gzip')
+  res
+    .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+    .end('this is not gzip')
 }
 
 /** The vector that the provider answers for a text: exact in float32, so that every encoding of it is equal. */
 export function vectorOf(text: string, dimensions: number): number[] {
   let seed = 2166136261 ^ text.length
   for (const char of text.slice(0, 256)) seed = Math.imul(seed ^ (char.codePointAt(0) ?? 0), 16777619) >>> 0
-  return Array.from({ length: dimensions }, (_, at) => (((seed >>> at % 16) + at * 37) % 2048) / 1024 - 1)
+  return Array.from({ length: dimensions }, (_, at) => (((seed >>> (at % 16)) + at * 37) % 2048) / 1024 - 1)
 }
 
 const ENCODERS = {
@@ -146,27 +161,46 @@ const ENCODERS = {
 function answerOf(call: ProviderCall, form: AnswerForm): Record<string, unknown> {
   const inputs = inputsOf(call)
   const dimensions = form.dimensions ?? dimensionsOf(call) ?? 8
-  const vectors = inputs.slice(0, inputs.length - (form.missing ?? 0)).map((text) => vectorOf(text, dimensions))
+  const vectors = inputs
+    .slice(0, inputs.length - (form.missing ?? 0))
+    .map((text) => vectorOf(text, dimensions))
   const tokens = inputs.reduce((sum, text) => sum + Math.ceil(text.length / 4), 0)
   return FORMS[call.protocol](call, vectors, tokens, form)
 }
 
-type Form = (call: ProviderCall, vectors: readonly number[][], tokens: number, form: AnswerForm) => Record<string, unknown>
+type Form = (
+  call: ProviderCall,
+  vectors: readonly number[][],
+  tokens: number,
+  form: AnswerForm,
+) => Record<string, unknown>
 
 const FORMS: Readonly<Record<WireProtocol, Form>> = {
   openai: (call, vectors, tokens, form) => {
     const encoding = form.encoding ?? (call.body['encoding_format'] === 'base64' ? 'base64' : 'float')
-    const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encoding === 'float' ? vector : base64Of(vector) }))
+    const data = vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: encoding === 'float' ? vector : base64Of(vector),
+    }))
     const usage = form.usage === undefined ? { prompt_tokens: tokens, total_tokens: tokens } : form.usage
     return { object: 'list', data, model: call.body['model'], ...(usage === null ? {} : { usage }) }
   },
   cohere: (_call, vectors, tokens, form) => {
     const usage = form.usage === undefined ? { input_tokens: tokens } : form.usage
-    return { id: 'c-1', embeddings: { float: vectors }, texts: [], meta: { api_version: { version: '2' }, ...(usage === null ? {} : { billed_units: usage }) } }
+    return {
+      id: 'c-1',
+      embeddings: { float: vectors },
+      texts: [],
+      meta: { api_version: { version: '2' }, ...(usage === null ? {} : { billed_units: usage }) },
+    }
   },
   google: (_call, vectors, tokens, form) => {
     const usage = form.usage === undefined ? { promptTokenCount: tokens } : form.usage
-    return { embeddings: vectors.map((values) => ({ values })), ...(usage === null ? {} : { usageMetadata: usage }) }
+    return {
+      embeddings: vectors.map((values) => ({ values })),
+      ...(usage === null ? {} : { usageMetadata: usage }),
+    }
   },
 }
 
@@ -176,11 +210,18 @@ function base64Of(vector: readonly number[]): string {
 
 /** Each input as text; what is not text is its JSON. */
 function inputsOf({ protocol, body }: ProviderCall): readonly string[] {
-  const list = protocol === 'openai' ? body['input'] : protocol === 'cohere' ? (body['texts'] ?? body['inputs']) : body['requests']
+  const list =
+    protocol === 'openai'
+      ? body['input']
+      : protocol === 'cohere'
+        ? (body['texts'] ?? body['inputs'])
+        : body['requests']
   if (typeof list === 'string') return [list]
   if (!Array.isArray(list)) return []
   if (typeof list[0] === 'number') return [JSON.stringify(list)]
-  return list.map((item: unknown) => (typeof item === 'string' ? item : (textOfContent(item) ?? JSON.stringify(item))))
+  return list.map((item: unknown) =>
+    typeof item === 'string' ? item : (textOfContent(item) ?? JSON.stringify(item)),
+  )
 }
 
 function textOfContent(item: unknown): string | null {
@@ -190,12 +231,16 @@ function textOfContent(item: unknown): string | null {
 
 function dimensionsOf({ protocol, body }: ProviderCall): number | null {
   const requests = body['requests'] as readonly Record<string, unknown>[] | undefined
-  const asked = protocol === 'google' ? requests?.[0]?.['outputDimensionality'] : (body['dimensions'] ?? body['output_dimension'])
+  const asked =
+    protocol === 'google'
+      ? requests?.[0]?.['outputDimensionality']
+      : (body['dimensions'] ?? body['output_dimension'])
   return typeof asked === 'number' ? asked : null
 }
 
 function errorOf(protocol: WireProtocol, status: number, message: string): Record<string, unknown> {
   if (protocol === 'cohere') return { message }
-  if (protocol === 'google') return { error: { code: status, message, status: 'FAILED_PRECONDITION', details: [] } }
+  if (protocol === 'google')
+    return { error: { code: status, message, status: 'FAILED_PRECONDITION', details: [] } }
   return { error: { message, type: 'invalid_request_error', code: 'scripted', param: null } }
 }

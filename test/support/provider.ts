@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { answers, type Behaviour, type ProviderCall, type WireProtocol } from './provider-behaviours.ts'
 
 export interface ScriptedProvider {
-  /** Without a trailing slash; a catalogue's `base_url` adds `/v1` for openai, `/v2` for cohere, `/v1beta` for google. */
+  /** Without a trailing slash; a `base_url` adds `/v1` for openai, `/v2` for cohere, `/v1beta` for google. */
   readonly origin: string
   /** Every request that arrived whole, in order. */
   readonly calls: readonly ProviderCall[]
@@ -30,12 +30,15 @@ export async function startProvider(): Promise<ScriptedProvider> {
   let total = 0
   let usual: Behaviour = answers()
   const server = createServer((req, res) => {
-    void readText(req).then((text) => {
-      const call = callOf(req, text)
-      calls.push(call)
-      for (const waiter of waiters) if (calls.length >= waiter.count) waiter.done()
-      respond(steps.shift() ?? usual, call, res)
-    }, () => res.destroy())
+    void readText(req).then(
+      (text) => {
+        const call = callOf(req, text)
+        calls.push(call)
+        for (const waiter of waiters) if (calls.length >= waiter.count) waiter.done()
+        respond(steps.shift() ?? usual, call, res)
+      },
+      () => res.destroy(),
+    )
   })
   server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {
@@ -53,7 +56,8 @@ export async function startProvider(): Promise<ScriptedProvider> {
     },
     script: (...more) => void steps.push(...more),
     usually: (behaviour) => void (usual = behaviour),
-    arrived: (count) => new Promise((done) => (calls.length >= count ? done() : waiters.push({ count, done }))),
+    arrived: (count) =>
+      new Promise((done) => (calls.length >= count ? done() : waiters.push({ count, done }))),
     closeIdle: () => server.closeIdleConnections(),
     close: () => closeServer(server, sockets),
   }
@@ -72,7 +76,13 @@ async function readText(req: IncomingMessage): Promise<string> {
 
 function callOf(req: IncomingMessage, text: string): ProviderCall {
   const path = req.url ?? ''
-  return { protocol: protocolOf(path), path, headers: req.headers, text, body: JSON.parse(text) as Record<string, unknown> }
+  return {
+    protocol: protocolOf(path),
+    path,
+    headers: req.headers,
+    text,
+    body: JSON.parse(text) as Record<string, unknown>,
+  }
 }
 
 function protocolOf(path: string): WireProtocol {

@@ -31,8 +31,33 @@ type Member = [key: string, value: string]
 
 /** What fools a scanner that looks for names and brackets instead of reading the structure. */
 const NASTY = [
-  '"usage":{', '"usage":{"prompt_tokens":999}', '"data":[', ']', '}', '[', '{', '"', '\\', '\\"', '\\\\"', ',', ':', '}}}', ']]]', 'data', 'usage',
-  '\n', '\u0000', 'é', '漢字', '🙂', '\u2028', '","data":[]}', '"}],"usage":{"prompt_tokens":1}', 'NaN', 'null',
+  '"usage":{',
+  '"usage":{"prompt_tokens":999}',
+  '"data":[',
+  ']',
+  '}',
+  '[',
+  '{',
+  '"',
+  '\\',
+  '\\"',
+  '\\\\"',
+  ',',
+  ':',
+  '}}}',
+  ']]]',
+  'data',
+  'usage',
+  '\n',
+  '\u0000',
+  'é',
+  '漢字',
+  '🙂',
+  '\u2028',
+  '","data":[]}',
+  '"}],"usage":{"prompt_tokens":1}',
+  'NaN',
+  'null',
 ]
 
 class Writer {
@@ -51,19 +76,31 @@ class Writer {
     if (this.#random() < 0.8) members.push(['model', this.string()])
     if (this.#random() < 0.5) members.push(['id', this.string()])
     if (this.#random() < 0.8) members.push(['object', '"list"'])
-    for (let more = Math.floor(this.#random() * 3); more > 0; more--) members.push([`x${more}${this.pick(['', 'usage', 'data'])}`, this.value(0)])
+    for (let more = Math.floor(this.#random() * 3); more > 0; more--)
+      members.push([`x${more}${this.pick(['', 'usage', 'data'])}`, this.value(0)])
     return this.#shuffled(members)
   }
 
   item(at: number, isBase64: boolean): string {
-    const members: Member[] = [['object', '"embedding"'], ['index', String(at)]]
-    members.push(['embedding', isBase64 ? `"${Buffer.from(new Float32Array([this.#random(), -1]).buffer).toString('base64')}"` : this.numbers()])
+    const members: Member[] = [
+      ['object', '"embedding"'],
+      ['index', String(at)],
+    ]
+    members.push([
+      'embedding',
+      isBase64
+        ? `"${Buffer.from(new Float32Array([this.#random(), -1]).buffer).toString('base64')}"`
+        : this.numbers(),
+    ])
     if (this.#random() < 0.2) members.push(['note', this.value(4)])
     return this.object(this.#shuffled(members))
   }
 
   usage(): string {
-    const members: Member[] = [['prompt_tokens', String(Math.floor(this.#random() * 1000))], ['total_tokens', '7']]
+    const members: Member[] = [
+      ['prompt_tokens', String(Math.floor(this.#random() * 1000))],
+      ['total_tokens', '7'],
+    ]
     if (this.#random() < 0.3) members.push(['details', this.value(4)])
     return this.object(members)
   }
@@ -74,13 +111,21 @@ class Writer {
   }
 
   number(): string {
-    return this.pick([() => '0', () => '-0.0', () => String(this.#random() - 0.5), () => (this.#random() * 1e-9).toExponential(), () => '1E+3'])()
+    return this.pick([
+      () => '0',
+      () => '-0.0',
+      () => String(this.#random() - 0.5),
+      () => (this.#random() * 1e-9).toExponential(),
+      () => '1E+3',
+    ])()
   }
 
   string(): string {
     const parts = Array.from({ length: Math.floor(this.#random() * 4) }, () => this.pick(NASTY))
     const json = JSON.stringify(parts.join(this.pick(['', 'x', ' '])))
-    return this.#random() < 0.1 ? json.replace(/[a-z]/, (char) => `\\u00${char.charCodeAt(0).toString(16)}`) : json
+    return this.#random() < 0.1
+      ? json.replace(/[a-z]/, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
+      : json
   }
 
   /** Any value that stays within the depth that the scan follows. */
@@ -90,7 +135,11 @@ class Writer {
     if (kind < 0.6) return this.pick(['true', 'false', 'null', '12', '-1.5e-3', '[]', '{}'])
     if (kind < 0.7) return this.numbers()
     const values = Array.from({ length: Math.floor(this.#random() * 4) }, () => this.value(depth + 1))
-    return kind < 0.85 ? this.list(values) : this.object(values.map((value, at) => [`${this.pick(['k', 'usage', 'data', 'embedding'])}${at || ''}`, value]))
+    return kind < 0.85
+      ? this.list(values)
+      : this.object(
+          values.map((value, at) => [`${this.pick(['k', 'usage', 'data', 'embedding'])}${at || ''}`, value]),
+        )
   }
 
   object(members: readonly Member[]): string {
@@ -127,25 +176,60 @@ const ODDITIES: readonly (readonly [string, Bend])[] = [
   ['escaped key', (members, write) => write.object([...members, ['us\\u0061ge', '{}']])],
   ['data twice', (members, write) => write.object([...members, ['data', '[]']])],
   ['usage twice', (members, write) => write.object([['usage', '{}'], ['usage', '{}'], ...members])],
-  ['too deep', (members, write) => write.object([...members, ['deep', `${'[{"a":'.repeat(5)}1${'}]'.repeat(5)}`]])],
-  ['a tail', (members, write) => `${write.object(members)}${write.pick(['x', '}', ']', '{}', '"', ',', '1'])}`],
-  ['cut short', (members, write, random) => {
-    const text = write.object(members)
-    return text.slice(0, Math.floor(random() * text.length))
-  }],
+  [
+    'too deep',
+    (members, write) => write.object([...members, ['deep', `${'[{"a":'.repeat(5)}1${'}]'.repeat(5)}`]]),
+  ],
+  [
+    'a tail',
+    (members, write) => `${write.object(members)}${write.pick(['x', '}', ']', '{}', '"', ',', '1'])}`,
+  ],
+  [
+    'cut short',
+    (members, write, random) => {
+      const text = write.object(members)
+      return text.slice(0, Math.floor(random() * text.length))
+    },
+  ],
   ['no data', (members, write) => write.object(members.filter(([key]) => key !== 'data'))],
-  ['data of another type', (members, write) => write.object(replaced(members, 'data', write.pick(['{}', '"x"', 'null', '[1,2]', '["a"]', '[]'])))],
-  ['usage of another type', (members, write) => {
-    const others = members.filter(([key]) => key !== 'usage')
-    return write.object([...others, ['usage', write.pick(['null', '[]', '"x"', '7'])]])
-  }],
-  ['not a number among numbers', (members, write) => {
-    const vectors = ['[1,NaN,2]', '[Infinity,1]', '[1,-Infinity]', '[1,null,2]', '[0.5,nan]', '[1,"2",3]', '[1,"]",3]']
-    const vector = write.pick([...vectors, '[]', '[[1]]', '7'])
-    return write.object(replaced(members, 'data', write.list([`{"object":"embedding","index":0,"embedding":${vector}}`])))
-  }],
-  ['an item without a vector', (members, write) => write.object(replaced(members, 'data', '[{"object":"embedding","index":0}]'))],
-  ['not an object', (_members, write) => write.pick(['[]', '"x"', '1', '', ' ', 'null', '\ufeff{}', '<html></html>'])],
+  [
+    'data of another type',
+    (members, write) =>
+      write.object(replaced(members, 'data', write.pick(['{}', '"x"', 'null', '[1,2]', '["a"]', '[]']))),
+  ],
+  [
+    'usage of another type',
+    (members, write) => {
+      const others = members.filter(([key]) => key !== 'usage')
+      return write.object([...others, ['usage', write.pick(['null', '[]', '"x"', '7'])]])
+    },
+  ],
+  [
+    'not a number among numbers',
+    (members, write) => {
+      const vectors = [
+        '[1,NaN,2]',
+        '[Infinity,1]',
+        '[1,-Infinity]',
+        '[1,null,2]',
+        '[0.5,nan]',
+        '[1,"2",3]',
+        '[1,"]",3]',
+      ]
+      const vector = write.pick([...vectors, '[]', '[[1]]', '7'])
+      return write.object(
+        replaced(members, 'data', write.list([`{"object":"embedding","index":0,"embedding":${vector}}`])),
+      )
+    },
+  ],
+  [
+    'an item without a vector',
+    (members, write) => write.object(replaced(members, 'data', '[{"object":"embedding","index":0}]')),
+  ],
+  [
+    'not an object',
+    (_members, write) => write.pick(['[]', '"x"', '1', '', ' ', 'null', '\ufeff{}', '<html></html>']),
+  ],
   ['a comma too many', (members, write) => write.object(members).replace(/}$/, ',}')],
 ]
 

@@ -7,53 +7,111 @@ type Protocol = 'openai' | 'cohere' | 'google'
 function decode(answer: unknown, protocol: Protocol = 'openai', encoding: 'float' | 'base64' = 'float') {
   const bytes = new TextEncoder().encode(typeof answer === 'string' ? answer : JSON.stringify(answer))
   const out = decodeEmbeddings({ protocol, answer: bytes, encoding })
-  return out.ok ? { ...out, data: JSON.parse(new TextDecoder().decode(out.data)) as { embedding: unknown; index: number }[] } : out
+  return out.ok
+    ? {
+        ...out,
+        data: JSON.parse(new TextDecoder().decode(out.data)) as { embedding: unknown; index: number }[],
+      }
+    : out
 }
 
-const vectors = fc.array(fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 })
+const vectors = fc.array(
+  fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 8 }),
+  { minLength: 1, maxLength: 4 },
+)
 
 t.test('float and base64 of one answer agree, whichever the provider sent', async (t) => {
-  fc.assert(fc.property(vectors, (wanted) => {
-    const floats = { data: wanted.map((embedding, index) => ({ index, embedding: embedding.map((value) => value + 0) })) }
-    const packed = { data: wanted.map((embedding, index) => ({ index, embedding: Buffer.from(new Float32Array(embedding).buffer).toString('base64') })) }
-    const all = [floats, packed].flatMap((answer) => [decode(answer), decode(answer, 'openai', 'base64')])
-    return all.every((out) => out.ok && out.data.every(({ embedding }, at) => sameVector(embedding, wanted[at] ?? [])))
-  }))
+  fc.assert(
+    fc.property(vectors, (wanted) => {
+      const floats = {
+        data: wanted.map((embedding, index) => ({ index, embedding: embedding.map((value) => value + 0) })),
+      }
+      const packed = {
+        data: wanted.map((embedding, index) => ({
+          index,
+          embedding: Buffer.from(new Float32Array(embedding).buffer).toString('base64'),
+        })),
+      }
+      const all = [floats, packed].flatMap((answer) => [decode(answer), decode(answer, 'openai', 'base64')])
+      return all.every(
+        (out) => out.ok && out.data.every(({ embedding }, at) => sameVector(embedding, wanted[at] ?? [])),
+      )
+    }),
+  )
   t.pass()
 })
 
 function sameVector(embedding: unknown, wanted: readonly number[]): boolean {
   const bytes = typeof embedding === 'string' ? Buffer.from(embedding, 'base64') : null
   const length = bytes === null ? (embedding as readonly number[]).length : bytes.length / 4
-  const at = (nth: number): number => (bytes === null ? ((embedding as readonly number[])[nth] ?? NaN) : bytes.readFloatLE(nth * 4))
+  const at = (nth: number): number =>
+    bytes === null ? ((embedding as readonly number[])[nth] ?? NaN) : bytes.readFloatLE(nth * 4)
   return length === wanted.length && wanted.every((value, nth) => at(nth) === value)
 }
 
 t.test('items come out by their index, whatever order they came in', async (t) => {
-  const out = decode({ data: [{ index: 1, embedding: [1] }, { index: 0, embedding: [0] }] })
-  t.same(out.ok && out.data.map(({ index, embedding }) => [index, embedding]), [[0, [0]], [1, [1]]])
+  const out = decode({
+    data: [
+      { index: 1, embedding: [1] },
+      { index: 0, embedding: [0] },
+    ],
+  })
+  t.same(out.ok && out.data.map(({ index, embedding }) => [index, embedding]), [
+    [0, [0]],
+    [1, [1]],
+  ])
 })
 
 t.test('indexes that are none leave the order alone', async (t) => {
-  const out = decode({ data: [{ index: 5, embedding: [1] }, { index: 5, embedding: [0] }] })
+  const out = decode({
+    data: [
+      { index: 5, embedding: [1] },
+      { index: 5, embedding: [0] },
+    ],
+  })
   t.same(out.ok && out.data.map(({ embedding }) => embedding), [[1], [0]])
 })
 
 t.test('usage is found where each protocol has it', async (t) => {
-  t.match(decode({ data: [{ embedding: [1] }], usage: { prompt_tokens: 3, total_tokens: 4 } }), { promptTokens: 3, totalTokens: 4 })
-  const cohere = { embeddings: { float: [[1]] }, meta: { billed_units: { input_tokens: 3, image_tokens: 100 } } }
+  t.match(decode({ data: [{ embedding: [1] }], usage: { prompt_tokens: 3, total_tokens: 4 } }), {
+    promptTokens: 3,
+    totalTokens: 4,
+  })
+  const cohere = {
+    embeddings: { float: [[1]] },
+    meta: { billed_units: { input_tokens: 3, image_tokens: 100 } },
+  }
   t.match(decode(cohere, 'cohere'), { promptTokens: 103, totalTokens: 103 })
-  t.match(decode({ embeddings: [{ values: [1] }], usageMetadata: { promptTokenCount: 3 } }, 'google'), { promptTokens: 3, totalTokens: 3 })
+  t.match(decode({ embeddings: [{ values: [1] }], usageMetadata: { promptTokenCount: 3 } }, 'google'), {
+    promptTokens: 3,
+    totalTokens: 3,
+  })
   t.match(decode({ embeddings: [{ values: [1] }] }, 'google'), { promptTokens: null, totalTokens: null })
 })
 
 t.test('what is no list of vectors is refused', async (t) => {
   const refused: readonly (readonly [unknown, Protocol])[] = [
-    ['', 'openai'], ['<html>', 'openai'], ['{"data":[', 'openai'], ['\ufeff{"data":[{"embedding":[1]}]}', 'openai'], [[], 'openai'], [{}, 'openai'],
-    [{ data: [] }, 'openai'], [{ data: [[1]] }, 'openai'], [{ data: [{ embedding: [] }] }, 'openai'], [{ data: [{ embedding: [1, null] }] }, 'openai'],
-    [{ data: [{ embedding: ['1'] }] }, 'openai'], [{ data: [{ embedding: [1e39] }] }, 'openai'], ['{"data":[{"embedding":[1e999]}]}', 'openai'],
-    [{ data: [{ embedding: 'AAA=' }] }, 'openai'], [{ data: [{ embedding: 'no base64!!!' }] }, 'openai'], [{ data: [{ embedding: 'AADAfw==' }] }, 'openai'],
-    [{ embeddings: [[1]] }, 'cohere'], [{ embeddings: { float: [] } }, 'cohere'], [{ embeddings: [[1]] }, 'google'], [{ embedding: { values: [1] } }, 'google'],
+    ['', 'openai'],
+    ['<html>', 'openai'],
+    ['{"data":[', 'openai'],
+    ['\ufeff{"data":[{"embedding":[1]}]}', 'openai'],
+    [[], 'openai'],
+    [{}, 'openai'],
+    [{ data: [] }, 'openai'],
+    [{ data: [[1]] }, 'openai'],
+    [{ data: [{ embedding: [] }] }, 'openai'],
+    [{ data: [{ embedding: [1, null] }] }, 'openai'],
+    [{ data: [{ embedding: ['1'] }] }, 'openai'],
+    [{ data: [{ embedding: [1e39] }] }, 'openai'],
+    ['{"data":[{"embedding":[1e999]}]}', 'openai'],
+    [{ data: [{ embedding: 'AAA=' }] }, 'openai'],
+    [{ data: [{ embedding: 'no base64!!!' }] }, 'openai'],
+    [{ data: [{ embedding: 'AADAfw==' }] }, 'openai'],
+    [{ embeddings: [[1]] }, 'cohere'],
+    [{ embeddings: { float: [] } }, 'cohere'],
+    [{ embeddings: [[1]] }, 'google'],
+    [{ embedding: { values: [1] } }, 'google'],
   ]
-  for (const [answer, protocol] of refused) t.same(decode(answer, protocol), { ok: false }, JSON.stringify(answer))
+  for (const [answer, protocol] of refused)
+    t.same(decode(answer, protocol), { ok: false }, JSON.stringify(answer))
 })

@@ -8,8 +8,14 @@ interface Item {
   readonly embedding: readonly number[] | string
 }
 
-function itemsOf(texts: string | readonly string[] | Uint8Array, dimensions = 256, encoding: 'float' | 'base64' = 'float'): readonly Item[] {
-  return JSON.parse(new TextDecoder().decode(embedLexical({ texts, dimensions, encoding }).data)) as readonly Item[]
+function itemsOf(
+  texts: string | readonly string[] | Uint8Array,
+  dimensions = 256,
+  encoding: 'float' | 'base64' = 'float',
+): readonly Item[] {
+  return JSON.parse(
+    new TextDecoder().decode(embedLexical({ texts, dimensions, encoding }).data),
+  ) as readonly Item[]
 }
 
 function vectorOf(text: string, dimensions = 1536): readonly number[] {
@@ -23,8 +29,17 @@ function cosine(a: string, b: string): number {
 }
 
 t.test('a text gives the same vector on every machine and in every version', async (t) => {
-  t.same(vectorOf('The quick brown fox', 8), [-0.2499203, 0.4998406, 0.2320689, -0.2499203, -0.3748805, 0.6069493, 0, -0.2499203])
-  t.same(itemsOf(['a', 'b']).map(({ object, index }) => [object, index]), [['embedding', 0], ['embedding', 1]])
+  t.same(
+    vectorOf('The quick brown fox', 8),
+    [-0.2499203, 0.4998406, 0.2320689, -0.2499203, -0.3748805, 0.6069493, 0, -0.2499203],
+  )
+  t.same(
+    itemsOf(['a', 'b']).map(({ object, index }) => [object, index]),
+    [
+      ['embedding', 0],
+      ['embedding', 1],
+    ],
+  )
 })
 
 t.test('shared wording is close, unrelated texts and synonyms are not: it is lexical', async (t) => {
@@ -39,23 +54,37 @@ t.test('case and compatible forms of a letter do not matter', async (t) => {
 })
 
 t.test('every text has a vector of length one and the dimensions that were asked', async (t) => {
-  fc.assert(fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.integer({ min: 1, max: 300 }), (text, dimensions) => {
-    const vector = vectorOf(text, dimensions)
-    const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
-    return vector.length === dimensions && Math.abs(length - 1) < 1e-5
-  }))
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', minLength: 1 }),
+      fc.integer({ min: 1, max: 300 }),
+      (text, dimensions) => {
+        const vector = vectorOf(text, dimensions)
+        const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
+        return vector.length === dimensions && Math.abs(length - 1) < 1e-5
+      },
+    ),
+  )
   t.pass()
 })
 
 t.test('float and base64 agree in float32', async (t) => {
-  fc.assert(fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 64 }), (texts, dimensions) => {
-    const floats = itemsOf(texts, dimensions)
-    const packed = itemsOf(texts, dimensions, 'base64')
-    return floats.every(({ embedding }, at) => {
-      const bytes = Buffer.from(String(packed[at]?.embedding), 'base64')
-      return (embedding as readonly number[]).every((value, nth) => Math.fround(value) === bytes.readFloatLE(nth * 4))
-    })
-  }))
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 1, max: 64 }),
+      (texts, dimensions) => {
+        const floats = itemsOf(texts, dimensions)
+        const packed = itemsOf(texts, dimensions, 'base64')
+        return floats.every(({ embedding }, at) => {
+          const bytes = Buffer.from(String(packed[at]?.embedding), 'base64')
+          return (embedding as readonly number[]).every(
+            (value, nth) => Math.fround(value) === bytes.readFloatLE(nth * 4),
+          )
+        })
+      },
+    ),
+  )
   t.pass()
 })
 

@@ -2,8 +2,18 @@ import t from 'tap'
 import type { EmbeddingInput, EmbeddingPart } from '../../src/schemas/embeddings.ts'
 import { encodeEmbeddings } from '../../src/workers/encode-embeddings.ts'
 
-function encode(protocol: 'cohere' | 'google', input: EmbeddingInput | Uint8Array, more: { dimensions?: number; inputType?: string } = {}) {
-  const out = encodeEmbeddings({ protocol, upstreamModel: 'm', input, dimensions: more.dimensions ?? null, inputType: more.inputType ?? null })
+function encode(
+  protocol: 'cohere' | 'google',
+  input: EmbeddingInput | Uint8Array,
+  more: { dimensions?: number; inputType?: string } = {},
+) {
+  const out = encodeEmbeddings({
+    protocol,
+    upstreamModel: 'm',
+    input,
+    dimensions: more.dimensions ?? null,
+    inputType: more.inputType ?? null,
+  })
   return out.ok ? (JSON.parse(new TextDecoder().decode(out.body)) as Record<string, unknown>) : out.detail
 }
 
@@ -14,7 +24,10 @@ t.test('cohere: texts stay texts, and documents are what is embedded unless said
   const expected = { model: 'm', input_type: 'search_document', embedding_types: ['float'], texts: ['a'] }
   t.same(encode('cohere', 'a'), expected)
   t.same(encode('cohere', ['a', 'b'], { dimensions: 256, inputType: 'query' }), {
-    ...expected, texts: ['a', 'b'], input_type: 'search_query', output_dimension: 256,
+    ...expected,
+    texts: ['a', 'b'],
+    input_type: 'search_query',
+    output_dimension: 256,
   })
   t.match(encode('cohere', 'a', { inputType: 'clustering' }), { input_type: 'clustering' })
 })
@@ -28,22 +41,38 @@ t.test('google: one request for each input', async (t) => {
 })
 
 t.test('google: a hint that it does not know is left out, those of Object among them', async (t) => {
-  for (const inputType of ['constructor', '__proto__', 'something']) t.notMatch(JSON.stringify(encode('google', 'a', { inputType })), 'taskType')
+  for (const inputType of ['constructor', '__proto__', 'something'])
+    t.notMatch(JSON.stringify(encode('google', 'a', { inputType })), 'taskType')
 })
 
 t.test('google: media travel inline under their type', async (t) => {
-  const parts = (input: EmbeddingInput) => (encode('google', input) as { requests: { content: { parts: unknown } }[] }).requests[0]?.content.parts
-  t.same(parts(image('data:image/jpeg;base64,AAAA')), [{ inlineData: { mimeType: 'image/jpeg', data: 'AAAA' } }])
-  t.same(parts(one({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } })), [{ inlineData: { mimeType: 'audio/mpeg', data: 'AAAA' } }])
-  t.same(parts(one({ type: 'input_video', input_video: { data: 'AAAA' } })), [{ inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }])
-  t.same(parts(one({ type: 'input_file', input_file: { data: 'data:application/pdf;base64,AAAA' } })), [{ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }])
+  const parts = (input: EmbeddingInput) =>
+    (encode('google', input) as { requests: { content: { parts: unknown } }[] }).requests[0]?.content.parts
+  t.same(parts(image('data:image/jpeg;base64,AAAA')), [
+    { inlineData: { mimeType: 'image/jpeg', data: 'AAAA' } },
+  ])
+  t.same(parts(one({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } })), [
+    { inlineData: { mimeType: 'audio/mpeg', data: 'AAAA' } },
+  ])
+  t.same(parts(one({ type: 'input_video', input_video: { data: 'AAAA' } })), [
+    { inlineData: { mimeType: 'video/mp4', data: 'AAAA' } },
+  ])
+  t.same(parts(one({ type: 'input_file', input_file: { data: 'data:application/pdf;base64,AAAA' } })), [
+    { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } },
+  ])
 })
 
 t.test('what a protocol cannot carry is said in words', async (t) => {
   t.equal(encode('google', [1, 2]), 'Its provider takes no token lists.')
   t.equal(encode('cohere', [[1], [2]]), 'Its provider takes no token lists.')
-  t.equal(encode('cohere', one({ type: 'input_audio', input_audio: { data: 'AAAA' } })), 'Its provider takes text and images.')
-  t.equal(encode('google', image('https://example.com/a.png')), 'Its provider takes media as base64 data URLs.')
+  t.equal(
+    encode('cohere', one({ type: 'input_audio', input_audio: { data: 'AAAA' } })),
+    'Its provider takes text and images.',
+  )
+  t.equal(
+    encode('google', image('https://example.com/a.png')),
+    'Its provider takes media as base64 data URLs.',
+  )
 })
 
 t.test('input may come as JSON bytes', async (t) => {

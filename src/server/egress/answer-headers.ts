@@ -11,7 +11,7 @@ const LENGTH = 'content-length'
 const ENCODING = 'content-encoding'
 const RETRY_AFTER = 'retry-after'
 
-/** Reads them from undici's raw list (name, value, …): the length of a name rules out nearly all of the others. */
+/** Reads them from undici's raw list (name, value, …): the length of a name rules out nearly all others. */
 export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
   let contentLength = -1
   let contentEncoding = ''
@@ -21,7 +21,8 @@ export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
     const value = raw[at + 1]
     if (name === undefined || value === undefined) break
     if (name.length === LENGTH.length && isNamed(name, LENGTH)) contentLength = lengthOf(latin1(value))
-    else if (name.length === ENCODING.length && isNamed(name, ENCODING)) contentEncoding = latin1(value).trim().toLowerCase()
+    else if (name.length === ENCODING.length && isNamed(name, ENCODING))
+      contentEncoding = latin1(value).trim().toLowerCase()
     else if (name.length === RETRY_AFTER.length && isNamed(name, RETRY_AFTER)) retryAfter = latin1(value)
   }
   return { contentLength, contentEncoding, retryAfter }

@@ -154,7 +154,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
     else void this.#decode(joined, contentEncoding, this.#body)
   }
 
-  async #decode(joining: Uint8Array | Promise<Uint8Array>, contentEncoding: string, body: HeldBody): Promise<void> {
+  async #decode(
+    joining: Uint8Array | Promise<Uint8Array>,
+    contentEncoding: string,
+    body: HeldBody,
+  ): Promise<void> {
     const joined = await joining
     if (isPlain(contentEncoding) || this.isSettled) {
       this.#answer(joined, body)

@@ -26,8 +26,13 @@ export function isPlain(contentEncoding: string): boolean {
  * Undoes a content encoding that nobody asked for. zlib works on the thread pool, piece by piece under the cap.
  * Failures: upstream_invalid (an encoding we do not know, or not what it claims to be), upstream_too_large, busy.
  */
-export async function decode(body: Uint8Array, contentEncoding: string, limits: DecodeLimits): Promise<Outcome<Uint8Array>> {
-  if (!isKnown(contentEncoding)) return fail('upstream_invalid', { cause: new Error('unknown content encoding') })
+export async function decode(
+  body: Uint8Array,
+  contentEncoding: string,
+  limits: DecodeLimits,
+): Promise<Outcome<Uint8Array>> {
+  if (!isKnown(contentEncoding))
+    return fail('upstream_invalid', { cause: new Error('unknown content encoding') })
   const decoder = DECODERS[contentEncoding]()
   const pieces: Uint8Array[] = []
   let sizeBytes = 0
@@ -35,7 +40,8 @@ export async function decode(body: Uint8Array, contentEncoding: string, limits: 
   try {
     for await (const piece of decoder as AsyncIterable<Uint8Array>) {
       sizeBytes += piece.length
-      if (sizeBytes > limits.bytesMax) return fail('upstream_too_large', { fields: { limit: limits.bytesMax } })
+      if (sizeBytes > limits.bytesMax)
+        return fail('upstream_too_large', { fields: { limit: limits.bytesMax } })
       if (!(await limits.room(piece.length))) return fail('busy')
       pieces.push(piece)
     }

@@ -11,7 +11,10 @@ export interface EgressOptions {
 }
 
 /** Opens the one gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
-export function openEgress({ extraCa = [], answersBytesMax = UPSTREAM_ANSWERS_BYTES_MAX }: EgressOptions = {}): Egress {
+export function openEgress({
+  extraCa = [],
+  answersBytesMax = UPSTREAM_ANSWERS_BYTES_MAX,
+}: EgressOptions = {}): Egress {
   const budget = new AnswerBudget(answersBytesMax)
   const origins = new Map<string, PooledOrigin>()
   return {

@@ -39,7 +39,10 @@ export class HeldBody {
     return this.#isAnnounced || this.hold(piece.length, granted)
   }
 
-  /** Takes room of the budget; when that has none, `granted` is called once it has, or with false when the body is dropped. */
+  /**
+   * Takes room of the budget. When that has none, `granted` is called once it has, or with false when the body is
+   * dropped.
+   */
   hold(bytes: number, granted: Granted): boolean {
     if (this.#heldBytes === 0 ? this.#budget.take(bytes) : this.#budget.grow(bytes)) {
       this.#heldBytes += bytes

@@ -1,7 +1,12 @@
 import { rootCertificates } from 'node:tls'
 import { Pool, buildConnector } from 'undici'
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { UPSTREAM_CONNECTIONS_MAX, UPSTREAM_CONNECT_MS, UPSTREAM_KEEP_ALIVE_MS, UPSTREAM_WAITING_MAX } from '../../schemas/limits.ts'
+import {
+  UPSTREAM_CONNECTIONS_MAX,
+  UPSTREAM_CONNECT_MS,
+  UPSTREAM_KEEP_ALIVE_MS,
+  UPSTREAM_WAITING_MAX,
+} from '../../schemas/limits.ts'
 import type { EgressAnswer, EgressRequest, TrustedOrigin } from '../ports/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome } from './attempt.ts'
@@ -22,7 +27,10 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
 
   constructor(origin: string, budget: AnswerBudget, extraCa: readonly string[]) {
     this.budget = budget
-    const connect = buildConnector({ timeout: UPSTREAM_CONNECT_MS, ...(extraCa.length > 0 ? { ca: [...rootCertificates, ...extraCa] } : {}) })
+    const connect = buildConnector({
+      timeout: UPSTREAM_CONNECT_MS,
+      ...(extraCa.length > 0 ? { ca: [...rootCertificates, ...extraCa] } : {}),
+    })
     this.#pool = new Pool(origin, {
       pipelining: 1,
       connections: UPSTREAM_CONNECTIONS_MAX,
@@ -85,14 +93,18 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   #dispatch(attempt: Attempt): void {
     const { request } = attempt
     const body = bodyOf(request.body)
-    const headers = body.lengthHeader === null ? request.headers : [...request.headers, 'content-length', body.lengthHeader]
-    this.#pool.dispatch({ method: request.method, path: request.path, headers: headers as string[], body: body.content }, attempt)
+    const headers =
+      body.lengthHeader === null ? request.headers : [...request.headers, 'content-length', body.lengthHeader]
+    this.#pool.dispatch(
+      { method: request.method, path: request.path, headers: headers as string[], body: body.content },
+      attempt,
+    )
   }
 
   /**
-   * One clock for all attempts: a timer for each would cost more than what it watches, and undici's own tick once a
-   * second. A request that a second tick finds unsent waits for a connection; before that it only waits for the turn
-   * that undici lets a kept-alive connection rest, and is not worth a signal.
+   * One clock for all attempts: a timer for each would cost more than what it watches, and undici's own tick once
+   * a second. A request that a second tick finds unsent waits for a connection; before that it only waits for the
+   * turn that undici lets a kept-alive connection rest, and is not worth a signal.
    */
   readonly #tick = (): void => {
     if (this.#open.size === 0 && this.#clock !== null) {

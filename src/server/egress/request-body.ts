@@ -15,7 +15,8 @@ export interface RequestBody {
  */
 export function bodyOf(body: string | Uint8Array | readonly Uint8Array[] | null): RequestBody {
   if (body === null || typeof body === 'string') return { content: body, lengthHeader: null }
-  if (body instanceof Uint8Array) return body.length <= PIECE_BYTES ? { content: body, lengthHeader: null } : inPieces([body])
+  if (body instanceof Uint8Array)
+    return body.length <= PIECE_BYTES ? { content: body, lengthHeader: null } : inPieces([body])
   return inPieces(body)
 }
 

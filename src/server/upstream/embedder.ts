@@ -25,7 +25,7 @@ export interface EmbedderOptions {
   readonly random: () => number
 }
 
-/** The embedder of a front: endpoints by preferences and health, each attempt inside the call's deadline. Design §10. */
+/** The embedder of a front: endpoints by preferences and health, attempts inside the call's deadline. Design §10. */
 export function createEmbedder(options: EmbedderOptions): Embedder {
   return new RoutingEmbedder(options)
 }
@@ -124,7 +124,8 @@ class RoutingEmbedder implements Embedder {
     const { name } = failure
     const now = this.#now()
     const wasOpen = health.isOpen
-    if (STRIKES.has(name)) health.struck(now, name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE)
+    const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
+    if (STRIKES.has(name)) health.struck(now, strikes)
     else if (name === 'upstream_refused') health.alive()
     else health.unknown()
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
@@ -147,7 +148,11 @@ interface Try {
 
 /** Failures that count against an endpoint. */
 const STRIKES: ReadonlySet<string> = new Set([
-  'upstream_failed', 'upstream_slow', 'upstream_invalid', 'upstream_overloaded', 'upstream_credential',
+  'upstream_failed',
+  'upstream_slow',
+  'upstream_invalid',
+  'upstream_overloaded',
+  'upstream_credential',
 ])
 
 /** Another endpoint may do better, unless the input or the caller is at fault, or we are. */

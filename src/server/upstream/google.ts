@@ -5,8 +5,8 @@ import type { EmbeddingProtocol } from './protocol.ts'
 import { RewrittenEmbeddings } from './rewritten.ts'
 
 /**
- * Gemini's `models/{model}:batchEmbedContents`: one request for each input, with text and inline media as parts; the
- * key travels in `x-goog-api-key`, never in the address, which logs would keep.
+ * Gemini's `models/{model}:batchEmbedContents`: one request for each input, with text and inline media as parts.
+ * The key travels in `x-goog-api-key`, never in the address, which logs would keep.
  */
 export function googleEmbeddings(endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs): EmbeddingProtocol {
   const path = `/models/${encodeURIComponent(endpoint.upstreamModel)}:batchEmbedContents`

@@ -1,4 +1,4 @@
-/** Strikes in a row that open the breaker; a time-out counts thrice, since each costs a caller its patience. Decision. */
+/** Strikes in a row that open the breaker; a time-out counts thrice, as it costs a caller its patience. Decision. */
 const STRIKES_MAX = 10
 export const STRIKES_OF_FAILURE = 1
 export const STRIKES_OF_TIMEOUT = 3
@@ -11,8 +11,8 @@ const REST_JITTER = 0.2
 const REMEMBERED = 64
 
 /**
- * What one front has seen of an endpoint: how fast it answers, and whether it answers at all. The breaker opens after
- * strikes in a row, rests, and lets a single probe through; its outcome closes the breaker or makes it rest longer.
+ * What one front has seen of an endpoint: how fast it answers, and whether it answers at all. The breaker opens
+ * after strikes in a row, rests, and lets a single probe through, which closes it or makes it rest longer.
  */
 export class EndpointHealth {
   readonly #random: () => number

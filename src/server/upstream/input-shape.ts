@@ -17,7 +17,8 @@ const ONE_TOKEN_LIST: InputShape = { kind: 'numbers', count: 1 }
 /** The schema has seen to it that all elements of an array are of the kind of the first. */
 export function shapeOf(input: Input): InputShape {
   if (typeof input === 'string') return ONE_TEXT
-  if (input instanceof BulkBytes) return { kind: input.shape, count: input.shape === 'numbers' ? 1 : input.count }
+  if (input instanceof BulkBytes)
+    return { kind: input.shape, count: input.shape === 'numbers' ? 1 : input.count }
   const [first] = input
   if (typeof first === 'string') return { kind: 'strings', count: input.length }
   if (typeof first === 'number') return ONE_TOKEN_LIST

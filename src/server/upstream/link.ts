@@ -23,13 +23,26 @@ export class ProviderLink {
     this.#origin = egress.trusted(base.origin)
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [
-      ...['content-type', 'application/json', 'accept', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'sluice'],
+      ...[
+        'content-type',
+        'application/json',
+        'accept',
+        'application/json',
+        'accept-encoding',
+        'identity',
+        'user-agent',
+        'sluice',
+      ],
       ...credential,
     ]
   }
 
   /** Embeddings have no effect at the provider but a charge: repeating one that a dead connection lost is safe. */
-  post(path: string, body: string | Uint8Array | readonly Uint8Array[], attempt: EmbeddingAttempt): Promise<Outcome<EgressAnswer>> {
+  post(
+    path: string,
+    body: string | Uint8Array | readonly Uint8Array[],
+    attempt: EmbeddingAttempt,
+  ): Promise<Outcome<EgressAnswer>> {
     return this.#origin.call({
       method: 'POST',
       path: this.#basePath + path,

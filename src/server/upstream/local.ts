@@ -24,7 +24,11 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     const dimensions = request.dimensions ?? LEXICAL_DIMENSIONS_DEFAULT
     if (dimensions > LEXICAL_DIMENSIONS_MAX) return tooManyDimensions()
     const encoding = request.encoding_format ?? 'float'
-    const outcome = await this.#jobs.run('embed_lexical', { texts: textsOf(request), dimensions, encoding }, { signal: call.signal })
+    const outcome = await this.#jobs.run(
+      'embed_lexical',
+      { texts: textsOf(request), dimensions, encoding },
+      { signal: call.signal },
+    )
     if (!outcome.ok) return outcome
     const { data, tokens } = outcome.value
     return ok({ data: [data], promptTokens: tokens, totalTokens: tokens, release: NOTHING_HELD })
@@ -35,10 +39,15 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
 function textsOf({ input }: EmbeddingsRequest): Uint8Array | string | readonly string[] {
   const value = valueOf(input)
   if (typeof value === 'string') return value
-  return bulkOf(input) ?? (Array.isArray(value) ? value.filter((text): text is string => typeof text === 'string') : '')
+  return (
+    bulkOf(input) ??
+    (Array.isArray(value) ? value.filter((text): text is string => typeof text === 'string') : '')
+  )
 }
 
 function tooManyDimensions(): Outcome<Reading> {
   const expected = `at most ${LEXICAL_DIMENSIONS_MAX}`
-  return fail('body_invalid', { metadata: { issues: [{ path: '/dimensions', message: 'more than this model has', expected }] } })
+  return fail('body_invalid', {
+    metadata: { issues: [{ path: '/dimensions', message: 'more than this model has', expected }] },
+  })
 }

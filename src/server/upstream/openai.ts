@@ -13,8 +13,8 @@ import { scanAnswer, type Span } from './scan.ts'
 const PATH = '/embeddings'
 
 /**
- * Any server that speaks OpenAI's `POST /embeddings`. What it answers passes through unread when it has the form and
- * the encoding that the caller asked for. Design §4.
+ * Any server that speaks OpenAI's `POST /embeddings`. What it answers passes through unread when it has the form
+ * and the encoding that the caller asked for. Design §4.
  */
 export class OpenAiEmbeddings implements EmbeddingProtocol {
   readonly #endpoint: Endpoint
@@ -26,7 +26,8 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     this.#endpoint = endpoint
     this.#link = link
     this.#jobs = jobs
-    this.#head = `{"${this.#wireName('model')}":${JSON.stringify(endpoint.upstreamModel)},"${this.#wireName('input')}":`
+    const model = `"${this.#wireName('model')}":${JSON.stringify(endpoint.upstreamModel)}`
+    this.#head = `{${model},"${this.#wireName('input')}":`
   }
 
   takes(shape: InputShape): boolean {
@@ -48,15 +49,19 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     return this.#head + JSON.stringify(valueOf(request.input)) + tail
   }
 
-  /** The optional members, each after its comma. `float` is what every server answers unasked, and some refuse the word. */
+  /** The optional members, each after its comma. Every server answers floats unasked, and some refuse the word. */
   #options(request: EmbeddingsRequest): string {
     const { dimensions, encoding_format: encoding, input_type: inputType, user } = request
     let options = ''
     // Dropping it would answer vectors of another size: a server that cannot do it has to say so itself.
     if (dimensions !== undefined) options += this.#member('dimensions', dimensions)
-    if (encoding === 'base64' && this.#has('encoding_format')) options += this.#member('encoding_format', encoding)
+    if (encoding === 'base64' && this.#has('encoding_format'))
+      options += this.#member('encoding_format', encoding)
     if (inputType !== undefined && this.#has('input_type')) {
-      options += this.#member('input_type', own(this.#endpoint.provider.rename, `input_type=${inputType}`) ?? inputType)
+      options += this.#member(
+        'input_type',
+        own(this.#endpoint.provider.rename, `input_type=${inputType}`) ?? inputType,
+      )
     }
     if (user !== undefined && this.#has('user')) options += this.#member('user', user)
     return options

@@ -11,7 +11,7 @@ export interface EmbeddingAttempt {
   readonly call: { readonly signal: AbortSignal }
 }
 
-/** What an endpoint answered, in our form but for the token figures, which are the provider's word and not yet judged. */
+/** What an endpoint answered, in our form; the token figures are the provider's word and not yet judged. */
 export interface Reading {
   /** UTF-8 JSON of the `data` array in slices that follow each other. */
   readonly data: readonly Uint8Array[]

@@ -7,14 +7,19 @@ import { readReason } from './reason.ts'
 const RETRY_AFTER_S_MAX = 600
 
 /**
- * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a refusal of
- * our credential, of our request's form or of our money is ours; the provider's own status never passes through.
+ * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a refusal
+ * of our credential, of our request's form or of our money is ours; the provider's status never passes through.
  */
 export function failureOf(answer: EgressAnswer, provider: Provider): Failure {
   const reason = readReason(answer.body)
   const name = reason.isCredential ? 'upstream_credential' : nameOf(answer.status)
   const metadata: FailureMetadata = reason.code === null ? {} : { provider_code: reason.code }
-  const base: Failure = { name, fields: { status: answer.status }, metadata, cause: { provider: provider.slug, status: answer.status } }
+  const base: Failure = {
+    name,
+    fields: { status: answer.status },
+    metadata,
+    cause: { provider: provider.slug, status: answer.status },
+  }
   if (name === 'upstream_refused' && reason.text !== null) return { ...base, detail: reason.text }
   const retryAfterS = name === 'upstream_overloaded' ? secondsOf(answer.retryAfter) : null
   return retryAfterS === null ? base : { ...base, retryAfterS }

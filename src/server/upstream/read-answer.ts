@@ -16,10 +16,15 @@ export async function parseAnswer(
   { attempt, jobs }: { readonly attempt: EmbeddingAttempt; readonly jobs: ShortJobs },
 ): Promise<Outcome<Reading>> {
   const { body } = answer
-  const input: Decoding['in'] = { protocol, answer: body, encoding: attempt.request.encoding_format ?? 'float' }
-  const outcome = body.length <= INLINE_JSON_BYTES_MAX
-    ? ok(jobs.here('decode_embeddings', input))
-    : await jobs.run('decode_embeddings', input, { transfer: movable(body) })
+  const input: Decoding['in'] = {
+    protocol,
+    answer: body,
+    encoding: attempt.request.encoding_format ?? 'float',
+  }
+  const outcome =
+    body.length <= INLINE_JSON_BYTES_MAX
+      ? ok(jobs.here('decode_embeddings', input))
+      : await jobs.run('decode_embeddings', input, { transfer: movable(body) })
   if (!outcome.ok) {
     answer.release()
     return outcome

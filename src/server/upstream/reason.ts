@@ -15,7 +15,7 @@ const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid
 
 const NOTHING: Reason = { text: null, code: null, isCredential: false }
 
-/** Reads the forms of OpenAI and Google (`{error:{message,code}}`), Cohere and Mistral (`{message}`), Voyage (`{detail}`). */
+/** Reads `{error:{message,code}}` of OpenAI and Google, `{message}` of Cohere and Mistral, `{detail}` of Voyage. */
 export function readReason(body: Uint8Array): Reason {
   const parsed = parse(body)
   if (parsed === null) return NOTHING
@@ -28,7 +28,7 @@ export function readReason(body: Uint8Array): Reason {
   return { text: typeof text === 'string' ? clean(text) : null, code, isCredential }
 }
 
-/** Providers quote what they were sent, name their hosts and sometimes print a part of the key. Contract C13, C23. */
+/** Providers quote what they were sent, name their hosts and sometimes print a part of the key. C13, C23. */
 function clean(text: string): string | null {
   const line = text
     .replace(/[\p{C}\s]+/gu, ' ')
@@ -59,5 +59,7 @@ function parse(body: Uint8Array): Record<string, unknown> | null {
 }
 
 function objectOf(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null
 }

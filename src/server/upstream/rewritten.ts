@@ -19,7 +19,7 @@ interface Means {
 
 type Encoded = Outcome<ShortJobTypes['encode_embeddings']['out']>
 
-/** A wire protocol whose bodies differ from ours in both directions: both are written anew, large ones in a short job. */
+/** A wire protocol whose bodies differ from ours both ways: both are written anew, large ones in a short job. */
 export class RewrittenEmbeddings implements EmbeddingProtocol {
   readonly #endpoint: Endpoint
   readonly #link: ProviderLink
@@ -56,7 +56,11 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
       inputType: request.input_type ?? null,
     }
     const bulk = bulkOf(request.input)
-    if (bulk !== null) return this.#jobs.run('encode_embeddings', { ...options, input: bulk }, { signal: call.signal })
-    return { ok: true, value: this.#jobs.here('encode_embeddings', { ...options, input: valueOf(request.input) ?? '' }) }
+    if (bulk !== null)
+      return this.#jobs.run('encode_embeddings', { ...options, input: bulk }, { signal: call.signal })
+    return {
+      ok: true,
+      value: this.#jobs.here('encode_embeddings', { ...options, input: valueOf(request.input) ?? '' }),
+    }
   }
 }

@@ -19,7 +19,11 @@ export type MeasuredOf = (endpoint: Endpoint) => Measured
  * catalogue's order holds, or that of the variants `:floor` (price) and `:nitro` (throughput).
  * Failures: endpoint_excluded.
  */
-export function route(model: ResolvedModel, request: EmbeddingsRequest, measured: MeasuredOf): Outcome<readonly Endpoint[]> {
+export function route(
+  model: ResolvedModel,
+  request: EmbeddingsRequest,
+  measured: MeasuredOf,
+): Outcome<readonly Endpoint[]> {
   const preferences = request.provider ?? null
   if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
   const wishes = preferences ?? {}
@@ -40,7 +44,11 @@ function isWanted(endpoint: Endpoint, { only, ignore }: ProviderPreferences): bo
 /** By the provider's slug or name, or by the endpoint's own tag. */
 function isNamed({ provider, tag }: Endpoint, name: string): boolean {
   const wanted = name.toLowerCase()
-  return provider.slug.toLowerCase() === wanted || provider.name.toLowerCase() === wanted || tag.toLowerCase() === wanted
+  return (
+    provider.slug.toLowerCase() === wanted ||
+    provider.name.toLowerCase() === wanted ||
+    tag.toLowerCase() === wanted
+  )
 }
 
 function hasFacts(endpoint: Endpoint, wishes: ProviderPreferences): boolean {
@@ -54,7 +62,11 @@ function hasFacts(endpoint: Endpoint, wishes: ProviderPreferences): boolean {
 const NANO = 1e9
 
 /** Prompt prices are USD per million tokens. Prices of media bind only calls that have such media. */
-function isInPrice(endpoint: Endpoint, { max_price: max }: ProviderPreferences, request: EmbeddingsRequest): boolean {
+function isInPrice(
+  endpoint: Endpoint,
+  { max_price: max }: ProviderPreferences,
+  request: EmbeddingsRequest,
+): boolean {
   if (max === undefined) return true
   if (max.prompt !== undefined && endpoint.promptNanoPerMillion > Number(max.prompt) * NANO) return false
   if (max.request !== undefined && endpoint.requestNano > Number(max.request) * NANO) return false
@@ -81,7 +93,11 @@ function sortOf({ sort }: ProviderPreferences, model: ResolvedModel): Sort | nul
   return model.id.endsWith(':nitro') ? 'throughput' : null
 }
 
-function sortBy(sort: Sort | null, endpoints: readonly Endpoint[], measured: MeasuredOf): readonly Endpoint[] {
+function sortBy(
+  sort: Sort | null,
+  endpoints: readonly Endpoint[],
+  measured: MeasuredOf,
+): readonly Endpoint[] {
   switch (sort) {
     case 'price':
       return ascending(endpoints, (endpoint) => endpoint.promptNanoPerMillion + endpoint.requestNano)
@@ -98,21 +114,33 @@ function sortBy(sort: Sort | null, endpoints: readonly Endpoint[], measured: Mea
   }
 }
 
-function ascending(endpoints: readonly Endpoint[], weigh: (endpoint: Endpoint) => number): readonly Endpoint[] {
+function ascending(
+  endpoints: readonly Endpoint[],
+  weigh: (endpoint: Endpoint) => number,
+): readonly Endpoint[] {
   const weighed = endpoints.map((endpoint) => ({ endpoint, weight: weigh(endpoint) }))
-  return weighed.sort((a, b) => (a.weight === b.weight ? 0 : a.weight - b.weight)).map(({ endpoint }) => endpoint)
+  return weighed
+    .sort((a, b) => (a.weight === b.weight ? 0 : a.weight - b.weight))
+    .map(({ endpoint }) => endpoint)
 }
 
 type Bounds = ProviderPreferences['preferred_max_latency']
 
-/** Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds, as B1.12 has it. */
-function preferFast(endpoints: readonly Endpoint[], wishes: ProviderPreferences, measured: MeasuredOf): readonly Endpoint[] {
+/** Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds. */
+function preferFast(
+  endpoints: readonly Endpoint[],
+  wishes: ProviderPreferences,
+  measured: MeasuredOf,
+): readonly Endpoint[] {
   const { preferred_max_latency: latency, preferred_min_throughput: throughput } = wishes
   if (latency === undefined && throughput === undefined) return endpoints
   const keeps = (endpoint: Endpoint): boolean => {
     const seen = measured(endpoint)
-    return boundsOf(latency).every(([percentile, seconds]) => (seen.latencyMs(percentile) ?? Infinity) <= seconds * 1_000)
-      && boundsOf(throughput).every(([percentile, least]) => (seen.throughput(percentile) ?? 0) >= least)
+    return (
+      boundsOf(latency).every(
+        ([percentile, seconds]) => (seen.latencyMs(percentile) ?? Infinity) <= seconds * 1_000,
+      ) && boundsOf(throughput).every(([percentile, least]) => (seen.throughput(percentile) ?? 0) >= least)
+    )
   }
   return ascending(endpoints, (endpoint) => (keeps(endpoint) ? 0 : 1))
 }
@@ -121,12 +149,22 @@ function boundsOf(bounds: Bounds): readonly (readonly [number, number])[] {
   if (bounds === undefined || bounds === null) return []
   if (typeof bounds === 'number') return [[50, bounds]]
   const { p50, p75, p90, p99 } = bounds
-  const all = [[50, p50], [75, p75], [90, p90], [99, p99]] as const
-  return all.flatMap(([percentile, bound]) => (typeof bound === 'number' ? [[percentile, bound] as const] : []))
+  const all = [
+    [50, p50],
+    [75, p75],
+    [90, p90],
+    [99, p99],
+  ] as const
+  return all.flatMap(([percentile, bound]) =>
+    typeof bound === 'number' ? [[percentile, bound] as const] : [],
+  )
 }
 
-/** Those that `order` names, in its order, then the others; without fallbacks only the named ones, or only the first. */
-function inOrder(endpoints: readonly Endpoint[], { order, allow_fallbacks: mayFallBack }: ProviderPreferences): readonly Endpoint[] {
+/** Those that `order` names, then the others; without fallbacks only the named ones, or only the first. */
+function inOrder(
+  endpoints: readonly Endpoint[],
+  { order, allow_fallbacks: mayFallBack }: ProviderPreferences,
+): readonly Endpoint[] {
   if (!order || order.length === 0) return mayFallBack === false ? endpoints.slice(0, 1) : endpoints
   const place = (endpoint: Endpoint): number => {
     const at = order.findIndex((name) => isNamed(endpoint, name))

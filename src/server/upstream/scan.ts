@@ -21,7 +21,7 @@ export interface AnswerSpans {
 const DEPTH_MAX = 8
 
 /**
- * One structural pass over an answer of the OpenAI form: it finds where the members lie without reading the numbers.
+ * One structural pass over an answer of the OpenAI form: it finds where the members lie and reads no number.
  * Strings are skipped quote by quote, vectors by their closing bracket; every other token is checked
  * strictly. What it does not expect it does not judge: null means that a parser has to.
  *
@@ -29,7 +29,9 @@ const DEPTH_MAX = 8
  * through as the provider wrote it. NaN, Infinity and null among numbers are seen. Design §4.
  */
 export function scanAnswer(answer: Uint8Array): AnswerSpans | null {
-  return new Scanner(Buffer.isBuffer(answer) ? answer : Buffer.from(answer.buffer, answer.byteOffset, answer.length)).run()
+  return new Scanner(
+    Buffer.isBuffer(answer) ? answer : Buffer.from(answer.buffer, answer.byteOffset, answer.length),
+  ).run()
 }
 
 const QUOTE = 0x22
@@ -75,7 +77,14 @@ class Scanner {
     const end = this.#members(start, (keyStart, keyEnd, at) => this.#topMember(keyStart, keyEnd, at))
     if (end === FAILED || this.#space(end) !== this.#bytes.length) return null
     if (this.#data === null || this.#encoding === null) return null
-    return { data: this.#data, model: this.#model, usage: this.#usage, id: this.#id, count: this.#count, encoding: this.#encoding }
+    return {
+      data: this.#data,
+      model: this.#model,
+      usage: this.#usage,
+      id: this.#id,
+      count: this.#count,
+      encoding: this.#encoding,
+    }
   }
 
   #topMember(keyStart: number, keyEnd: number, at: number): number {
@@ -244,7 +253,8 @@ class Scanner {
   }
 
   #is(at: number, text: string): boolean {
-    for (let nth = 0; nth < text.length; nth++) if (this.#bytes[at + nth] !== text.charCodeAt(nth)) return false
+    for (let nth = 0; nth < text.length; nth++)
+      if (this.#bytes[at + nth] !== text.charCodeAt(nth)) return false
     return true
   }
 

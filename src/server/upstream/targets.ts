@@ -76,7 +76,10 @@ export class TargetTable {
     if (provider.apiKeyEnv === null) return new ProviderLink(provider, egress, [])
     const key = credentials.get(provider.apiKeyEnv)
     if (key === undefined) return null
-    const header = provider.protocol === 'google' ? ['x-goog-api-key', key.reveal()] : ['authorization', `Bearer ${key.reveal()}`]
+    const header =
+      provider.protocol === 'google'
+        ? ['x-goog-api-key', key.reveal()]
+        : ['authorization', `Bearer ${key.reveal()}`]
     return new ProviderLink(provider, egress, header)
   }
 }

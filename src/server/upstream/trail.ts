@@ -2,12 +2,18 @@ import type { Failure, FailureName, PreviousError } from '../../schemas/failures
 import type { Provider } from '../ports/models.ts'
 
 /**
- * Which of several failures is told: the one that leaves the caller most to hope for. An overloaded or slow provider
- * may answer the next try; a refused credential will not until an operator acts.
+ * Which of several failures is told: the one that leaves the caller most to hope for. An overloaded or slow
+ * provider may answer the next try; a refused credential will not help until an operator acts.
  */
 const RANK: readonly FailureName[] = [
-  'upstream_overloaded', 'upstream_slow', 'busy', 'upstream_failed', 'upstream_invalid', 'upstream_too_large',
-  'upstream_credential', 'input_unsupported',
+  'upstream_overloaded',
+  'upstream_slow',
+  'busy',
+  'upstream_failed',
+  'upstream_invalid',
+  'upstream_too_large',
+  'upstream_credential',
+  'input_unsupported',
 ]
 
 const NONE: readonly PreviousError[] = []
@@ -34,7 +40,11 @@ export class Trail {
   add(failure: Failure, provider: Provider): void {
     const status = failure.fields?.['status']
     const code = failure.metadata?.provider_code ?? failure.name
-    this.#failures.push({ failure, provider, error: { provider: provider.name, code, status: typeof status === 'number' ? status : null } })
+    this.#failures.push({
+      failure,
+      provider,
+      error: { provider: provider.name, code, status: typeof status === 'number' ? status : null },
+    })
   }
 
   /** An endpoint whose breaker is open was passed over. */
@@ -59,7 +69,11 @@ export class Trail {
     }
     const told = this.#failures.reduce((best, one) => (rankOf(one) < rankOf(best) ? one : best))
     const others = this.#failures.filter((one) => one !== told).map(({ error }) => error)
-    return withMetadata(told.failure, told.failure.name.startsWith('upstream_') ? told.provider : null, others)
+    return withMetadata(
+      told.failure,
+      told.failure.name.startsWith('upstream_') ? told.provider : null,
+      others,
+    )
   }
 }
 
@@ -67,7 +81,11 @@ function rankOf({ failure }: Attempted): number {
   return RANK.indexOf(failure.name)
 }
 
-function withMetadata(failure: Failure, provider: Provider | null, previous: readonly PreviousError[]): Failure {
+function withMetadata(
+  failure: Failure,
+  provider: Provider | null,
+  previous: readonly PreviousError[],
+): Failure {
   const named = provider === null ? {} : { provider_name: provider.name }
   const before = previous.length === 0 ? {} : { previous_errors: previous }
   return { ...failure, metadata: { ...failure.metadata, ...named, ...before } }

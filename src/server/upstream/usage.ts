@@ -50,7 +50,10 @@ function mostTokens(input: Input, shape: InputShape): number {
   return unitsOf(input) * TOKENS_PER_UNIT_MAX + shape.count * TOKENS_ADDED_MAX
 }
 
-function estimateTokens(input: Input, { shape, contextLength }: { shape: InputShape; contextLength: number | null }): number {
+function estimateTokens(
+  input: Input,
+  { shape, contextLength }: { shape: InputShape; contextLength: number | null },
+): number {
   const most = contextLength === null ? Infinity : contextLength * shape.count
   return Math.max(1, Math.min(most, Math.ceil(guess(input, shape))))
 }
@@ -66,7 +69,10 @@ function guess(input: Input, { kind, count }: InputShape): number {
       return input instanceof BulkBytes ? input.json.length / JSON_BYTES_PER_TOKEN_ID : unitsOf(input)
     case 'objects': {
       if (input instanceof BulkBytes) return count * TOKENS_PER_MEDIA
-      return partsOf(input).reduce((sum, part) => sum + (part.type === 'text' ? part.text.length / UNITS_PER_TOKEN : TOKENS_PER_MEDIA), 0)
+      return partsOf(input).reduce(
+        (sum, part) => sum + (part.type === 'text' ? part.text.length / UNITS_PER_TOKEN : TOKENS_PER_MEDIA),
+        0,
+      )
     }
     default:
       return kind satisfies never
@@ -78,6 +84,7 @@ function unitsOf(input: Input): number {
   if (typeof input === 'string') return input.length
   if (input instanceof BulkBytes) return input.shape === 'numbers' ? input.count : input.json.length
   let units = 0
-  for (const item of input) units += typeof item === 'number' ? 1 : typeof item === 'string' || Array.isArray(item) ? item.length : 0
+  for (const item of input)
+    units += typeof item === 'number' ? 1 : typeof item === 'string' || Array.isArray(item) ? item.length : 0
   return units
 }

@@ -6,7 +6,17 @@ import type { EgressAnswer, EgressRequest } from '../../../src/server/ports/egre
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import { startProvider, type ScriptedProvider } from '../../support/provider.ts'
 import {
-  answers, hangsUp, neverAnswers, redirects, refuses, resetsInBody, sends, sendsBrokenGzip, sendsHuge, stallsInBody, truncatesBody,
+  answers,
+  hangsUp,
+  neverAnswers,
+  redirects,
+  refuses,
+  resetsInBody,
+  sends,
+  sendsBrokenGzip,
+  sendsHuge,
+  stallsInBody,
+  truncatesBody,
   type Behaviour,
 } from '../../support/provider-behaviours.ts'
 
@@ -91,7 +101,11 @@ const misbehaviours: readonly (readonly [string, Behaviour, string])[] = [
   ['that announces 10 GB is upstream_too_large', sendsHuge(true), 'upstream_too_large'],
   ['that sends 10 GB unannounced is upstream_too_large', sendsHuge(false), 'upstream_too_large'],
   ['that sends broken gzip is upstream_invalid', sendsBrokenGzip, 'upstream_invalid'],
-  ['that answers in an encoding we do not know is upstream_invalid', answers({ contentEncoding: 'zstd' }), 'upstream_invalid'],
+  [
+    'that answers in an encoding we do not know is upstream_invalid',
+    answers({ contentEncoding: 'zstd' }),
+    'upstream_invalid',
+  ],
   ['that redirects is answered as it is', redirects, 'answer 307'],
   ['that overloads is answered as it is', refuses(529), 'answer 529'],
 ]
@@ -232,20 +246,23 @@ t.test('a read that may be cut ends when its caller leaves', async (t) => {
 })
 
 for (const isAnnounced of [true, false]) {
-  t.test(`an answer ${isAnnounced ? 'of known length' : 'of unknown length'} waits for room and then comes whole`, async (t) => {
-    const body = Buffer.alloc(600_000, 'y')
-    const { call, provider, rest } = await rigged(t, 1_000_000)
-    provider.usually(isAnnounced ? sends(body) : ({ res }) => void res.writeHead(200).end(body))
-    const first = await call()
-    const second = call()
-    if (!first.ok) throw new Error(first.failure.name)
-    setTimeout(first.value.release, 20)
-    const outcome = await second
-    if (!outcome.ok) throw new Error(outcome.failure.name)
-    t.ok(body.equals(outcome.value.body))
-    outcome.value.release()
-    t.same(await rest(), { heldBytes: 0, calls: 0 })
-  })
+  t.test(
+    `an answer ${isAnnounced ? 'of known length' : 'of unknown length'} waits for room and then comes whole`,
+    async (t) => {
+      const body = Buffer.alloc(600_000, 'y')
+      const { call, provider, rest } = await rigged(t, 1_000_000)
+      provider.usually(isAnnounced ? sends(body) : ({ res }) => void res.writeHead(200).end(body))
+      const first = await call()
+      const second = call()
+      if (!first.ok) throw new Error(first.failure.name)
+      setTimeout(first.value.release, 20)
+      const outcome = await second
+      if (!outcome.ok) throw new Error(outcome.failure.name)
+      t.ok(body.equals(outcome.value.body))
+      outcome.value.release()
+      t.same(await rest(), { heldBytes: 0, calls: 0 })
+    },
+  )
 }
 
 t.test('an answer that finds no room within its attempt is busy', async (t) => {
@@ -258,17 +275,37 @@ t.test('an answer that finds no room within its attempt is busy', async (t) => {
   t.same(await rest(), { heldBytes: 0, calls: 0 })
 })
 
-t.test('under a random mix of answers, misbehaviours and leaving callers every call settles and nothing stays held', async (t) => {
-  const { call, provider, rest } = await rigged(t, 300_000)
-  const mix = [answers(), answers({ dimensions: 3000 }), hangsUp, resetsInBody, refuses(500), sendsBrokenGzip, stallsInBody, neverAnswers]
-  provider.script(...Array.from({ length: 200 }, (_, nth) => mix[(nth * 7 + (nth >> 3)) % mix.length] ?? answers()))
-  const outcomes = await Promise.all(Array.from({ length: 150 }, async (_, nth) => {
-    const caller = new AbortController()
-    if (nth % 5 === 0) setTimeout(() => caller.abort(), nth % 13)
-    const outcome = await call({ call: caller, mayCutSent: nth % 2 === 0, attemptEndsAt: performance.now() + SLOW_MS + nth })
-    if (outcome.ok) outcome.value.release()
-    return outcome
-  }))
-  t.equal(outcomes.length, 150)
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
+t.test(
+  'under a random mix of answers, misbehaviours and leaving callers every call settles and nothing stays held',
+  async (t) => {
+    const { call, provider, rest } = await rigged(t, 300_000)
+    const mix = [
+      answers(),
+      answers({ dimensions: 3000 }),
+      hangsUp,
+      resetsInBody,
+      refuses(500),
+      sendsBrokenGzip,
+      stallsInBody,
+      neverAnswers,
+    ]
+    provider.script(
+      ...Array.from({ length: 200 }, (_, nth) => mix[(nth * 7 + (nth >> 3)) % mix.length] ?? answers()),
+    )
+    const outcomes = await Promise.all(
+      Array.from({ length: 150 }, async (_, nth) => {
+        const caller = new AbortController()
+        if (nth % 5 === 0) setTimeout(() => caller.abort(), nth % 13)
+        const outcome = await call({
+          call: caller,
+          mayCutSent: nth % 2 === 0,
+          attemptEndsAt: performance.now() + SLOW_MS + nth,
+        })
+        if (outcome.ok) outcome.value.release()
+        return outcome
+      }),
+    )
+    t.equal(outcomes.length, 150)
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  },
+)

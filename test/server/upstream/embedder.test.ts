@@ -10,7 +10,10 @@ function failureOf({ status, body }: EmbeddingsReply): string {
 }
 
 for (const [title, behaviour] of [
-  ['hangs up', hangsUp], ['answers 500', refuses(500)], ['is overloaded', refuses(429)], ['refuses our key', refuses(401)],
+  ['hangs up', hangsUp],
+  ['answers 500', refuses(500)],
+  ['is overloaded', refuses(429)],
+  ['refuses our key', refuses(401)],
   ['leaves a vector out', answers({ missing: 1 })],
 ] as const satisfies readonly (readonly [string, Behaviour])[]) {
   t.test(`when the first endpoint ${title} the second one answers, at its own price`, async (t) => {
@@ -25,11 +28,14 @@ for (const [title, behaviour] of [
   })
 }
 
-t.test('an attempt that takes its whole time-out leaves the rest of the deadline to the next endpoint', async (t) => {
-  const { post, first } = await openEmbeddings(t, { timeoutMs: 50 })
-  first.script(neverAnswers)
-  t.equal((await post(BOTH)).status, 200)
-})
+t.test(
+  'an attempt that takes its whole time-out leaves the rest of the deadline to the next endpoint',
+  async (t) => {
+    const { post, first } = await openEmbeddings(t, { timeoutMs: 50 })
+    first.script(neverAnswers)
+    t.equal((await post(BOTH)).status, 200)
+  },
+)
 
 t.test('when every endpoint fails the one that may soon answer is told, the others are listed', async (t) => {
   const { post, first, second } = await openEmbeddings(t)
@@ -50,11 +56,18 @@ t.test('a call whose deadline ends during the second attempt lists the first one
   second.script(neverAnswers)
   const reply = await post(BOTH)
   t.equal(failureOf(reply), '504 deadline_exceeded')
-  t.match(reply.body.error?.metadata, { previous_errors: [{ provider: 'First', code: 'scripted', status: 500 }] })
+  t.match(reply.body.error?.metadata, {
+    previous_errors: [{ provider: 'First', code: 'scripted', status: 500 }],
+  })
 })
 
-const choices: readonly (readonly [string, Record<string, unknown>, FrontOptions, 'first' | 'second' | '404'])[] = [
-  ['without preferences the catalogue\'s order holds', {}, {}, 'first'],
+const choices: readonly (readonly [
+  string,
+  Record<string, unknown>,
+  FrontOptions,
+  'first' | 'second' | '404',
+])[] = [
+  ["without preferences the catalogue's order holds", {}, {}, 'first'],
   ['order by slug', { order: ['second', 'first'] }, {}, 'second'],
   ['order by name, in any case', { order: ['SECOND'] }, {}, 'second'],
   ['only', { only: ['second'] }, {}, 'second'],
@@ -68,26 +81,57 @@ const choices: readonly (readonly [string, Record<string, unknown>, FrontOptions
   ['a price of pictures does not bind texts', { max_price: { image: 0 } }, {}, 'first'],
   ['zdr excludes endpoints that do not declare it', { zdr: true }, { secondFacts: { zdr: true } }, 'second'],
   ['zdr that nobody declares matches nothing', { zdr: true }, {}, '404'],
-  ['data_collection deny', { data_collection: 'deny' }, { firstFacts: { may_train: true }, secondFacts: { may_train: false } }, 'second'],
+  [
+    'data_collection deny',
+    { data_collection: 'deny' },
+    { firstFacts: { may_train: true }, secondFacts: { may_train: false } },
+    'second',
+  ],
   ['data_collection deny where nothing is known', { data_collection: 'deny' }, {}, '404'],
   ['data_collection allow', { data_collection: 'allow' }, {}, 'first'],
-  ['enforce_distillable_text', { enforce_distillable_text: true }, { secondFacts: { distillable: true } }, 'second'],
-  ['quantizations', { quantizations: ['fp16'] }, { firstFacts: { quantization: 'int8' }, secondFacts: { quantization: 'fp16' } }, 'second'],
+  [
+    'enforce_distillable_text',
+    { enforce_distillable_text: true },
+    { secondFacts: { distillable: true } },
+    'second',
+  ],
+  [
+    'quantizations',
+    { quantizations: ['fp16'] },
+    { firstFacts: { quantization: 'int8' }, secondFacts: { quantization: 'fp16' } },
+    'second',
+  ],
   ['an unknown quantization matches nothing but unknown', { quantizations: ['fp16'] }, {}, '404'],
-  ['quantization unknown', { quantizations: ['unknown'] }, { firstFacts: { quantization: 'int8' } }, 'second'],
-  ['a whole object of null', { order: null, only: null, ignore: null, sort: null, zdr: null, quantizations: null }, {}, 'first'],
+  [
+    'quantization unknown',
+    { quantizations: ['unknown'] },
+    { firstFacts: { quantization: 'int8' } },
+    'second',
+  ],
+  [
+    'a whole object of null',
+    { order: null, only: null, ignore: null, sort: null, zdr: null, quantizations: null },
+    {},
+    'first',
+  ],
 ]
 for (const [title, provider, facts, expected] of choices) {
   t.test(`preferences: ${title}`, async (t) => {
     const { post, first, second } = await openEmbeddings(t, facts)
     const { status } = await post({ ...BOTH, provider })
     t.equal(status, expected === '404' ? 404 : 200)
-    t.same([first.calls.length, second.calls.length], { first: [1, 0], second: [0, 1], '404': [0, 0] }[expected])
+    t.same(
+      [first.calls.length, second.calls.length],
+      { first: [1, 0], second: [0, 1], '404': [0, 0] }[expected],
+    )
   })
 }
 
 t.test('require_parameters leaves endpoints that declare what the call asks for', async (t) => {
-  const facts = { firstFacts: { supported_parameters: ['encoding_format'] }, secondFacts: { supported_parameters: ['dimensions'] } }
+  const facts = {
+    firstFacts: { supported_parameters: ['encoding_format'] },
+    secondFacts: { supported_parameters: ['dimensions'] },
+  }
   const { post, second } = await openEmbeddings(t, facts)
   t.equal((await post({ ...BOTH, dimensions: 4, provider: { require_parameters: true } })).status, 200)
   t.equal(second.calls.length, 1)
@@ -95,8 +139,16 @@ t.test('require_parameters leaves endpoints that declare what the call asks for'
 })
 
 t.test('an endpoint that does not declare a field is not sent it', async (t) => {
-  const { post, first } = await openEmbeddings(t, { firstFacts: { ...FREE_FACTS, supported_parameters: ['dimensions'] } })
-  const { body } = await post({ ...BOTH, encoding_format: 'base64', input_type: 'query', user: 'u', dimensions: 4 })
+  const { post, first } = await openEmbeddings(t, {
+    firstFacts: { ...FREE_FACTS, supported_parameters: ['dimensions'] },
+  })
+  const { body } = await post({
+    ...BOTH,
+    encoding_format: 'base64',
+    input_type: 'query',
+    user: 'u',
+    dimensions: 4,
+  })
   t.same(first.calls[0]?.body, { model: 'embed-1', input: BOTH.input, dimensions: 4 })
   t.type(body.data?.[0]?.embedding, 'string')
 })
@@ -106,7 +158,10 @@ t.test('without fallbacks only the first endpoint is tried, or those that order 
   first.usually(refuses(500))
   t.equal((await post({ ...BOTH, provider: { allow_fallbacks: false } })).status, 502)
   t.equal(second.calls.length, 0)
-  t.equal((await post({ ...BOTH, provider: { allow_fallbacks: false, order: ['first', 'second'] } })).status, 200)
+  t.equal(
+    (await post({ ...BOTH, provider: { allow_fallbacks: false, order: ['first', 'second'] } })).status,
+    200,
+  )
   t.equal((await post({ ...BOTH, provider: { allow_fallbacks: false, order: ['nobody'] } })).status, 404)
 })
 
@@ -123,5 +178,8 @@ t.test('an open breaker sends calls straight to the next endpoint', async (t) =>
   for (let nth = 0; nth < 14; nth++) t.equal((await post(BOTH)).status, 200)
   t.equal(first.calls.length, 10)
   t.equal(second.calls.length, 14)
-  t.match(log.events.filter(({ event }) => event === 'upstream.breaker_opened'), [{ fields: { endpoint: 'first/embed-1' } }])
+  t.match(
+    log.events.filter(({ event }) => event === 'upstream.breaker_opened'),
+    [{ fields: { endpoint: 'first/embed-1' } }],
+  )
 })

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { EndpointHealth, STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from '../../../src/server/upstream/health.ts'
+import {
+  EndpointHealth,
+  STRIKES_OF_FAILURE,
+  STRIKES_OF_TIMEOUT,
+} from '../../../src/server/upstream/health.ts'
 
 function opened(): EndpointHealth {
   const health = new EndpointHealth(() => 0)

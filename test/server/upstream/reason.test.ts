@@ -1,18 +1,33 @@
 import t from 'tap'
 import { readReason } from '../../../src/server/upstream/reason.ts'
 
-const read = (body: unknown): ReturnType<typeof readReason> => readReason(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
+const read = (body: unknown): ReturnType<typeof readReason> =>
+  readReason(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
 
 t.test('the reason is found in the forms of all providers', async (t) => {
-  t.match(read({ error: { message: 'too long', code: 'context_length_exceeded' } }), { text: 'too long', code: 'context_length_exceeded' })
-  t.match(read({ error: { message: 'bad', status: 'INVALID_ARGUMENT', code: 400 } }), { text: 'bad', code: 'INVALID_ARGUMENT' })
+  t.match(read({ error: { message: 'too long', code: 'context_length_exceeded' } }), {
+    text: 'too long',
+    code: 'context_length_exceeded',
+  })
+  t.match(read({ error: { message: 'bad', status: 'INVALID_ARGUMENT', code: 400 } }), {
+    text: 'bad',
+    code: 'INVALID_ARGUMENT',
+  })
   t.match(read({ message: 'invalid request' }), { text: 'invalid request', code: null })
   t.match(read({ detail: 'wrong model' }), { text: 'wrong model' })
   t.match(read({ error: 'plain' }), { text: 'plain' })
 })
 
 t.test('a body that says nothing readable gives no reason', async (t) => {
-  for (const body of ['', '<html>', '[]', 'null', '{}', '{"error":{"message":7}}', '{"detail":[{"msg":"x"}]}']) {
+  for (const body of [
+    '',
+    '<html>',
+    '[]',
+    'null',
+    '{}',
+    '{"error":{"message":7}}',
+    '{"detail":[{"msg":"x"}]}',
+  ]) {
     t.match(read(body), { text: null, code: null, isCredential: false })
   }
 })

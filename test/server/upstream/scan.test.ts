@@ -5,21 +5,25 @@ import { disagreement } from '../../support/scan-oracle.ts'
 
 const ITEM = '{"object":"embedding","index":0,"embedding":[0.5,-1e-3]}'
 
-t.test('the scan agrees with JSON.parse on random answers and leaves every odd one to the parser', async (t) => {
-  const seed = Math.floor(Math.random() * 2 ** 32)
-  const random = randomFrom(seed)
-  for (let nth = 0; nth < 10_000; nth++) {
-    const answer = randomAnswer(random)
-    const problem = disagreement(answer)
-    if (problem !== null) t.fail(`seed ${seed}, answer ${nth}: ${problem}`, { text: answer.text })
-  }
-  t.pass(`seed ${seed}`)
-})
+t.test(
+  'the scan agrees with JSON.parse on random answers and leaves every odd one to the parser',
+  async (t) => {
+    const seed = Math.floor(Math.random() * 2 ** 32)
+    const random = randomFrom(seed)
+    for (let nth = 0; nth < 10_000; nth++) {
+      const answer = randomAnswer(random)
+      const problem = disagreement(answer)
+      if (problem !== null) t.fail(`seed ${seed}, answer ${nth}: ${problem}`, { text: answer.text })
+    }
+    t.pass(`seed ${seed}`)
+  },
+)
 
 t.test('spans cover the values and nothing else', async (t) => {
   const text = ` {"id":"x","data" : [${ITEM}, ${ITEM}] ,"usage":{"prompt_tokens":3},"model":"m"} `
   const spans = scanAnswer(Buffer.from(text))
-  const cut = (span: { start: number; end: number } | null | undefined): string => (span ? text.slice(span.start, span.end) : '')
+  const cut = (span: { start: number; end: number } | null | undefined): string =>
+    span ? text.slice(span.start, span.end) : ''
   t.equal(cut(spans?.data), `[${ITEM}, ${ITEM}]`)
   t.equal(cut(spans?.usage), '{"prompt_tokens":3}')
   t.equal(cut(spans?.model), '"m"')

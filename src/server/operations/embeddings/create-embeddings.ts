@@ -13,7 +13,10 @@ interface Inputs {
   readonly body: 'embeddings'
 }
 
-/** Embeds texts, token lists or media with one model. Source: §4.3, §2.5, §7, B1.3, decisions C14, C21, C23–C25, C30. */
+/**
+ * Embeds texts, token lists or media with one model.
+ * Source: §4.3, §2.5, §7, B1.3, decisions C14, C21, C23–C25, C30.
+ */
 export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   id: 'embeddings.create',
   method: 'post',
@@ -28,10 +31,26 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   success: { status: 200, body: EmbeddingsAnswer },
   statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
   failures: [
-    'header_invalid', 'body_invalid', 'model_unknown', 'model_unfit', 'input_unsupported', 'endpoint_excluded',
-    'endpoint_unconfigured', 'endpoint_unavailable', 'upstream_failed', 'upstream_invalid', 'upstream_too_large',
-    'upstream_credential', 'upstream_overloaded', 'upstream_slow', 'upstream_refused', 'deadline_exceeded', 'busy',
-    'draining', 'internal', 'client_gone',
+    'header_invalid',
+    'body_invalid',
+    'model_unknown',
+    'model_unfit',
+    'input_unsupported',
+    'endpoint_excluded',
+    'endpoint_unconfigured',
+    'endpoint_unavailable',
+    'upstream_failed',
+    'upstream_invalid',
+    'upstream_too_large',
+    'upstream_credential',
+    'upstream_overloaded',
+    'upstream_slow',
+    'upstream_refused',
+    'deadline_exceeded',
+    'busy',
+    'draining',
+    'internal',
+    'client_gone',
   ],
   example: { body: { model: 'sluice/lexical-1', input: 'The quick brown fox jumps over the lazy dog.' } },
   async run(call, ports) {
@@ -44,7 +63,12 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     call.notes.model = model.id
     if (body.trace !== undefined) {
       const { requestId } = call
-      ports.observer.trace(body.trace, { requestId, operation: 'embeddings.create', model: model.id, sessionId })
+      ports.observer.trace(body.trace, {
+        requestId,
+        operation: 'embeddings.create',
+        model: model.id,
+        sessionId,
+      })
     }
     const embedded = await ports.embedder.embed({ model, request: body, deadlineAt: call.deadlineAt, call })
     return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value))) : embedded
@@ -68,7 +92,9 @@ const HEAD = Buffer.from('{"object":"list","data":')
 function replyOf(result: EmbeddingsResult, model: ResolvedModel, costUsd: number): Success {
   const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
   const usage = `{${tokens},"cost":${costUsd},"is_byok":false}`
-  const tail = Buffer.from(`,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${usage}}`)
+  const tail = Buffer.from(
+    `,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${usage}}`,
+  )
   return {
     kind: 'bytes',
     parts: [HEAD, ...result.data, tail],
@@ -80,7 +106,7 @@ function replyOf(result: EmbeddingsResult, model: ResolvedModel, costUsd: number
 
 const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** What a caller should know of the figures: that the model has no price, that the tokens are our estimate. C14, design §6.4. */
+/** What a caller should know of the figures: the model has no price, the tokens are our estimate. C14, design §6.4. */
 function remarksOn(result: EmbeddingsResult, model: ResolvedModel): Readonly<Record<string, string>> {
   const unpriced = model.isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
   return result.isEstimated ? { ...unpriced, 'x-sluice-usage': 'estimated' } : unpriced
@@ -93,5 +119,7 @@ function isTooLong(sessionId: string): boolean {
 
 function sessionTooLong(): Outcome<never> {
   const expected = `at most ${SESSION_ID_CHARS_MAX} characters`
-  return fail('header_invalid', { metadata: { issues: [{ path: '/x-session-id', message: 'is too long', expected }] } })
+  return fail('header_invalid', {
+    metadata: { issues: [{ path: '/x-session-id', message: 'is too long', expected }] },
+  })
 }

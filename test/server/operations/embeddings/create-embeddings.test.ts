@@ -1,68 +1,104 @@
 import t from 'tap'
-import {
-  answers, hangsUp, neverAnswers, redirects, refuses, resetsInBody, sends, sendsBrokenGzip, sendsHalfJson, sendsHtml,
-  sendsHuge, stallsInBody, truncatesBody, vectorOf, type Behaviour,
-} from '../../../support/provider-behaviours.ts'
-import { openEmbeddings, PROVIDER_KEY, type EmbeddingsReply } from '../../../support/embeddings-front.ts'
-import { DISABLED_KEY, LIMITED_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
+import { answers, vectorOf } from '../../../support/provider-behaviours.ts'
+import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings-front.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 
-function failureOf({ status, body }: EmbeddingsReply): string {
-  return `${status} ${String(body.error?.metadata['error_type'])}`
-}
-
-t.test('embeddings.create 200: our model and id, the vectors as the provider wrote them, usage with its cost', async (t) => {
-  const { post, first, rest } = await openEmbeddings(t)
-  const { status, headers, text, body } = await post({ model: 'acme/e', input: 'one two three' })
-  t.equal(status, 200)
-  t.equal(headers.get('content-type'), 'application/json')
-  t.match(body.id, /^emb_[0-9a-f]{32}$/)
-  const vector = JSON.stringify(vectorOf('one two three', 8))
-  const expected = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":${vector}}],"model":"acme/embed","id":"${body.id}",`
-    + '"usage":{"prompt_tokens":4,"total_tokens":4,"cost":0.000004,"is_byok":false}}'
-  t.equal(text, expected)
-  t.match(first.calls, [{ path: '/v1/embeddings', headers: { authorization: `Bearer ${PROVIDER_KEY}`, 'accept-encoding': 'identity' } }])
-  t.same(first.calls[0]?.body, { model: 'embed-1', input: 'one two three' })
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
+t.test(
+  'embeddings.create 200: our model and id, the vectors as the provider wrote them, usage with its cost',
+  async (t) => {
+    const { post, first, rest } = await openEmbeddings(t)
+    const { status, headers, text, body } = await post({ model: 'acme/e', input: 'one two three' })
+    t.equal(status, 200)
+    t.equal(headers.get('content-type'), 'application/json')
+    t.match(body.id, /^emb_[0-9a-f]{32}$/)
+    const vector = JSON.stringify(vectorOf('one two three', 8))
+    const expected =
+      `{"object":"list","data":[{"object":"embedding","index":0,"embedding":${vector}}],"model":"acme/embed","id":"${body.id}",` +
+      '"usage":{"prompt_tokens":4,"total_tokens":4,"cost":0.000004,"is_byok":false}}'
+    t.equal(text, expected)
+    t.match(first.calls, [
+      {
+        path: '/v1/embeddings',
+        headers: { authorization: `Bearer ${PROVIDER_KEY}`, 'accept-encoding': 'identity' },
+      },
+    ])
+    t.same(first.calls[0]?.body, { model: 'embed-1', input: 'one two three' })
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  },
+)
 
 t.test('embeddings.create 200: every text and token shape reaches an openai provider as it is', async (t) => {
   const { post, first } = await openEmbeddings(t)
   const inputs = ['a', ['a', 'bb'], [1, 2, 3], [[1, 2], [3]]]
   for (const input of inputs) t.equal((await post({ ...ONE, input })).status, 200)
-  t.same(first.calls.map(({ body }) => body['input']), inputs)
+  t.same(
+    first.calls.map(({ body }) => body['input']),
+    inputs,
+  )
 })
 
-t.test('embeddings.create 200: dimensions, encoding, input type and user are passed on, renamed where the provider says so', async (t) => {
-  const { post, first, second } = await openEmbeddings(t)
-  const asked = { input: 'x', dimensions: 4, encoding_format: 'base64', input_type: 'search_query', user: 'u-1' }
-  await post({ model: 'acme/one', ...asked })
-  await post({ model: 'acme/renamed', ...asked })
-  t.same(first.calls[0]?.body, { model: 'one', ...asked })
-  t.same(second.calls[0]?.body, { model: 'r', input: 'x', output_dimension: 4, encoding_format: 'base64', input_type: 'query', user: 'u-1' })
-})
+t.test(
+  'embeddings.create 200: dimensions, encoding, input type and user are passed on, renamed where the provider says so',
+  async (t) => {
+    const { post, first, second } = await openEmbeddings(t)
+    const asked = {
+      input: 'x',
+      dimensions: 4,
+      encoding_format: 'base64',
+      input_type: 'search_query',
+      user: 'u-1',
+    }
+    await post({ model: 'acme/one', ...asked })
+    await post({ model: 'acme/renamed', ...asked })
+    t.same(first.calls[0]?.body, { model: 'one', ...asked })
+    t.same(second.calls[0]?.body, {
+      model: 'r',
+      input: 'x',
+      output_dimension: 4,
+      encoding_format: 'base64',
+      input_type: 'query',
+      user: 'u-1',
+    })
+  },
+)
 
-t.test('embeddings.create 200: unknown fields, session, trace and preferences never reach the provider', async (t) => {
-  const { post, first, traced, settled, untilSettled } = await openEmbeddings(t)
-  const hidden = { session_id: 's-1', trace: { trace_id: 't-1', mine: 2 }, provider: { only: ['first'] }, unknown: 1 }
-  t.equal((await post({ ...ONE, ...hidden }, { 'x-session-id': 's-2' })).status, 200)
-  t.same(first.calls[0]?.body, { model: 'one', input: ONE.input })
-  t.same(traced, [hidden.trace])
-  await untilSettled(1)
-  t.match(settled, [{ sessionId: 's-1', notes: { model: 'acme/one', provider: 'first', promptTokens: 4, attempts: 1 } }])
-})
+t.test(
+  'embeddings.create 200: unknown fields, session, trace and preferences never reach the provider',
+  async (t) => {
+    const { post, first, traced, settled, untilSettled } = await openEmbeddings(t)
+    const hidden = {
+      session_id: 's-1',
+      trace: { trace_id: 't-1', mine: 2 },
+      provider: { only: ['first'] },
+      unknown: 1,
+    }
+    t.equal((await post({ ...ONE, ...hidden }, { 'x-session-id': 's-2' })).status, 200)
+    t.same(first.calls[0]?.body, { model: 'one', input: ONE.input })
+    t.same(traced, [hidden.trace])
+    await untilSettled(1)
+    t.match(settled, [
+      { sessionId: 's-1', notes: { model: 'acme/one', provider: 'first', promptTokens: 4, attempts: 1 } },
+    ])
+  },
+)
 
-for (const [wanted, sent] of [['base64', 'float'], ['float', 'base64']] as const) {
-  t.test(`embeddings.create 200: ${sent} vectors of a provider come out as the ${wanted} that was asked`, async (t) => {
-    const { post, first } = await openEmbeddings(t)
-    first.script(answers({ encoding: sent }))
-    const { body } = await post({ ...ONE, encoding_format: wanted })
-    const embedding = body.data?.[0]?.embedding
-    const vector = typeof embedding === 'string' ? floatsOf(embedding) : embedding
-    t.equal(typeof embedding, wanted === 'base64' ? 'string' : 'object')
-    t.same(vector, vectorOf(ONE.input, 8))
-  })
+for (const [wanted, sent] of [
+  ['base64', 'float'],
+  ['float', 'base64'],
+] as const) {
+  t.test(
+    `embeddings.create 200: ${sent} vectors of a provider come out as the ${wanted} that was asked`,
+    async (t) => {
+      const { post, first } = await openEmbeddings(t)
+      first.script(answers({ encoding: sent }))
+      const { body } = await post({ ...ONE, encoding_format: wanted })
+      const embedding = body.data?.[0]?.embedding
+      const vector = typeof embedding === 'string' ? floatsOf(embedding) : embedding
+      t.equal(typeof embedding, wanted === 'base64' ? 'string' : 'object')
+      t.same(vector, vectorOf(ONE.input, 8))
+    },
+  )
 }
 
 t.test('embeddings.create 200: cohere and gemini answer in our form, in both encodings', async (t) => {
@@ -70,39 +106,88 @@ t.test('embeddings.create 200: cohere and gemini answer in our form, in both enc
   for (const model of ['acme/cohere', 'acme/gemini']) {
     const float = await post({ model, input: ['one', 'two'], dimensions: 4, input_type: 'search_query' })
     const base64 = await post({ model, input: ['one', 'two'], dimensions: 4, encoding_format: 'base64' })
-    t.same(float.body.data?.map(({ index, embedding }) => [index, embedding]), [[0, vectorOf('one', 4)], [1, vectorOf('two', 4)]])
-    t.same(base64.body.data?.map(({ embedding }) => floatsOf(String(embedding))), [vectorOf('one', 4), vectorOf('two', 4)])
+    t.same(
+      float.body.data?.map(({ index, embedding }) => [index, embedding]),
+      [
+        [0, vectorOf('one', 4)],
+        [1, vectorOf('two', 4)],
+      ],
+    )
+    t.same(
+      base64.body.data?.map(({ embedding }) => floatsOf(String(embedding))),
+      [vectorOf('one', 4), vectorOf('two', 4)],
+    )
     t.match(float.body.usage, { prompt_tokens: 2, total_tokens: 2, cost: 0.000002 })
   }
   t.match(foreign.calls[0], {
     path: '/v2/embed',
-    body: { model: 'c', texts: ['one', 'two'], input_type: 'search_query', embedding_types: ['float'], output_dimension: 4 },
+    body: {
+      model: 'c',
+      texts: ['one', 'two'],
+      input_type: 'search_query',
+      embedding_types: ['float'],
+      output_dimension: 4,
+    },
   })
   t.match(foreign.calls[2], {
     path: '/v1beta/models/g:batchEmbedContents',
     headers: { 'x-goog-api-key': PROVIDER_KEY, authorization: undefined },
-    body: { requests: [{ model: 'models/g', content: { parts: [{ text: 'one' }] }, taskType: 'RETRIEVAL_QUERY', outputDimensionality: 4 }, {}] },
+    body: {
+      requests: [
+        {
+          model: 'models/g',
+          content: { parts: [{ text: 'one' }] },
+          taskType: 'RETRIEVAL_QUERY',
+          outputDimensionality: 4,
+        },
+        {},
+      ],
+    },
   })
 })
 
 t.test('embeddings.create 200: pictures reach cohere and gemini in their own forms', async (t) => {
   const { post, foreign } = await openEmbeddings(t)
   const url = `data:image/png;base64,${Buffer.from('picture').toString('base64')}`
-  const input = [{ content: [{ type: 'text', text: 'a cat' }, { type: 'image_url', image_url: { url } }] }]
+  const input = [
+    {
+      content: [
+        { type: 'text', text: 'a cat' },
+        { type: 'image_url', image_url: { url } },
+      ],
+    },
+  ]
   for (const model of ['acme/cohere', 'acme/gemini']) t.equal((await post({ model, input })).status, 200)
-  t.same(foreign.calls[0]?.body['inputs'], [{ content: [{ type: 'text', text: 'a cat' }, { type: 'image_url', image_url: { url } }] }])
+  t.same(foreign.calls[0]?.body['inputs'], [
+    {
+      content: [
+        { type: 'text', text: 'a cat' },
+        { type: 'image_url', image_url: { url } },
+      ],
+    },
+  ])
   const inlineData = { mimeType: 'image/png', data: Buffer.from('picture').toString('base64') }
   t.match(foreign.calls[1]?.body, { requests: [{ content: { parts: [{ text: 'a cat' }, { inlineData }] } }] })
 })
 
-t.test('embeddings.create 200: the lexical model answers alike each time, in any dimension, without a provider', async (t) => {
-  const { post } = await openEmbeddings(t)
-  const ask = { model: 'sluice/lexical-1', input: ['a red car', 'the red car drives'], dimensions: 33 }
-  const [once, again, base64] = [await post(ask), await post(ask), await post({ ...ask, encoding_format: 'base64' })]
-  t.same(once.body.data, again.body.data)
-  t.equal((once.body.data?.[0]?.embedding as readonly number[]).length, 33)
-  t.same(base64.body.data?.map(({ embedding }) => floatsOf(String(embedding))), once.body.data?.map(({ embedding }) => rounded(embedding)))
-})
+t.test(
+  'embeddings.create 200: the lexical model answers alike each time, in any dimension, without a provider',
+  async (t) => {
+    const { post } = await openEmbeddings(t)
+    const ask = { model: 'sluice/lexical-1', input: ['a red car', 'the red car drives'], dimensions: 33 }
+    const [once, again, base64] = [
+      await post(ask),
+      await post(ask),
+      await post({ ...ask, encoding_format: 'base64' }),
+    ]
+    t.same(once.body.data, again.body.data)
+    t.equal((once.body.data?.[0]?.embedding as readonly number[]).length, 33)
+    t.same(
+      base64.body.data?.map(({ embedding }) => floatsOf(String(embedding))),
+      once.body.data?.map(({ embedding }) => rounded(embedding)),
+    )
+  },
+)
 
 t.test('embeddings.create 200: an unpriced model is free and says so', async (t) => {
   const { post } = await openEmbeddings(t)
@@ -111,24 +196,37 @@ t.test('embeddings.create 200: an unpriced model is free and says so', async (t)
   t.equal(headers.get('x-sluice-unpriced'), 'true')
 })
 
-const lies = [null, {}, { prompt_tokens: -5 }, { prompt_tokens: 1.5, total_tokens: 1.5 }, { prompt_tokens: 10 ** 9 }, { prompt_tokens: '4' }]
+const lies = [
+  null,
+  {},
+  { prompt_tokens: -5 },
+  { prompt_tokens: 1.5, total_tokens: 1.5 },
+  { prompt_tokens: 10 ** 9 },
+  { prompt_tokens: '4' },
+]
 for (const usage of lies) {
-  t.test(`embeddings.create 200: a usage of ${JSON.stringify(usage)} is replaced by our estimate and marked`, async (t) => {
-    const { post, first } = await openEmbeddings(t)
-    first.script(answers({ usage }))
-    const { headers, body } = await post(ONE)
-    t.equal(headers.get('x-sluice-usage'), 'estimated')
-    t.match(body.usage, { prompt_tokens: 4, total_tokens: 4, cost: 0.000004 })
-  })
+  t.test(
+    `embeddings.create 200: a usage of ${JSON.stringify(usage)} is replaced by our estimate and marked`,
+    async (t) => {
+      const { post, first } = await openEmbeddings(t)
+      first.script(answers({ usage }))
+      const { headers, body } = await post(ONE)
+      t.equal(headers.get('x-sluice-usage'), 'estimated')
+      t.match(body.usage, { prompt_tokens: 4, total_tokens: 4, cost: 0.000004 })
+    },
+  )
 }
 
 for (const contentEncoding of ['gzip', 'br', 'deflate'] as const) {
-  t.test(`embeddings.create 200: an answer in ${contentEncoding} that nobody asked for is decoded`, async (t) => {
-    const { post, first, rest } = await openEmbeddings(t)
-    first.script(answers({ contentEncoding }))
-    t.same((await post(ONE)).body.data?.[0]?.embedding, vectorOf(ONE.input, 8))
-    t.same(await rest(), { heldBytes: 0, calls: 0 })
-  })
+  t.test(
+    `embeddings.create 200: an answer in ${contentEncoding} that nobody asked for is decoded`,
+    async (t) => {
+      const { post, first, rest } = await openEmbeddings(t)
+      first.script(answers({ contentEncoding }))
+      t.same((await post(ONE)).body.data?.[0]?.embedding, vectorOf(ONE.input, 8))
+      t.same(await rest(), { heldBytes: 0, calls: 0 })
+    },
+  )
 }
 
 t.test('embeddings.create 200: a valid body of 31 MiB is embedded', async (t) => {
@@ -139,148 +237,6 @@ t.test('embeddings.create 200: a valid body of 31 MiB is embedded', async (t) =>
   t.equal(body.data?.length, 31)
   t.equal(first.calls[0]?.text.length, JSON.stringify({ model: 'one', input }).length)
   t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
-
-t.test('embeddings.create 400: an input that no endpoint takes, and a model that does not embed', async (t) => {
-  const { post, first, foreign } = await openEmbeddings(t)
-  const picture = (url: string) => [{ content: [{ type: 'image_url', image_url: { url } }] }]
-  t.equal(failureOf(await post({ model: 'acme/one', input: picture('data:image/png;base64,AAAA') })), '400 input_unsupported')
-  t.equal(failureOf(await post({ model: 'acme/cohere', input: [1, 2] })), '400 input_unsupported')
-  t.equal(failureOf(await post({ model: 'acme/gemini', input: picture('https://example.com/a.png') })), '400 input_unsupported')
-  const video = [{ content: [{ type: 'input_video', input_video: { data: 'AAAA' } }] }]
-  t.equal(failureOf(await post({ model: 'acme/gemini', input: video })), '400 input_unsupported')
-  t.equal(failureOf(await post({ model: 'sluice/lexical-1', input: [[1]] })), '400 input_unsupported')
-  t.equal(failureOf(await post({ model: 'sluice/lexical-1', input: 'x', dimensions: 8193 })), '400 body_invalid')
-  t.equal(failureOf(await post({ model: 'acme/chat', input: 'x' })), '400 model_unfit')
-  t.equal(failureOf(await post(ONE, { 'x-session-id': 'x'.repeat(257) })), '400 header_invalid')
-  t.equal(first.calls.length + foreign.calls.length, 0)
-})
-
-t.test('embeddings.create 400: the provider refuses the input; its reason is kept, its links and our key are not', async (t) => {
-  const { post, first, second } = await openEmbeddings(t)
-  first.script(refuses(400, `Input is too long, see https://provider.example/help; key ${PROVIDER_KEY}`))
-  const reply = await post({ model: 'acme/embed', input: 'x' })
-  t.equal(failureOf(reply), '400 upstream_refused')
-  t.match(reply.body.error, { message: /Input is too long, see \[link\]/, metadata: { provider_name: 'First', provider_code: 'scripted' } })
-  t.notMatch(reply.text, PROVIDER_KEY)
-  t.equal(second.calls.length, 0, 'another endpoint would refuse it too')
-})
-
-t.test('embeddings.create 403: a disabled key and a key of the wrong kind', async (t) => {
-  const { post } = await openEmbeddings(t)
-  t.equal(failureOf(await post(ONE, { authorization: `Bearer ${DISABLED_KEY}` })), '403 key_disabled')
-  t.equal(failureOf(await post(ONE, { authorization: `Bearer ${MANAGEMENT_KEY}` })), '403 wrong_key_kind')
-})
-
-t.test('embeddings.create 404: no such model, no endpoint that the preferences leave, none that is set up', async (t) => {
-  const { post } = await openEmbeddings(t)
-  t.equal(failureOf(await post({ model: 'acme/none', input: 'x' })), '404 model_unknown')
-  t.equal(failureOf(await post({ model: 'acme/embed', input: 'x', provider: { only: ['nobody'] } })), '404 endpoint_excluded')
-  t.equal(failureOf(await post({ model: 'acme/unset', input: 'x' })), '404 endpoint_unconfigured')
-})
-
-t.test('embeddings.create 413: a body of 40 MiB', async (t) => {
-  const { post } = await openEmbeddings(t)
-  t.equal(failureOf(await post({ ...ONE, input: 'x'.repeat(40 * 1024 * 1024) })), '413 body_too_large')
-})
-
-t.test('embeddings.create 429: a key over its limit', async (t) => {
-  const { post } = await openEmbeddings(t)
-  t.equal(failureOf(await post(ONE, { authorization: `Bearer ${LIMITED_KEY}` })), '429 rate_limited')
-})
-
-const broken: readonly (readonly [string, Behaviour, string])[] = [
-  ['resets in its body', resetsInBody, 'upstream_failed'],
-  ['ends its body early', truncatesBody, 'upstream_failed'],
-  ['hangs up', hangsUp, 'upstream_failed'],
-  ['sends half a JSON', sendsHalfJson, 'upstream_invalid'],
-  ['sends HTML', sendsHtml, 'upstream_invalid'],
-  ['sends broken gzip', sendsBrokenGzip, 'upstream_invalid'],
-  ['sends an encoding we do not know', answers({ contentEncoding: 'zstd' }), 'upstream_invalid'],
-  ['leaves a vector out', answers({ missing: 1 }), 'upstream_invalid'],
-  ['sends NaN', sends('{"data":[{"object":"embedding","index":0,"embedding":[1,NaN]}]}'), 'upstream_invalid'],
-  ['answers 200 with an error', sends('{"error":{"message":"no"}}'), 'upstream_invalid'],
-  ['announces 10 GB', sendsHuge(true), 'upstream_too_large'],
-  ['sends 10 GB', sendsHuge(false), 'upstream_too_large'],
-  ['redirects', redirects, 'upstream_failed'],
-  ['answers 500', refuses(500), 'upstream_failed'],
-  ['answers 503', refuses(503), 'upstream_failed'],
-  ['does not know the model', refuses(404), 'upstream_failed'],
-  ['refuses our key', refuses(401), 'upstream_credential'],
-  ['forbids our key', refuses(403), 'upstream_credential'],
-]
-for (const [title, behaviour, failure] of broken) {
-  t.test(`embeddings.create 502: the provider ${title}`, async (t) => {
-    const { post, first, rest } = await openEmbeddings(t)
-    first.usually(behaviour)
-    const reply = await post(ONE)
-    t.equal(failureOf(reply), `502 ${failure}`)
-    t.equal(reply.body.error?.metadata['provider_name'], 'First')
-    t.same(await rest(), { heldBytes: 0, calls: 0 })
-  })
-}
-
-t.test('embeddings.create 502: gemini says with 400 that our key is wrong', async (t) => {
-  const { post, foreign } = await openEmbeddings(t)
-  const said = '{"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}}'
-  foreign.script(({ res }) => void res.writeHead(400).end(said))
-  t.equal(failureOf(await post({ model: 'acme/gemini', input: 'x' })), '502 upstream_credential')
-})
-
-t.test('embeddings.create 502: a provider that is not there', async (t) => {
-  const { post, first } = await openEmbeddings(t)
-  await first.close()
-  t.equal(failureOf(await post(ONE)), '502 upstream_failed')
-})
-
-t.test('embeddings.create 503: an endpoint that failed time and again is left alone for a while', async (t) => {
-  const { post, first } = await openEmbeddings(t)
-  first.usually(refuses(500))
-  for (let nth = 0; nth < 10; nth++) await post(ONE)
-  const reply = await post(ONE)
-  t.equal(failureOf(reply), '503 endpoint_unavailable')
-  t.match(reply.headers.get('retry-after'), /^[12]$/)
-  t.equal(first.calls.length, 10)
-})
-
-t.test('embeddings.create 503: no room for another answer within the attempt', async (t) => {
-  const { post, first, rest } = await openEmbeddings(t, { answersBytesMax: 1000, timeoutMs: 500 })
-  first.usually(answers({ dimensions: 2000 }))
-  t.equal(failureOf(await post(ONE)), '503 busy')
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
-
-t.test('embeddings.create 504: the call meets its own deadline first', async (t) => {
-  const { post, first, rest } = await openEmbeddings(t, { deadlineMs: 200 })
-  first.usually(neverAnswers)
-  t.equal(failureOf(await post(ONE)), '504 deadline_exceeded')
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
-
-for (const [title, behaviour] of [['never answers', neverAnswers], ['stalls in its body', stallsInBody]] as const) {
-  t.test(`embeddings.create 524: the provider ${title} within its own time-out`, async (t) => {
-    const { post, first, rest } = await openEmbeddings(t, { timeoutMs: 60 })
-    first.usually(behaviour)
-    t.equal(failureOf(await post(ONE)), '524 upstream_slow')
-    t.same(await rest(), { heldBytes: 0, calls: 0 })
-  })
-}
-
-for (const status of [429, 529]) {
-  t.test(`embeddings.create 529: the provider answers ${status}, and its Retry-After is passed on`, async (t) => {
-    const { post, first } = await openEmbeddings(t)
-    first.script(refuses(status, 'slow down', { 'retry-after': '7' }))
-    const reply = await post(ONE)
-    t.equal(failureOf(reply), '529 upstream_overloaded')
-    t.equal(reply.headers.get('retry-after'), '7')
-  })
-}
-
-t.test('nothing of the input, the answer or our keys is logged, whatever happens', async (t) => {
-  const { post, first, log, lines } = await openEmbeddings(t)
-  first.script(refuses(400, 'canary-in-reason'), sends('canary-in-body'), refuses(401, `canary ${PROVIDER_KEY}`))
-  for (let nth = 0; nth < 4; nth++) await post({ ...ONE, input: 'canary-in-input', user: 'canary-user' })
-  t.notMatch(JSON.stringify(log.events) + lines.join(), /canary|provider-key/)
 })
 
 function floatsOf(base64: string): number[] {

@@ -16,7 +16,9 @@ t.test('a call that the provider has runs on when its client leaves, and is char
   let answerNow: () => void = () => undefined
   first.script((exchange) => void (answerNow = () => answers()(exchange)))
   const client = new AbortController()
-  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(() => null)
+  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(
+    () => null,
+  )
   await first.arrived(1)
   client.abort()
   await call
@@ -36,12 +38,18 @@ t.test('a call that was not sent yet is cancelled free of charge', async (t) => 
     for (const socket of sockets) socket.destroy()
     silent.close()
   })
-  const { url, settled, untilSettled } = await openEmbeddings(t, { oneAt: `https://127.0.0.1:${(silent.address() as AddressInfo).port}` })
+  const { url, settled, untilSettled } = await openEmbeddings(t, {
+    oneAt: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+  })
   const client = new AbortController()
-  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(() => null)
+  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(
+    () => null,
+  )
   await arrived
   client.abort()
   await call
   await untilSettled(1)
-  t.match(settled, [{ isClientGone: true, failure: 'client_gone', notes: { costUsd: undefined, promptTokens: undefined } }])
+  t.match(settled, [
+    { isClientGone: true, failure: 'client_gone', notes: { costUsd: undefined, promptTokens: undefined } },
+  ])
 })

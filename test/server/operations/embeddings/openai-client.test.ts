@@ -5,7 +5,10 @@ import { openEmbeddings, type EmbeddingsFront } from '../../../support/embedding
 import { KEY } from '../../../support/front.ts'
 import { neverAnswers, refuses, vectorOf } from '../../../support/provider-behaviours.ts'
 
-async function connected(t: Test, options: Parameters<typeof openEmbeddings>[1] = {}): Promise<EmbeddingsFront & { readonly client: OpenAI }> {
+async function connected(
+  t: Test,
+  options: Parameters<typeof openEmbeddings>[1] = {},
+): Promise<EmbeddingsFront & { readonly client: OpenAI }> {
   const front = await openEmbeddings(t, options)
   return { ...front, client: new OpenAI({ baseURL: `${front.url}/api/v1`, apiKey: KEY, maxRetries: 0 }) }
 }
@@ -20,20 +23,23 @@ async function failureOf(call: Promise<unknown>): Promise<InstanceType<typeof Op
   throw new Error('the call succeeded')
 }
 
-t.test('a string, strings and tokens are embedded, in the client\'s own base64 and in floats alike', async (t) => {
-  const { client, first } = await connected(t)
-  const model = 'acme/one'
-  const asDefault = await client.embeddings.create({ model, input: 'one two' })
-  const asFloat = await client.embeddings.create({ model, input: 'one two', encoding_format: 'float' })
-  t.equal(first.calls[0]?.body['encoding_format'], 'base64')
-  t.equal(first.calls[1]?.body['encoding_format'], undefined)
-  t.same([...(asDefault.data[0]?.embedding ?? [])], vectorOf('one two', 8))
-  t.same(asFloat.data, [{ object: 'embedding', index: 0, embedding: vectorOf('one two', 8) }])
-  t.match(asFloat, { object: 'list', model, usage: { prompt_tokens: 2, total_tokens: 2 } })
-  t.equal((await client.embeddings.create({ model, input: ['a', 'b', 'c'] })).data.length, 3)
-  t.equal((await client.embeddings.create({ model, input: [1, 2, 3] })).data.length, 1)
-  t.equal((await client.embeddings.create({ model, input: [[1], [2]] })).data.length, 2)
-})
+t.test(
+  "a string, strings and tokens are embedded, in the client's own base64 and in floats alike",
+  async (t) => {
+    const { client, first } = await connected(t)
+    const model = 'acme/one'
+    const asDefault = await client.embeddings.create({ model, input: 'one two' })
+    const asFloat = await client.embeddings.create({ model, input: 'one two', encoding_format: 'float' })
+    t.equal(first.calls[0]?.body['encoding_format'], 'base64')
+    t.equal(first.calls[1]?.body['encoding_format'], undefined)
+    t.same([...(asDefault.data[0]?.embedding ?? [])], vectorOf('one two', 8))
+    t.same(asFloat.data, [{ object: 'embedding', index: 0, embedding: vectorOf('one two', 8) }])
+    t.match(asFloat, { object: 'list', model, usage: { prompt_tokens: 2, total_tokens: 2 } })
+    t.equal((await client.embeddings.create({ model, input: ['a', 'b', 'c'] })).data.length, 3)
+    t.equal((await client.embeddings.create({ model, input: [1, 2, 3] })).data.length, 1)
+    t.equal((await client.embeddings.create({ model, input: [[1], [2]] })).data.length, 2)
+  },
+)
 
 t.test('dimensions are obeyed, by a provider and by the lexical model', async (t) => {
   const { client } = await connected(t)
@@ -62,8 +68,11 @@ t.test('errors surface with their status, code, message and request id', async (
   }
 })
 
-t.test('a wrong key is the client\'s authentication error', async (t) => {
+t.test("a wrong key is the client's authentication error", async (t) => {
   const { url } = await connected(t)
   const stranger = new OpenAI({ baseURL: `${url}/api/v1`, apiKey: 'sk-wrong', maxRetries: 0 })
-  t.ok((await failureOf(stranger.embeddings.create({ model: 'acme/one', input: 'x' }))) instanceof OpenAI.AuthenticationError)
+  t.ok(
+    (await failureOf(stranger.embeddings.create({ model: 'acme/one', input: 'x' }))) instanceof
+      OpenAI.AuthenticationError,
+  )
 })
