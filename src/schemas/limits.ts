@@ -68,8 +68,12 @@ export const MODELS_PAGE_DEFAULT = 500
 /** Key records that a front caches, and unknown keys it remembers. Decision. */
 export const KEYS_CACHED_MAX = 50_000
 export const UNKNOWN_KEYS_CACHED_MAX = 10_000
-/** Key loads in flight in one front. Design §4.2. */
-export const KEY_LOADS_MAX = 32
+/**
+ * Keys that one front loads or that wait to be loaded, and queries that load them at once, each taking all that wait.
+ * A flood of made-up keys must fill neither before the connections run out. Decision.
+ */
+export const KEY_LOADS_MAX = 4_096
+export const KEY_QUERIES_MAX = 4
 /** Milliseconds that an unknown key is remembered as unknown. Decision. */
 export const UNKNOWN_KEY_TTL_MS = 5_000
 /** Milliseconds between two polls of the epoch, and the time-out of one. Design §3. */

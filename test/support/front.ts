@@ -122,9 +122,9 @@ export function keyRecords(): ReadonlyMap<string, KeyRecord> {
 export function accessTo(records: ReadonlyMap<string, KeyRecord>, load: () => Promise<void> = () => Promise.resolve()): HttpOptions['access'] {
   return createAccess({
     keys: {
-      async load(hash) {
+      async load(hashes) {
         await load()
-        return { ok: true, value: records.get(hash) ?? null }
+        return { ok: true, value: hashes.flatMap((hash) => records.get(hash) ?? []) }
       },
     },
     feed: { epoch: 1, get lastGoodPollAtMs() { return Date.now() }, subscribe: () => () => undefined },

@@ -28,27 +28,38 @@ export function testFeed(): TestFeed {
 export interface TestKeyStore extends KeyStore {
   readonly records: Map<string, KeyRecord>
   readonly asked: string[]
+  /** How many keys each query was for. */
+  readonly queries: number[]
   isAway: boolean
-  /** From now on an answer is read at once, but given only when the gate opens. */
-  hold(): Gate
+  /** The next query is read at once, but answered only when the gate opens. */
+  hold(): HeldQuery
+}
+
+export interface HeldQuery extends Gate {
+  /** Resolves when the query has been read. */
+  readonly read: Promise<void>
 }
 
 export function testKeyStore(): TestKeyStore {
-  let held: Gate | null = null
+  let held: { readonly answer: Gate; readonly read: Gate } | null = null
   const store: TestKeyStore = {
     records: new Map(),
     asked: [],
+    queries: [],
     isAway: false,
     hold() {
-      held = gate()
-      return held
+      const [answer, read] = [gate(), gate()]
+      held = { answer, read }
+      return { ...answer, read: read.opened }
     },
-    async load(hash): Promise<Outcome<KeyRecord | null>> {
-      store.asked.push(hash)
-      const read = store.isAway ? fail('store_unavailable') : ok(store.records.get(hash) ?? null)
+    async load(hashes): Promise<Outcome<readonly KeyRecord[]>> {
+      store.asked.push(...hashes)
+      store.queries.push(hashes.length)
+      const read = store.isAway ? fail('store_unavailable') : ok(hashes.flatMap((hash) => store.records.get(hash) ?? []))
       const waits = held
       held = null
-      await waits?.opened
+      waits?.read.open()
+      await waits?.answer.opened
       return read
     },
   }

@@ -24,8 +24,11 @@ export interface KeyRecord {
 
 /** Loads key records from the truth. */
 export interface KeyStore {
-  /** `value` null: there is no such key (unknown, revoked and deleted alike). `store_unavailable` when it cannot tell. */
-  load(hash: string): Promise<Outcome<KeyRecord | null>>
+  /**
+   * The records of those that exist, in any order; unknown, revoked and deleted keys are left out alike.
+   * Settles within KEY_LOAD_MS_MAX; `store_unavailable` when it cannot tell.
+   */
+  load(hashes: readonly string[]): Promise<Outcome<readonly KeyRecord[]>>
 }
 
 /** Kinds of cached records; an invalidation names one and its id. Design §3. */

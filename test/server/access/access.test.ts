@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import { KEY_LOADS_MAX, UNKNOWN_KEY_TTL_MS } from '../../../src/schemas/limits.ts'
+import { KEY_LOADS_MAX, KEY_QUERIES_MAX, UNKNOWN_KEY_TTL_MS } from '../../../src/schemas/limits.ts'
 import { createAccess, type Access } from '../../../src/server/access/access.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys.ts'
 import { testFeed, testKey, testKeyStore, type TestFeed, type TestKeyStore } from '../../support/key-store.ts'
@@ -77,6 +77,7 @@ t.test('a load that an invalidation overtook is thrown away and made again', asy
   const at = rig(key)
   const held = at.store.hold()
   const asking = ask(at, key.bearer)
+  await held.read
   at.store.records.delete(key.record.hash)
   at.feed.tell({ n: 1, kind: 'key', id: key.record.hash })
   held.open()
@@ -89,6 +90,7 @@ t.test('a caller that joins an overtaken load gets what was read after the inval
   const at = rig(key)
   const held = at.store.hold()
   const early = ask(at, key.bearer)
+  await held.read
   at.store.records.delete(key.record.hash)
   at.feed.tell({ kind: 'everything' })
   const late = ask(at, key.bearer)
@@ -101,6 +103,7 @@ t.test('an invalidation of another key leaves a load alone', async (t) => {
   const at = rig(key)
   const held = at.store.hold()
   const asking = ask(at, key.bearer)
+  await held.read
   at.feed.tell({ n: 1, kind: 'key', id: testKey().record.hash })
   held.open()
   t.equal(await asking, 'accepted')
@@ -124,9 +127,9 @@ t.test('a key that changes at every load is busy instead of old', async (t) => {
   const key = testKey()
   const at = rig(key)
   const { load } = at.store
-  at.store.load = (hash) => {
-    const loading = load(hash)
-    queueMicrotask(() => at.feed.tell({ n: 1, kind: 'key', id: hash }))
+  at.store.load = (hashes) => {
+    const loading = load(hashes)
+    for (const id of hashes) at.feed.tell({ n: 1, kind: 'key', id })
     return loading
   }
   t.equal(await ask(at, key.bearer), 'busy')
@@ -151,13 +154,51 @@ t.test('an unknown key is asked for again after its time', async (t) => {
   t.equal(at.store.asked.length, 2)
 })
 
-t.test('beyond the loads that may be in flight a caller is told to come back', async (t) => {
+t.test('keys that are missed in one turn are loaded by one query', async (t) => {
+  const keys = Array.from({ length: 100 }, () => testKey())
+  const at = rig(...keys.slice(1))
+  const answers = await Promise.all(keys.map((key) => ask(at, key.bearer)))
+  t.same(at.store.queries, [keys.length])
+  t.same(answers, ['key_unknown', ...keys.slice(1).map(() => 'accepted')])
+})
+
+t.test('a key that comes while made-up ones keep every query out waits its turn and is accepted', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  const held = []
+  const asking = []
+  for (let i = 0; i < KEY_QUERIES_MAX; i++) {
+    const query = at.store.hold()
+    held.push(query)
+    asking.push(ask(at, testKey().bearer))
+    await query.read
+  }
+  const others = Array.from({ length: 500 }, () => ask(at, testKey().bearer))
+  const valid = ask(at, key.bearer)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(at.store.queries.length, KEY_QUERIES_MAX)
+  held.forEach((query) => query.open())
+  t.equal(await valid, 'accepted')
+  t.same(new Set(await Promise.all([...asking, ...others])), new Set(['key_unknown']))
+})
+
+t.test('beyond the keys that may be loaded or wait a caller is told to come back', async (t) => {
   const keys = Array.from({ length: KEY_LOADS_MAX + 1 }, () => testKey())
   const at = rig(...keys)
   const asking = keys.map((key) => ask(at, key.bearer))
   const answers = await Promise.all(asking)
   t.equal(answers.filter((answer) => answer === 'accepted').length, KEY_LOADS_MAX)
   t.equal(answers.at(-1), 'busy')
+})
+
+t.test('a store that throws answers everybody who waited, and the next load asks again', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  const { load } = at.store
+  at.store.load = () => Promise.reject(new Error('a bug'))
+  t.equal(await ask(at, key.bearer), 'internal')
+  at.store.load = load
+  t.equal(await ask(at, key.bearer), 'accepted')
 })
 
 t.test('a known key is served without the store for the grace, an unknown one never', async (t) => {

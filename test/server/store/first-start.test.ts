@@ -10,7 +10,7 @@ const forget = (): Promise<void> => Promise.resolve()
 t.test('a fresh store gets an organization, its workspace and two keys that work', async (t) => {
   const store = await openTestStore(t)
   const keys = present(must(await seedFirst(store, forget)))
-  const load = async (key: string) => must(await openKeyStore(store).load(hashOfKey(key)))
+  const load = async (key: string) => must(await openKeyStore(store).load([hashOfKey(key)]))[0]
   t.match(await load(keys.inferenceKey), { kind: 'inference', workspaceId: keys.workspaceId, rateLimitRpm: null })
   t.match(await load(keys.managementKey), { kind: 'management', workspaceId: null, organizationId: keys.organizationId })
 })

@@ -36,11 +36,12 @@ for (const kind of ['inference', 'management'] as const) {
 t.test('a front loads what the key was made with', async (t) => {
   const expiresAt = new Date('2030-01-01T00:00:00Z')
   const { store, created, workspaceId } = await makeKey(t, { rateLimitRpm: 600, expiresAt })
-  const loaded = await openKeyStore(store).load(created.apiKey.hash)
-  t.match(loaded, { ok: true, value: {
+  const loaded = await openKeyStore(store).load([created.apiKey.hash, 'f'.repeat(64)])
+  t.match(loaded, { ok: true, value: [{
     hash: created.apiKey.hash, kind: 'inference', workspaceId, defaultWorkspaceId: workspaceId,
     rateLimitRpm: 600, isDisabled: false, expiresAtMs: expiresAt.getTime(),
-  } })
+  }] })
+  t.equal(must(loaded).length, 1, 'one that does not exist is left out')
 })
 
 t.test('a revoked key is loaded as none, is not listed, and caches are told', async (t) => {
@@ -48,7 +49,7 @@ t.test('a revoked key is loaded as none, is not listed, and caches are told', as
   const { hash } = created.apiKey
   const revoked = await revokeKey(store, hash)
   t.match(revoked, { ok: true, value: { n: created.change.n + 1, kind: 'key', id: hash } })
-  t.same(await openKeyStore(store).load(hash), { ok: true, value: null })
+  t.same(await openKeyStore(store).load([hash]), { ok: true, value: [] })
   t.match(await listKeys(store, null), { ok: true, value: [] })
 })
 
@@ -62,5 +63,5 @@ t.test('revoking an unknown key is key_unknown and moves no epoch', async (t) =>
 t.test('without a store nothing is known: store_unavailable', async (t) => {
   const store = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', poolMax: 1, applicationName: 'test' })
   t.teardown(() => store.close())
-  t.match(await openKeyStore(store).load('f'.repeat(64)), { ok: false, failure: { name: 'store_unavailable' } })
+  t.match(await openKeyStore(store).load(['f'.repeat(64)]), { ok: false, failure: { name: 'store_unavailable' } })
 })
