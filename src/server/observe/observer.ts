@@ -20,11 +20,17 @@ const SLOW_MS = 5_000
 const SLOW_OVERHEAD_MS = 250
 /** Share of ordinary calls that is logged. Decision. */
 const SAMPLED_SHARE = 0.01
-/** Lines a second of one failure that a caller causes; what is over is counted, so that nobody can buy lines. */
-const CALLER_LINES_MAX = 50
+/**
+ * Lines a second of one failure; what is over is counted. A caller can bring about failures of ours as well as its own,
+ * and must buy lines with neither. Decision.
+ */
+const FAILURE_LINES_MAX = 50
 const SECOND_MS = 1_000
 
-/** Turns finished calls into metrics, log lines and spans. Failures of ours and slow calls are always logged. Design §11. */
+/**
+ * Turns finished calls into metrics, log lines and spans. Slow calls are always logged, failures up to a number a second
+ * of each name. Design §11.
+ */
 export function createObserver(options: ObserverOptions): Observer {
   const { log, metrics, broadcast, tracer, random = Math.random, now = Date.now } = options
   const lines = new LineBudget(log, now)
@@ -40,7 +46,7 @@ export function createObserver(options: ObserverOptions): Observer {
       if (random() < SAMPLED_SHARE) log.info('call', fieldsOf(call))
     },
     trace(trace, call) {
-      tracer?.remember(call.requestId, trace)
+      tracer?.remember(call.notes, trace)
       broadcast?.offer(trace, call)
     },
   }
@@ -49,7 +55,7 @@ export function createObserver(options: ObserverOptions): Observer {
 function logFailure(call: CallSettled, log: Log, lines: LineBudget): void {
   const failure = call.failure ?? 'internal'
   const row: FailureRow = FAILURES[failure]
-  if (row.fault === 'caller' && !lines.mayLog(failure)) return
+  if (!lines.mayLog(failure)) return
   log[row.log]('call_failed', fieldsOf(call))
 }
 
@@ -87,12 +93,13 @@ class LineBudget {
     if (Math.abs(now - this.#secondAt) >= SECOND_MS) this.#turn(now)
     const count = (this.#counts.get(failure) ?? 0) + 1
     this.#counts.set(failure, count)
-    return count <= CALLER_LINES_MAX
+    return count <= FAILURE_LINES_MAX
   }
 
   #turn(now: number): void {
     for (const [failure, count] of this.#counts) {
-      if (count > CALLER_LINES_MAX) this.#log.info('calls_failed_unlisted', { failure, count: count - CALLER_LINES_MAX })
+      const unlisted = count - FAILURE_LINES_MAX
+      if (unlisted > 0) this.#log.info('calls_failed_unlisted', { failure, count: unlisted })
     }
     this.#counts.clear()
     this.#secondAt = now

@@ -1,11 +1,14 @@
 import type { Context, Span } from '@opentelemetry/api'
 import type { Trace } from '../../schemas/trace.ts'
-import type { CallSettled } from '../ports/observe.ts'
+import type { CallNotes, CallSettled } from '../ports/observe.ts'
 
 /** Spans of finished calls. */
 export interface CallTracer {
-  /** Keeps the trace object of a call until it settles. */
-  remember(requestId: string, trace: Trace): void
+  /**
+   * Keeps the trace object of a call until it settles.
+   * @param notes the call's own, which tell it from every other: its request id may be the caller's choice
+   */
+  remember(notes: CallNotes, trace: Trace): void
   settled(call: CallSettled): void
   /** Sends what is left; gives up by itself. */
   close(): Promise<void>
@@ -18,9 +21,8 @@ export interface TracingOptions {
   readonly epochNow?: () => number
 }
 
-/** Spans that wait for the exporter, and calls under way whose trace object is kept. Decision. */
+/** Spans that wait for the exporter. Decision. */
 const QUEUE_MAX = 4_096
-const REMEMBERED_MAX = 10_000
 /** Known keys of the trace object; each becomes an attribute of its name. B1.13, C30. */
 const TRACE_KEYS = ['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'] as const
 /** Milliseconds of one export with its repeats. Decision. */
@@ -45,24 +47,24 @@ export async function openTracing({ endpoint, version, epochNow = Date.now }: Tr
     spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS_MAX }), { maxQueueSize: QUEUE_MAX })],
   })
   const tracer = provider.getTracer('sluice', version)
-  const remembered = new Map<string, Trace>()
+  // What is remembered goes with its call, so that it needs no bound of its own.
+  const remembered = new WeakMap<CallNotes, Trace>()
   const parentOf = (traceparent: string | undefined): Context => {
     const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? []
     if (traceId === undefined || spanId === undefined || flags === undefined) return api.ROOT_CONTEXT
     return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
   }
   return {
-    remember(requestId, trace) {
-      if (remembered.size < REMEMBERED_MAX) remembered.set(requestId, trace)
+    remember(notes, trace) {
+      remembered.set(notes, trace)
     },
     settled(call) {
       const endTime = epochNow()
       const options = { kind: api.SpanKind.SERVER, startTime: endTime - call.durationMs }
       const span = tracer.startSpan(call.operation, options, parentOf(call.traceparent))
-      describe(span, call, remembered.get(call.requestId))
+      describe(span, call, remembered.get(call.notes))
       if (call.failure !== null) span.setStatus({ code: api.SpanStatusCode.ERROR, message: call.failure })
       span.end(endTime)
-      remembered.delete(call.requestId)
     },
     async close() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS_MAX).unref())

@@ -46,7 +46,16 @@ export interface Observer {
   readonly log: Log
   settled(call: CallSettled): void
   /** Posts the trace object of a call to the operator's broadcast address, in batches, when one is set. C30. */
-  trace(trace: Trace, call: { readonly requestId: string; readonly operation: string; readonly model: string; readonly sessionId: string | null }): void
+  trace(trace: Trace, call: TracedCall): void
+}
+
+export interface TracedCall {
+  readonly requestId: string
+  readonly operation: string
+  readonly model: string
+  readonly sessionId: string | null
+  /** The call's own object, which `CallSettled` carries too: a request id may be shared by calls. */
+  readonly notes: CallNotes
 }
 
 /** Figures that stages outside `http` count; every argument comes from a closed set. */

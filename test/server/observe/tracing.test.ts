@@ -8,7 +8,7 @@ t.test('a call becomes a span with the known trace keys as attributes, below the
   const { endpoint, received } = await receiver(t)
   const tracer = await openTracing({ endpoint, version: '1.2.3' })
   const trace = { trace_id: 'abc', span_name: 'step', other: 'canary' }
-  tracer.remember('r-1', trace)
+  tracer.remember(CALL.notes, trace)
   tracer.settled({ ...CALL, traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' })
   await tracer.close()
   const text = received.join('')
@@ -18,6 +18,20 @@ t.test('a call becomes a span with the known trace keys as attributes, below the
   t.match(text, '{"key":"trace.trace_id","value":{"stringValue":"abc"}}')
   t.match(text, '{"key":"sluice.request_id","value":{"stringValue":"r-1"}}')
   t.notMatch(text, 'canary', 'unknown keys are no attributes')
+})
+
+t.test('calls under one request id, which is the caller\'s to choose, keep their own trace objects', async (t) => {
+  const { endpoint, received } = await receiver(t)
+  const tracer = await openTracing({ endpoint, version: '1' })
+  const [one, other] = [{ ...CALL, notes: { model: 'one' } }, { ...CALL, notes: { model: 'other' } }]
+  tracer.remember(one.notes, { trace_id: 'of-one' })
+  tracer.remember(other.notes, { trace_id: 'of-other' })
+  tracer.settled(one)
+  tracer.settled(other)
+  await tracer.close()
+  const spans = received.join('').split('"name":"embeddings.create"').slice(1)
+  t.same(spans.map((span) => /"(?:one|other)"/.exec(span)?.[0]), ['"one"', '"other"'])
+  t.same(spans.map((span) => /of-(?:one|other)/.exec(span)?.[0]), ['of-one', 'of-other'])
 })
 
 t.test('a trace context that is not one is passed over', async (t) => {

@@ -62,12 +62,13 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     if (!model.isEmbedding) return fail('model_unfit')
     call.notes.model = model.id
     if (body.trace !== undefined) {
-      const { requestId } = call
+      const { requestId, notes } = call
       ports.observer.trace(body.trace, {
         requestId,
         operation: 'embeddings.create',
         model: model.id,
         sessionId,
+        notes,
       })
     }
     const embedded = await ports.embedder.embed({ model, request: body, deadlineAt: call.deadlineAt, call })
