@@ -239,6 +239,39 @@ t.test('embeddings.create 200: a valid body of 31 MiB is embedded', async (t) =>
   t.same(await rest(), { heldBytes: 0, calls: 0 })
 })
 
+t.test(
+  'embeddings.create 200: inputs and answers too large for the loop take the same way in a short job',
+  async (t) => {
+    const { post, first, rest } = await openEmbeddings(t)
+    const input = ['x'.repeat(200_000), 'y'.repeat(200_000)]
+    for (const model of ['acme/cohere', 'acme/gemini', 'acme/one']) {
+      const { body } = await post({ model, input, dimensions: 20_000 })
+      t.same(
+        body.data?.map(({ embedding }) => embedding),
+        input.map((text) => vectorOf(text, 20_000)),
+        model,
+      )
+    }
+    first.script(answers({ encoding: 'float', dimensions: 40_000 }))
+    const { body } = await post({ ...ONE, encoding_format: 'base64' })
+    t.same(floatsOf(String(body.data?.[0]?.embedding)), vectorOf(ONE.input, 40_000))
+    t.equal((await post({ model: 'sluice/lexical-1', input, dimensions: 4 })).body.data?.length, 2)
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  },
+)
+
+t.test('embeddings.create 400: large pictures and tokens that no protocol of the model takes', async (t) => {
+  const { post, foreign } = await openEmbeddings(t)
+  const tokens = Array.from({ length: 100_000 }, (_, nth) => nth)
+  const url = `data:image/png;base64,${'A'.repeat(300_000)}`
+  const pictures = [{ content: [{ type: 'image_url', image_url: { url } }] }]
+  t.equal((await post({ model: 'acme/cohere', input: tokens })).status, 400)
+  t.equal((await post({ model: 'acme/one', input: pictures })).status, 400)
+  t.equal(foreign.calls.length, 0)
+  t.equal((await post({ model: 'acme/one', input: tokens })).status, 200)
+  t.equal((await post({ model: 'acme/gemini', input: pictures })).status, 200)
+})
+
 function floatsOf(base64: string): number[] {
   const bytes = Buffer.from(base64, 'base64')
   return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4))
