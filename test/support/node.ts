@@ -75,7 +75,9 @@ export async function startNode(
   settings: Settings,
   command = sluice('serve'),
 ): Promise<TestNode> {
-  const server = spawnServer(command[0] ?? '', command.slice(1), { env: settings, cwd: ROOT })
+  // As if npm had started it: it then drains when this test is ended by force, instead of staying for ever.
+  const env = { npm_lifecycle_event: 'test', ...settings }
+  const server = spawnServer(command[0] ?? '', command.slice(1), { env, cwd: ROOT })
   t.teardown(() => stopServer(server.child, STOP_MS_MAX))
   const [line] = await untilPrinted(server, /^\{"event":"ready".*\}$/m, READY_MS_MAX)
   return nodeOf(server, settings, JSON.parse(line) as TestNode['ready'])
@@ -161,7 +163,7 @@ export function isGone(pid: number): boolean {
 }
 
 /** As root the cluster lies outside the data directory. */
-function removeCluster(dataDir: string): void {
+export function removeCluster(dataDir: string): void {
   try {
     const text = readFileSync(join(dataDir, 'postgres.json'), 'utf8')
     const { cluster } = JSON.parse(text) as { cluster: string }

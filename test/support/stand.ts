@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { plainEnvironment } from './load.ts'
 import type { LoadRequest } from './load-plan.ts'
 import { startMock, type Mock } from './mock.ts'
+import { removeCluster } from './node.ts'
 import { tree } from './process-cpu.ts'
 import { ROOT } from './source.ts'
 import { freePort, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
@@ -75,12 +76,14 @@ export async function startStand(wish: StandWish = {}): Promise<Stand> {
     JSON.stringify(catalogue(wish.provider ?? `http://127.0.0.1:${mock.port}`)),
   )
   const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
-    env: settings,
+    // As if npm had started it: it then drains when the run is ended by force.
+    env: { npm_lifecycle_event: 'prove', ...settings },
     cwd: ROOT,
   })
   const stop = async (): Promise<void> => {
     await stopServer(server.child, STOP_MS)
     await mock.stop()
+    removeCluster(join(folder, 'data'))
     await rm(folder, { recursive: true, force: true })
   }
   try {
