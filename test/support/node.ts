@@ -26,8 +26,6 @@ export interface TestNode {
   /** True when it serves a known key. */
   answers(): Promise<boolean>
   admin(path: string): Promise<{ readonly status: number; readonly body: string }>
-  /** Closes our ends of both pipes, as a reader that leaves. */
-  closeOutputs(): void
   /** Its exit code, when it ends. */
   readonly ended: Promise<number | null>
   /** SIGTERM; the exit code. */
@@ -132,10 +130,6 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
       return this.get('/api/v1/models/count').then(({ status }) => status === 200, () => false)
     },
     admin: (path) => ask(ready.admin_url + path, {}),
-    closeOutputs() {
-      server.child.stdout?.destroy()
-      server.child.stderr?.destroy()
-    },
     async stop() {
       await stopServer(server.child, STOP_MS_MAX)
       return server.child.exitCode

@@ -65,7 +65,17 @@ function identityFromProc(pid: number): ProcessIdentity | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state] = fields
   const startTicks = fields[19]
-  return state === 'Z' || state === 'X' || startTicks === undefined ? null : { pid, startedAt: `${bootId()}:${startTicks}` }
+  if (state === 'X' || (state === 'Z' && !hasThreads(pid))) return null
+  return startTicks === undefined ? null : { pid, startedAt: `${bootId()}:${startTicks}` }
+}
+
+/** A killed process is a zombie as soon as its first thread is; the others hold its sockets a moment longer. */
+function hasThreads(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length > 1
+  } catch {
+    return false
+  }
 }
 
 let boot: string | undefined
