@@ -96,7 +96,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
   if (model === null) throw new Error('the catalogue of the bench has mistakes')
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const parts: Parts = {
-    host: { timers: new Timers(), budget: new BodyBudget(BODIES_BYTES_MAX), open: new Set(), isClosing: false },
+    host: { timers: new Timers(), budget: new BodyBudget(BODIES_BYTES_MAX), open: new Set(), isClosing: false, random: Math.random },
     embedder: createEmbedder({
       egress: openEgress(),
       jobs: openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 }).jobs,

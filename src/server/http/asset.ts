@@ -65,7 +65,7 @@ export class Asset {
   #pageOf({ plain, brotli, etag }: Loaded, head: Head): Page {
     const headers = ['etag', etag, 'vary', 'accept-encoding', 'x-content-type-options', 'nosniff', ...this.#headers]
     if (!this.#headers.includes('cache-control')) headers.push('cache-control', 'no-cache')
-    if (matches(head.kept('if-none-match'), etag)) return { status: NOT_MODIFIED, headers, body: null }
+    if (matches(head.kept('if-none-match'), etag)) return { status: NOT_MODIFIED, headers, body: plain }
     headers.push('content-type', this.#contentType)
     if (brotli === null || !/\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(head.kept('accept-encoding') ?? '')) {
       return { status: OK, headers, body: plain }

@@ -14,7 +14,7 @@ export interface Reply {
   readonly statusLine: string
   /** Name, value, name, value, …; values hold no line breaks. */
   readonly headers: readonly string[]
-  /** Null: the status has no body. */
+  /** Null: the status has no body. That of a 304 only tells its length. */
   readonly body: string | Uint8Array | readonly Uint8Array[] | null
   /** Called exactly once, when the last byte was handed over or the reply was dropped. */
   readonly done?: (() => void) | undefined
@@ -26,6 +26,8 @@ export interface ExchangeHost {
   readonly budget: BodyBudget
   /** Exchanges under way; each leaves when it settles. */
   readonly open: Set<Exchange>
+  /** From 0 to below 1. */
+  random(): number
   /** True when connections are to end after their reply. */
   isClosing: boolean
 }
@@ -54,6 +56,13 @@ const JOINED_BYTES_MAX = 64 * 1024
 const DESK = new Uint8Array(JOINED_BYTES_MAX)
 /** Bytes of a body not yet received that the library may swallow by itself behind a reply. Decision. */
 const SWALLOW_BYTES_MAX = 64 * 1024
+
+/**
+ * Share of answers without a body that end their connection. Only bodies tell whether the client reads at all; without
+ * this, HEAD requests whose answers nobody reads would fill the library's buffer without bound. Decision.
+ */
+const LAST_BODILESS_SHARE = 1 / 32
+const NOT_MODIFIED = 304
 
 /**
  * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
@@ -195,41 +204,60 @@ export class Exchange implements BodySocket {
     })
   }
 
+  /**
+   * Writes by `tryEnd` alone: `end` copies what the client does not read into a buffer without bound, while an answer
+   * that waits for its reader makes the library cut the requests that are pipelined behind it.
+   */
   #write(reply: Reply, mayNotStay: boolean): void {
     const res = this.#res
     if (res === null) return reply.done?.()
     const { body } = reply
-    const whole = isParts(body) ? joined(body) : body
-    if (whole === undefined && !this.#isHead) return this.#writeParts(res, reply, mayNotStay)
-    this.#res = null
+    const bytes = body === null ? 0 : lengthOf(body)
+    const isBodiless = this.#isHead || reply.status === NOT_MODIFIED
+    const isLast = mayNotStay || (isBodiless && this.#host.random() < LAST_BODILESS_SHARE)
+    if (bytes === 0 || (isBodiless && !isLast)) return this.#writeWithoutBody(res, reply, isLast)
+    const whole = isLast ? '' : isParts(body) ? joined(body) : body ?? ''
+    let isDone = false
     res.cork(() => {
       writeHead(res, reply)
-      if (this.#isHead || whole === null || whole === undefined) endWithoutBody(res, body, mayNotStay)
-      else res.end(whole, mayNotStay)
+      if (isLast) res.writeHeader('connection', 'close')
+      if (whole !== undefined) isDone = res.tryEnd(whole, bytes)[1]
+      if (!isDone) this.#writeParts(res, reply, isLast)
     })
+    if (isDone) this.#written(reply)
+  }
+
+  #writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
+    const { body } = reply
+    res.cork(() => {
+      writeHead(res, reply)
+      if (isLast) return void res.end('', true)
+      // The library's own length argument leaves the request open, so the length is a header like others. Facts §8.
+      if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
+      res.endWithoutBody()
+    })
+    this.#written(reply)
+  }
+
+  /** What the socket did not take at once, and every last answer. */
+  #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
+    const parts = this.#isHead || reply.status === NOT_MODIFIED ? [] : partsOf(reply.body)
+    const over = (): void => this.#written(reply)
+    const writer = new PartsWriter({ res, parts, timers: this.#host.timers, isLast, over })
+    this.#writer = writer
+    writer.start(res.getWriteOffset())
+  }
+
+  #written(reply: Reply): void {
+    this.#res = null
+    this.#writer = null
     reply.done?.()
     this.#settle()
   }
 
-  #writeParts(res: WireResponse, reply: Reply, mayNotStay: boolean): void {
-    const parts = isParts(reply.body) ? reply.body : []
-    const over = (): void => {
-      this.#res = null
-      this.#writer = null
-      reply.done?.()
-      this.#settle()
-    }
-    const writer = new PartsWriter({ res, parts, timers: this.#host.timers, over })
-    this.#writer = writer
-    res.cork(() => {
-      writeHead(res, reply)
-      if (mayNotStay) res.writeHeader('connection', 'close')
-      writer.start()
-    })
-  }
-
   /** The client left, or the connection was cut. */
   #abandon(): void {
+    if (this.#res === null) return
     this.#res = null
     this.isClientGone = true
     // What runs on keeps its deadline.
@@ -301,11 +329,9 @@ function writeHead(res: WireResponse, reply: Reply): void {
   for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i] ?? '', headers[i + 1] ?? '')
 }
 
-/** The library's own length argument leaves the request open, so the length is a header like others. Facts §8. */
-function endWithoutBody(res: WireResponse, body: Reply['body'], mayNotStay: boolean): void {
-  if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
-  if (mayNotStay) res.writeHeader('connection', 'close')
-  res.endWithoutBody()
+function partsOf(body: Reply['body']): readonly Uint8Array[] {
+  if (body === null) return []
+  return isParts(body) ? body : [typeof body === 'string' ? Buffer.from(body) : body]
 }
 
 function lengthOf(body: string | Uint8Array | readonly Uint8Array[]): number {

@@ -25,6 +25,8 @@ export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' 
   readonly bodiesBytesMax?: number
   /** Measures stalls and deadlines. */
   readonly timers?: Timers
+  /** From 0 to below 1. */
+  readonly random?: () => number
 }
 
 /** What a front has under way: all zero when nothing runs. */
@@ -48,10 +50,10 @@ export interface HttpFront {
 /** Opens the public port. Rejects when it cannot be had. */
 export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const { host, port, tls, operations, corsOrigins } = options
-  const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers() } = options
+  const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers(), random = Math.random } = options
   const ids = new RequestIds()
   const budget = new BodyBudget(bodiesBytesMax)
-  const exchanges: ExchangeHost = { timers, budget, open: new Set<Exchange>(), isClosing: false }
+  const exchanges: ExchangeHost = { timers, budget, random, open: new Set<Exchange>(), isClosing: false }
   const parts: PipelineParts = {
     access: options.access,
     admission: options.admission,

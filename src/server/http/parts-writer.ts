@@ -6,18 +6,24 @@ export interface PartsWriterOptions {
   readonly res: WireResponse
   readonly parts: readonly Uint8Array[]
   readonly timers: Timers
+  /** The connection ends behind this answer. */
+  readonly isLast: boolean
   /** The last byte was handed over, or the client left. Called once. */
   readonly over: () => void
 }
 
 /**
- * Writes a large body from its parts without joining them, as fast as the client reads.
+ * Writes a body from its parts without joining them, as fast as the client reads.
  * The library cuts readers under 300 KB/s at 12 s unless the socket pauses and resumes now and then; our own limit is
  * REPLY_STALL_MS without progress. Facts: front-end §9.
  */
 export class PartsWriter {
   readonly #options: PartsWriterOptions
-  readonly #totalBytes: number
+  /**
+   * Where the library is to end the answer by itself. Behind a last answer one byte more than there is: the library
+   * cannot close behind `tryEnd`, and an answer that stays open makes it cut what comes next instead of running it.
+   */
+  readonly #endsAt: number
   #part = 0
   /** Bytes handed over before the current part. */
   #before = 0
@@ -28,15 +34,18 @@ export class PartsWriter {
 
   constructor(options: PartsWriterOptions) {
     this.#options = options
-    this.#totalBytes = options.parts.reduce((sum, part) => sum + part.length, 0)
+    this.#endsAt = options.parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
 
-  /** Status and headers are written; the call is corked. */
-  start(): void {
-    if (this.#pump(0)) return
-    this.#options.res.onWritable((offset) => {
+  /**
+   * Status, headers and length are written; the call is corked.
+   * @param offset bytes of the body that were handed over before
+   */
+  start(offset: number): void {
+    if (this.#pump(offset)) return
+    this.#options.res.onWritable((accepted) => {
       this.#idleBeats = 0
-      return this.#pump(offset)
+      return this.#pump(accepted)
     })
     this.#keepAlive()
   }
@@ -48,21 +57,27 @@ export class PartsWriter {
 
   /** @param offset bytes of the body that were handed over; @returns whether nothing is left to wait for */
   #pump(offset: number): boolean {
-    const { res, parts } = this.#options
-    for (let at = offset; this.#part < parts.length;) {
+    const { res, parts, isLast } = this.#options
+    for (let at = offset; this.#part < parts.length; this.#part++) {
       const part = parts[this.#part] ?? new Uint8Array(0)
-      const rest = part.subarray(at - this.#before)
-      const [isAccepted, isDone] = res.tryEnd(rest, this.#totalBytes)
-      if (isDone) {
-        this.#finish()
-        return true
+      const end = this.#before + part.length
+      if (at < end) {
+        const [isAccepted, isDone] = res.tryEnd(part.subarray(at - this.#before), this.#endsAt)
+        if (isDone) this.#finish()
+        else if (!isAccepted) return false
+        at = end
       }
-      if (!isAccepted) return false
-      this.#before += part.length
-      this.#part++
-      at = this.#before
+      this.#before = end
     }
+    // Not at once: what is corked leaves when this returns.
+    if (isLast) setImmediate(() => this.#close())
     return true
+  }
+
+  #close(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#options.res.close()
   }
 
   #keepAlive(): void {

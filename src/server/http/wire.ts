@@ -18,11 +18,15 @@ export type WireBytes = string | Uint8Array
 export interface WireResponse {
   writeStatus(status: string): unknown
   writeHeader(name: string, value: string): unknown
+  /** Copies what the socket does not take, without bound. */
   end(body: WireBytes, closeConnection?: boolean): unknown
   /** Only without arguments: with a length the request stays open. Facts §8. */
   endWithoutBody(): unknown
-  /** @returns whether all was accepted, and whether `totalBytes` have been */
-  tryEnd(part: Uint8Array, totalBytes: number): [boolean, boolean]
+  /**
+   * The first call writes `content-length: totalBytes`; each ends the answer when it reaches its own `totalBytes`.
+   * @returns whether all was accepted, and whether the answer ended: then the object is dead
+   */
+  tryEnd(part: WireBytes, totalBytes: number): [boolean, boolean]
   getWriteOffset(): number
   onWritable(resumeAt: (offset: number) => boolean): unknown
   onAborted(gone: () => void): unknown
