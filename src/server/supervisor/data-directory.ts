@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import {
-  chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { draftOf, openOwnFolder, writePrivate } from './own-folder.ts'
 import { identityOf, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -37,6 +36,9 @@ const PID_FILE = 'supervisor.pid'
 const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
 const NODE_FILE = 'node-id'
+const PROBE_FILE = '.writable'
+/** What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more. */
+const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable)(\.|$)/
 /** Milliseconds that a killed process may take to be gone. */
 const GONE_MS_MAX = 5_000
 
@@ -94,29 +96,25 @@ function nodeOf(path: string): string {
   return node
 }
 
-/** Makes the directory where needed. Throws `StartRefused` when it cannot be written. */
+/** Makes the directory where needed. Throws `StartRefused` when it is not ours alone or cannot be written. */
 export function checkWritable(path: string): void {
+  const foreign = tried(path, () => {
+    const why = openOwnFolder({ path, token: NODE_FILE, early: EARLY_FILES })
+    if (why !== null) return why
+    writePrivate(path, PROBE_FILE, '')
+    rmSync(join(path, PROBE_FILE), { force: true })
+    return null
+  })
+  if (foreign === null) return
+  throw new StartRefused(`the data directory ${path} ${foreign}: set SLUICE_DATA to a directory of its own`)
+}
+
+function tried<T>(path: string, run: () => T): T {
   try {
-    makeDirectory(path)
-    const { mode, uid } = statSync(path)
-    if ((mode & 0o777) !== 0o700 && uid === process.geteuid?.()) chmodSync(path, 0o700)
-    writePrivate(path, '.writable', '')
-    rmSync(join(path, '.writable'))
+    return run()
   } catch (cause) {
     const why = `cannot be written (${codeOf(cause)}): set SLUICE_DATA`
     throw new StartRefused(`the data directory ${path} ${why}`, { cause })
-  }
-}
-
-/** Like `recursive: true`, which never returns where a folder refuses with ENOENT, as those of /proc do. */
-function makeDirectory(path: string, mayMakeParent = true): void {
-  try {
-    mkdirSync(path, { mode: 0o700 })
-  } catch (cause) {
-    if (codeOf(cause) === 'EEXIST') return
-    if (codeOf(cause) !== 'ENOENT' || !mayMakeParent) throw cause
-    makeDirectory(dirname(path))
-    makeDirectory(path, false)
   }
 }
 
@@ -126,8 +124,8 @@ function makeDirectory(path: string, mayMakeParent = true): void {
 function claim(path: string): void {
   const own = identityOf(process.pid)
   const file = join(path, PID_FILE)
-  const draft = `${file}.${process.pid}`
-  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n`, { mode: 0o600 })
+  const draft = draftOf(file)
+  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n`, { mode: 0o600, flag: 'wx' })
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (linked(draft, file)) return
@@ -143,7 +141,7 @@ function claim(path: string): void {
 
 /** Takes a dead owner's file away, and puts it back if a new owner's file was caught instead. */
 function removeStale(file: string): void {
-  const aside = `${file}.stale-${process.pid}`
+  const aside = draftOf(file)
   try {
     renameSync(file, aside)
   } catch {
@@ -188,12 +186,6 @@ function read(path: string, name: string): string | null {
     if (codeOf(cause) === 'ENOENT') return null
     throw cause
   }
-}
-
-function writePrivate(path: string, name: string, text: string): void {
-  const draft = join(path, `${name}.${process.pid}`)
-  writeFileSync(draft, text, { mode: 0o600 })
-  renameSync(draft, join(path, name))
 }
 
 function parseId(text: string | null): ProcessIdentity | null {

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync, type Stats } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** What makes the file system of a fresh volume not quite empty. */
+const OF_THE_VOLUME = 'lost+found'
+
+export interface OwnFolderWish {
+  readonly path: string
+  /** A file that stands in every folder of ours that was used before. */
+  readonly token: string
+  /** Names that a start leaves that was cut before it wrote the token. */
+  readonly early: RegExp
+}
+
+/**
+ * Makes the folder where needed and closes it to everybody else.
+ * @returns why it must not be used, or null: a link, another user's, or a folder that holds something else. Root
+ * would otherwise close such a folder to its users, and read and write files that somebody laid out for it.
+ * Throws what the system says when it cannot be made or closed.
+ */
+export function openOwnFolder(wish: OwnFolderWish): string | null {
+  makeFolder(wish.path)
+  const stats = lstatSync(wish.path)
+  if (stats.isSymbolicLink()) return 'is a link: name the directory itself'
+  if (!stats.isDirectory()) return 'is no directory'
+  if (!isOwn(stats)) return `belongs to user ${stats.uid}`
+  if (!isOursOrEmpty(wish)) return 'holds something else'
+  if ((stats.mode & 0o777) !== 0o700) chmodSync(wish.path, 0o700)
+  return null
+}
+
+/** Writes a file that only its owner may read, whole or not at all; never through what somebody laid in its way. */
+export function writePrivate(folder: string, name: string, text: string): void {
+  const draft = draftOf(join(folder, name))
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+  try {
+    renameSync(draft, join(folder, name))
+  } catch (cause) {
+    rmSync(draft, { force: true })
+    throw cause
+  }
+}
+
+/** A name beside `file` that nobody can foresee; to be opened with `wx`. */
+export function draftOf(file: string): string {
+  return `${file}.${randomBytes(8).toString('hex')}`
+}
+
+/** Like `recursive: true`, which never returns where a folder refuses with ENOENT, as those of /proc do. */
+function makeFolder(path: string, mayMakeParent = true): void {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : null
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || !mayMakeParent) throw cause
+    makeFolder(dirname(path))
+    makeFolder(path, false)
+  }
+}
+
+function isOursOrEmpty({ path, token, early }: OwnFolderWish): boolean {
+  const names = readdirSync(path).filter((name) => name !== OF_THE_VOLUME)
+  const isOwnFile = (name: string): boolean => {
+    const stats = lstatSync(join(path, name), { throwIfNoEntry: false })
+    return stats === undefined || (stats.isFile() && isOwn(stats))
+  }
+  if (names.includes(token)) return isOwnFile(token)
+  return names.every((name) => early.test(name) && isOwnFile(name))
+}
+
+function isOwn(stats: Stats): boolean {
+  return stats.uid === (process.geteuid?.() ?? stats.uid)
+}
