@@ -42,7 +42,7 @@ class UngovernedCall implements ExchangeOwner {
     this.#parts = parts
     this.#exchange = new Exchange(res, { owner: this, host: parts.host, head })
     this.#exchange.limit(EMBEDDINGS_DEADLINE_MS)
-    this.#exchange.receive(EMBEDDINGS_BODY_BYTES_MAX).admit((received) => this.#embed(received))
+    this.#exchange.receive(EMBEDDINGS_BODY_BYTES_MAX).admit('', (received) => this.#embed(received))
   }
 
   expired(): void {

@@ -5,27 +5,43 @@ import type { Timer, Timers } from './timers.ts'
 /** Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision. */
 const UNADMITTED_BYTES_MAX = 64 * 1024
 const EMPTY = new Uint8Array(0)
+const BUSY = fail('busy', { retryAfterS: 1 })
 
-/** Bytes of large bodies that one front holds at once. */
+/** Of a body's announced length so much must have come before all of it is set aside. Decision. */
+const TRUSTED_SHARE = 1 / 4
+/** Of the budget so much may be held by the bodies of one key: nobody alone can keep all others out. Decision. */
+const KEY_SHARE = 1 / 2
+
+/** Bytes of large bodies that one front holds at once, all together and for each key. */
 export class BodyBudget {
   #left: number
+  readonly #keyBytesMax: number
+  readonly #heldBy = new Map<string, number>()
 
   constructor(bytesMax: number) {
     this.#left = bytesMax
+    this.#keyBytesMax = bytesMax * KEY_SHARE
   }
 
   get left(): number {
     return this.#left
   }
 
-  take(bytes: number): boolean {
-    if (bytes > this.#left) return false
+  /** @param key hash of the caller's key; null while the caller is not admitted */
+  take(bytes: number, key: string | null): boolean {
+    const held = key === null ? 0 : this.#heldBy.get(key) ?? 0
+    if (bytes > this.#left || held + bytes > this.#keyBytesMax) return false
     this.#left -= bytes
+    if (key !== null) this.#heldBy.set(key, held + bytes)
     return true
   }
 
-  giveBack(bytes: number): void {
+  giveBack(bytes: number, key: string | null): void {
     this.#left += bytes
+    if (key === null) return
+    const held = (this.#heldBy.get(key) ?? 0) - bytes
+    if (held > 0) this.#heldBy.set(key, held)
+    else this.#heldBy.delete(key)
   }
 }
 
@@ -47,9 +63,9 @@ export interface BodyOptions {
 export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
 
 /**
- * Receives a body into one buffer of its announced length, under a byte limit that holds while receiving. Until the
- * caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
- * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front holds too much).
+ * Receives a body into one buffer of its announced length once a part of it came, under a byte limit that holds while
+ * receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
+ * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front or the key holds too much).
  */
 export class Body {
   readonly #options: BodyOptions
@@ -57,6 +73,7 @@ export class Body {
   #received = 0
   /** Bytes of the budget that this body holds. */
   #held = 0
+  #key: string | null = null
   #isComplete = false
   #isPaused = false
   #stall: Timer | null = null
@@ -76,9 +93,12 @@ export class Body {
   /**
    * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while they are at
    * most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
+   * @param key hash of the caller's key
    */
-  admit(taken: BodyTaken, now?: number): void {
+  admit(key: string, taken: BodyTaken, now?: number): void {
     this.#taken = taken
+    if (this.#held > 0 && this.#refusal === null) this.#charge(key)
+    this.#key = key
     if (this.#refusal !== null) return this.#finish(this.#refusal)
     if (this.#isComplete) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
     this.#watch(now)
@@ -108,8 +128,18 @@ export class Body {
     this.#taken = null
     this.#refusal ??= fail('client_gone')
     this.#buffer = EMPTY
-    this.#options.budget.giveBack(this.#held)
+    this.#options.budget.giveBack(this.#held, this.#key)
     this.#held = 0
+  }
+
+  /** What came before the key was known. */
+  #charge(key: string): void {
+    const { budget } = this.#options
+    budget.giveBack(this.#held, null)
+    if (budget.take(this.#held, key)) return
+    this.#held = 0
+    this.#refusal = BUSY
+    this.#buffer = EMPTY
   }
 
   #keep(bytes: Uint8Array): boolean {
@@ -122,13 +152,18 @@ export class Body {
     return true
   }
 
-  /** The announced length once admitted; else, and for chunked bodies, twice as much each time. */
+  /**
+   * Twice as much each time, and from a quarter on the announced length, into one buffer that need not grow again: an
+   * announcement alone must not take memory and budget that a few bytes do not vouch for.
+   */
   #grow(needed: number): boolean {
     const { declared, bytesMax, budget } = this.#options
-    const isTrusted = declared !== null && (this.#taken !== null || declared <= UNADMITTED_BYTES_MAX)
-    const size = isTrusted ? declared : Math.min(bytesMax, Math.max(needed, 2 * this.#buffer.length))
+    const isSmall = declared !== null && declared <= UNADMITTED_BYTES_MAX
+    const isTrusted = declared !== null && this.#taken !== null && needed >= declared * TRUSTED_SHARE
+    const most = declared ?? bytesMax
+    const size = isSmall || isTrusted ? most : Math.min(most, Math.max(needed, 2 * this.#buffer.length))
     if (size > INLINE_JSON_BYTES_MAX) {
-      if (!budget.take(size - this.#held)) return this.#refuse(fail('busy', { retryAfterS: 1 }))
+      if (!budget.take(size - this.#held, this.#key)) return this.#refuse(BUSY)
       this.#held = size
     }
     const grown = new Uint8Array(size)

@@ -171,7 +171,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     const refusal = contentRefusal(this.#head)
     if (refusal !== null) return this.#fail(refusal)
     if (body === null) return this.#readBody(route.operation, form, ok(NOTHING))
-    body.admit((received) => this.#readBody(route.operation, form, received), this.#lapAt)
+    body.admit(this.key.hash, (received) => this.#readBody(route.operation, form, received), this.#lapAt)
   }
 
   #takeUrl(part: 'params' | 'query', reader: UrlReader, texts: ReadonlyMap<string, readonly string[]>): boolean {

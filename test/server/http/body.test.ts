@@ -5,7 +5,7 @@ import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
 import { createEmbeddings } from '../../../src/server/operations/embeddings/create-embeddings.ts'
-import { accessTo, AUTHORIZATION, keyRecords, openFront, operation } from '../../support/front.ts'
+import { accessTo, AUTHORIZATION, keyRecords, LIMITED_KEY, openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
 
 const MIB = 1024 * 1024
@@ -156,6 +156,31 @@ t.test('a front that holds as many body bytes as it may answers 503', async (t) 
   t.equal(answer.status, 503)
   t.equal(answer.headers.get('retry-after'), '1')
   t.equal((await post(url, sized(MIB))).status, 200)
+  t.equal(front.load.bodyBytes, 0)
+})
+
+t.test('lengths that are only announced take nothing from others', async (t) => {
+  const { url, port, front } = await open(t)
+  const announced = requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(EMBEDDINGS_BODY_BYTES_MAX) })
+  const clients = Array.from({ length: 16 }, () => rawClient(port))
+  for (const client of clients) client.send(announced + 'x'.repeat(300_000))
+  while (front.load.bodyBytes < 16 * 300_000) await new Promise(setImmediate)
+  t.ok(front.load.bodyBytes < 16 * MIB, `${front.load.bodyBytes} bytes`)
+  t.equal((await post(url, sized(MIB))).status, 200)
+  for (const client of clients) client.destroy()
+})
+
+t.test('the bodies of one key leave half of the room to other keys', async (t) => {
+  const { url, port, front } = await open(t, { bodiesBytesMax: 8 * MIB })
+  const client = rawClient(port)
+  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(4 * MIB) }, 'x'.repeat(2 * MIB)))
+  while (front.load.bodyBytes < 4 * MIB) await new Promise(setImmediate)
+  t.equal((await post(url, sized(MIB))).status, 503)
+  const other = { ...json, authorization: `Bearer ${LIMITED_KEY}` }
+  t.equal((await fetch(`${url}/api/v1/echo`, { method: 'POST', headers: other, body: sized(3 * MIB) })).status, 200)
+  client.destroy()
+  while (front.load.calls > 0) await new Promise(setImmediate)
+  t.equal((await post(url, sized(4 * MIB))).status, 200)
   t.equal(front.load.bodyBytes, 0)
 })
 
