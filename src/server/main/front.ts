@@ -51,7 +51,7 @@ export async function runFront(part: ChildPart, channel: Channel): Promise<void>
   const credentials = new Map(Object.entries(part.providerKeys).map(
     ([name, text]) => [name, new Secret(text)],
   ))
-  const log = childLog(part, config, credentials.values())
+  const log = childLog(part, channel, credentials.values())
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const metrics = createMetrics()

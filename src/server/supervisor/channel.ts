@@ -4,6 +4,7 @@ import type { ChildPart, FromChild, ToChild } from './ipc.ts'
 export interface Channel {
   readonly start: Promise<ChildPart>
   tell(message: FromChild): void
+  onAnnounced(listener: () => void): void
   onDrain(listener: (isReplaced: boolean) => void): void
   onSnapshot(snapshot: () => Promise<unknown>): void
 }
@@ -18,6 +19,7 @@ export function openChannel(): Channel {
   process.on('disconnect', () => process.exit(0))
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
   const drains: ((isReplaced: boolean) => void)[] = []
+  const announcements: (() => void)[] = []
   let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
   const tell = (message: FromChild): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
@@ -25,6 +27,7 @@ export function openChannel(): Channel {
   const start = new Promise<ChildPart>((resolve) => {
     process.on('message', (message: ToChild) => {
       if (message.kind === 'start') resolve(message.part)
+      if (message.kind === 'announced') for (const listener of announcements) listener()
       if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
       if (message.kind === 'snapshot') void answer(message.id)
     })
@@ -35,6 +38,7 @@ export function openChannel(): Channel {
   return {
     start,
     tell,
+    onAnnounced: (listener) => announcements.push(listener),
     onDrain: (listener) => drains.push(listener),
     onSnapshot: (read) => {
       snapshot = read

@@ -56,6 +56,10 @@ export class Child {
     return ready
   }
 
+  announce(): void {
+    this.#send({ kind: 'announced' })
+  }
+
   drain(isReplaced: boolean): void {
     this.#send({ kind: 'drain', isReplaced })
   }

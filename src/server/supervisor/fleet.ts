@@ -31,6 +31,7 @@ export class Fleet {
   #spare: Child | null = null
   #sparesLost = 0
   #isEnding = false
+  #isAnnounced = false
   #restarts = 0
 
   constructor(options: FleetOptions) {
@@ -51,6 +52,12 @@ export class Fleet {
     this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
     await Promise.all(this.#slots.map(async (slot) => this.#occupy(slot, await this.#bringUp(slot.part))))
     this.#keepSpare()
+  }
+
+  /** The ready line is out: children may write to the log, those that come later at once. */
+  announce(): void {
+    this.#isAnnounced = true
+    for (const { current } of this.#slots) current?.announce()
   }
 
   /**
@@ -160,6 +167,7 @@ export class Fleet {
 
   #occupy(slot: Slot, child: Child): void {
     slot.current = child
+    if (this.#isAnnounced) child.announce()
     void child.ended.then((how) => {
       if (slot.current !== child || this.#isEnding) return
       slot.current = null

@@ -23,6 +23,8 @@ export interface ChildPart {
 /** Messages of the supervisor to a child. */
 export type ToChild =
   | { readonly kind: 'start'; readonly part: ChildPart }
+  /** The ready line is out: log lines may follow it. */
+  | { readonly kind: 'announced' }
   /** Finish what is in flight and end; a replaced front stays for idle keep-alive connections. Design §2. */
   | { readonly kind: 'drain'; readonly isReplaced: boolean }
   | { readonly kind: 'snapshot'; readonly id: number }

@@ -208,6 +208,7 @@ class NodeRun {
     }
     this.#warn()
     this.#parts.log.release()
+    this.#fleet.announce()
   }
 
   #warn(): void {
