@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
 const settings: Settings = {
   connections: Number(options.connections),
   durationMs: Number(options.seconds) * 1_000,
-  warmUpMs: 2_000,
+  warmUpMs: 8_000,
   repeats: Number(options.repeats),
 }
 const progress = (text: string): void => {

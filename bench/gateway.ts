@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { YOUNG_HEAP } from '../src/server/supervisor/child.ts'
 import { plainEnvironment } from '../test/support/load.ts'
 import { freePort, stopServer, untilListening } from '../test/support/spawned.ts'
 import { PROVIDER_KEY, STAND_MODEL, type Stand } from '../test/support/stand.ts'
@@ -29,7 +30,7 @@ export async function startUngoverned(stand: Stand): Promise<Target | Absent> {
   if (!existsSync(UNGOVERNED)) return { name: 'ungoverned', absent: 'not built' }
   const port = await freePort()
   // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
-  const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [], detached: true })
+  const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [...YOUNG_HEAP], detached: true })
   const settings: UngovernedSettings = {
     port,
     catalogFile: stand.catalogFile,

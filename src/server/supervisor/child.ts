@@ -9,6 +9,12 @@ const READY_MS_MAX = 30_000
 /** Milliseconds that a child may take to hand out its metrics. */
 const SNAPSHOT_MS_MAX = 1_000
 
+/**
+ * A young generation that stays in a core's cache. By itself it grows to 16 MiB, and then every request's garbage goes
+ * through memory that no cache holds: 90 µs of CPU a request against 58 for embeddings answers of 18 KB. Decision.
+ */
+export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8']
+
 /** A forked front or runner. It loads its role at once and builds it when it is started. */
 export class Child {
   readonly role: Role
@@ -27,7 +33,7 @@ export class Child {
     this.role = role
     // A session of its own: Ctrl-C and a closing terminal reach the supervisor alone, which drains first.
     this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
-      env: childEnvironment(), execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true,
+      env: childEnvironment(), execArgv: [...YOUNG_HEAP], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true,
     })
     this.pid = this.#process.pid ?? 0
     this.ended = new Promise((resolve) => {
