@@ -38,6 +38,10 @@ export const LEXICAL_DIMENSIONS_DEFAULT = 1_536
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
 /** Bytes of provider answers that one front holds at once. Design §4. */
 export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
+/** Bytes of an answer that is scanned on the loop, a millisecond at most; a larger one in a short job. Decision. */
+export const SCANNED_INLINE_BYTES_MAX = MIB
+/** Bytes of a provider's `usage` that are parsed on the loop. Decision. */
+export const USAGE_BYTES_MAX = 4 * KIB
 /** Bytes of a provider's error body that are read. Design §4. */
 export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
 /** Connections to one provider origin, and calls that may wait for one, in one front; `busy` beyond. Decision. */

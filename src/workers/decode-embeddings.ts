@@ -1,4 +1,6 @@
+import { SCANNED_INLINE_BYTES_MAX } from '../schemas/limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { takeAnswer } from './scan-answer.ts'
 import { readVector, writeData } from './vectors.ts'
 
 type Decoding = ShortJobTypes['decode_embeddings']
@@ -11,10 +13,13 @@ interface Reading {
 }
 
 /** Parses a provider's answer, checks every vector and writes it anew in our form and the encoding asked for. */
-export function decodeEmbeddings({ protocol, answer, encoding }: Decoding['in']): Decoding['out'] {
+export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
+  const { protocol, answer, encoding, count } = job
+  const taken = scanned(job)
+  if (taken !== null) return taken
   const parsed = parse(answer)
   const reading = isObject(parsed) ? READERS[protocol](parsed) : null
-  if (reading === null || reading.vectors.length === 0) return { ok: false }
+  if (reading === null || count === 0 || reading.vectors.length !== count) return { ok: false }
   const vectors: (readonly number[])[] = []
   for (const value of reading.vectors) {
     const vector = readVector(value)
@@ -28,6 +33,15 @@ export function decodeEmbeddings({ protocol, answer, encoding }: Decoding['in'])
     promptTokens: numberOf(reading.promptTokens),
     totalTokens: numberOf(reading.totalTokens),
   }
+}
+
+/** Vectors as the provider wrote them; a smaller answer was scanned on the loop before. */
+function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decoding['out'] | null {
+  if (protocol !== 'openai' || answer.length <= SCANNED_INLINE_BYTES_MAX) return null
+  const taken = takeAnswer({ answer, encoding, count })
+  if (taken === null) return null
+  const { start, end, promptTokens, totalTokens } = taken
+  return { ok: true, data: answer.subarray(start, end), count, promptTokens, totalTokens }
 }
 
 const READERS: Readonly<

@@ -3,6 +3,7 @@ import { decodeEmbeddings } from './decode-embeddings.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
 import { readBody } from './read-body.ts'
+import { takeAnswer } from './scan-answer.ts'
 
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {
@@ -19,6 +20,7 @@ export const TASKS: { readonly [N in ShortJobName]: Task<N> } = {
   read_body: { run: readBody, moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []) },
   embed_lexical: { run: embedLexical, moves: ({ data }) => [data] },
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
+  scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
 }
 

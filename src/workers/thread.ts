@@ -12,5 +12,5 @@ export default function runJob<N extends ShortJobName>(job: ThreadJob<N>): unkno
   const task: Task<N> = TASKS[job.name]
   const out = task.run(job.input)
   const moved = task.moves(out).map((bytes) => bytes.buffer)
-  return moved.length === 0 ? out : move({ [transferableSymbol]: moved, [valueSymbol]: out })
+  return moved.length === 0 || out === null ? out : move({ [transferableSymbol]: moved, [valueSymbol]: out })
 }

@@ -1,8 +1,8 @@
-/** Random embeddings answers as text: plain ones, and odd ones that the structural scan must leave to a parser. */
+/** Random embeddings answers: plain ones, odd ones that the scan must leave to a parser, and mutations. */
 
 export interface RandomAnswer {
-  readonly text: string
-  /** What is odd about it; null = plain, the scan must take it. */
+  readonly bytes: Buffer
+  /** What is odd about it; null = plain, the scan must take it. A mutation may be valid by chance. */
   readonly oddity: string | null
 }
 
@@ -22,9 +22,31 @@ export function randomFrom(seed: number): Random {
 export function randomAnswer(random: Random): RandomAnswer {
   const write = new Writer(random)
   const members = write.members()
-  if (random() < 0.6) return { text: write.object(members), oddity: null }
+  const kind = random()
+  const plain = Buffer.from(write.object(members))
+  if (kind < 0.4) return { bytes: plain, oddity: null }
+  if (kind < 0.7) return { bytes: mutated(plain, write, random), oddity: 'a mutation' }
   const [name, bend] = write.pick(ODDITIES)
-  return { text: bend(members, write, random), oddity: name }
+  return { bytes: Buffer.from(bend(members, write, random)), oddity: name }
+}
+
+/** Bytes that mean something to a reader of JSON, and some that never may stand in it. */
+const MEANT = [
+  ...'[]{}",:\\ \n\t0123456789+-.eEaftnu/=A',
+  ...['\u0000', '\u001f', 'é', '99', '{}', '1e999', '\\q', '""'],
+].map((text) => Buffer.from(text))
+const BROKEN_UTF8 = [Buffer.from([0xff]), Buffer.from([0xc3]), Buffer.from([0xed, 0xa0, 0x80])]
+
+/** One to three bytes put in, taken out or replaced, half of them within the first vector. */
+function mutated(bytes: Buffer, write: Writer, random: Random): Buffer {
+  let mutant = bytes
+  for (let more = Math.floor(random() * 3); more >= 0; more--) {
+    const vector = random() < 0.5 ? mutant.indexOf('"embedding":') + 12 : 0
+    const at = vector + Math.floor(random() * Math.min(mutant.length - vector, vector === 0 ? Infinity : 40))
+    const put = random() < 0.25 ? Buffer.alloc(0) : write.pick(random() < 0.9 ? MEANT : BROKEN_UTF8)
+    mutant = Buffer.concat([mutant.subarray(0, at), put, mutant.subarray(at + Math.floor(random() * 2))])
+  }
+  return mutant
 }
 
 type Member = [key: string, value: string]
@@ -215,6 +237,11 @@ const ODDITIES: readonly (readonly [string, Bend])[] = [
         '[0.5,nan]',
         '[1,"2",3]',
         '[1,"]",3]',
+        ...['[1,{,2]', '[1 2]', '[1,[2]', '[1,,2]', '[--1]', '[1.2.3]', '[1,true,2]', '[1e999,1]', '[01]'],
+        ...['[.5]', '[-]', '[1e]', '[1e+]', '[1-2]', '[+1]', '[1,]', '[,1]', '[0x1]', '[1_0]', '[1é]', '[1.]'],
+        ...['[1e5.2]', `[1${'0'.repeat(400)}]`, '[1\u00a02]', '["AAAA]', '"AAAA', '"AAA="', '"AA\nA"'],
+        ...['"AA\\qAA"', '"AAAB AAA"'],
+        ...['"AAAA\u0000AAA"', '"AAAAAAAé"', '"AADAfw=="', '"AACAfw=="', '"AAAAAB=="', '""', '"-_-_-_=="'],
       ]
       const vector = write.pick([...vectors, '[]', '[[1]]', '7'])
       return write.object(

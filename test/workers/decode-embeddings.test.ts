@@ -1,18 +1,31 @@
 import t from 'tap'
 import fc from 'fast-check'
+import { SCANNED_INLINE_BYTES_MAX } from '../../src/schemas/limits.ts'
 import { decodeEmbeddings } from '../../src/workers/decode-embeddings.ts'
 
 type Protocol = 'openai' | 'cohere' | 'google'
 
 function decode(answer: unknown, protocol: Protocol = 'openai', encoding: 'float' | 'base64' = 'float') {
   const bytes = new TextEncoder().encode(typeof answer === 'string' ? answer : JSON.stringify(answer))
-  const out = decodeEmbeddings({ protocol, answer: bytes, encoding })
+  const out = decodeEmbeddings({ protocol, answer: bytes, encoding, count: countOf(bytes) })
   return out.ok
     ? {
         ...out,
         data: JSON.parse(new TextDecoder().decode(out.data)) as { embedding: unknown; index: number }[],
       }
     : out
+}
+
+/** Vectors in an answer of any protocol; 1 for what has none. */
+function countOf(bytes: Uint8Array): number {
+  try {
+    const text = new TextDecoder().decode(bytes)
+    const { data, embeddings } = JSON.parse(text) as Record<string, { float?: unknown[] }>
+    const list: unknown = data ?? embeddings?.float ?? embeddings
+    return Array.isArray(list) && list.length > 0 ? list.length : 1
+  } catch {
+    return 1
+  }
 }
 
 const vectors = fc.array(
@@ -114,4 +127,16 @@ t.test('what is no list of vectors is refused', async (t) => {
   ]
   for (const [answer, protocol] of refused)
     t.same(decode(answer, protocol), { ok: false }, JSON.stringify(answer))
+})
+
+t.test('an answer too large for the loop passes through as the provider wrote it', async (t) => {
+  const item = '{"object":"embedding","index":0,"embedding":[0.10,2E+0]}'
+  const items = Array.from({ length: Math.ceil(SCANNED_INLINE_BYTES_MAX / item.length) }, () => item)
+  const bytes = Buffer.from(`{"data":[${items.join(',')}],"usage":{"prompt_tokens":3}}`)
+  const job = { protocol: 'openai', answer: bytes, count: items.length } as const
+  const out = decodeEmbeddings({ ...job, encoding: 'float' })
+  t.match(out, { ok: true, count: items.length, promptTokens: 3 })
+  t.equal(out.ok && Buffer.from(out.data).toString(), `[${items.join(',')}]`)
+  t.equal(decodeEmbeddings({ ...job, encoding: 'base64' }).ok, true)
+  t.equal(decodeEmbeddings({ ...job, encoding: 'float', count: 1 }).ok, false)
 })

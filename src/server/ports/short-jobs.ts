@@ -34,9 +34,28 @@ export interface ShortJobTypes {
     }
     out: { readonly ok: true; readonly body: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
+  /**
+   * Finds the vectors of an answer of the OpenAI form without parsing them: their bytes `[start, end)` in the answer,
+   * which are valid. Null when the answer has to be parsed.
+   */
+  scan_answer: {
+    in: { readonly answer: Uint8Array; readonly encoding: VectorEncoding; readonly count: number }
+    out: {
+      readonly start: number
+      readonly end: number
+      readonly promptTokens: number | null
+      readonly totalTokens: number | null
+    } | null
+  }
   /** Parses, validates and re-writes an answer that the structural scan did not take, or another encoding. */
   decode_embeddings: {
-    in: { readonly protocol: 'openai' | 'cohere' | 'google'; readonly answer: Uint8Array; readonly encoding: VectorEncoding }
+    in: {
+      readonly protocol: 'openai' | 'cohere' | 'google'
+      readonly answer: Uint8Array
+      readonly encoding: VectorEncoding
+      /** Vectors that were asked for; an answer with another number of them is refused. */
+      readonly count: number
+    }
     /** Token figures are the provider's words: any number at all, null where it says none. */
     out:
       | { readonly ok: true; readonly data: Uint8Array; readonly count: number; readonly promptTokens: number | null; readonly totalTokens: number | null }
@@ -57,6 +76,9 @@ export interface ShortJobs {
     input: ShortJobTypes[N]['in'],
     more?: { readonly transfer?: readonly ArrayBuffer[]; readonly signal?: AbortSignal },
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
-  /** The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX: a hand-over would cost more. */
+  /**
+   * The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX for a
+   * scan): a hand-over would cost more.
+   */
   here<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }

@@ -1,4 +1,5 @@
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import { SCANNED_INLINE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
 import type { EgressAnswer } from '../ports/egress.ts'
 import type { Endpoint } from '../ports/models.ts'
@@ -8,7 +9,6 @@ import { isSuccess, type ProviderLink } from './link.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 import { failureOf } from './provider-failure.ts'
 import { parseAnswer } from './read-answer.ts'
-import { scanAnswer, type Span } from './scan.ts'
 
 const PATH = '/embeddings'
 
@@ -73,17 +73,12 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
 
   #passThrough(answer: EgressAnswer, attempt: EmbeddingAttempt): Outcome<Reading> | null {
     const { body } = answer
-    const spans = scanAnswer(body)
-    if (spans === null || spans.encoding !== (attempt.request.encoding_format ?? 'float')) return null
-    if (spans.count !== attempt.shape.count) {
-      answer.release()
-      return fail('upstream_invalid')
-    }
-    const usage = spans.usage === null ? NO_USAGE : usageOf(body, spans.usage)
-    if (usage === null) return null
-    const { prompt_tokens: promptTokens = null, total_tokens: totalTokens = null } = usage
-    const data = [body.subarray(spans.data.start, spans.data.end)]
-    return ok({ data, promptTokens, totalTokens, release: answer.release })
+    if (body.length > SCANNED_INLINE_BYTES_MAX) return null
+    const encoding = attempt.request.encoding_format ?? 'float'
+    const taken = this.#jobs.here('scan_answer', { answer: body, encoding, count: attempt.shape.count })
+    if (taken === null) return null
+    const { start, end, promptTokens, totalTokens } = taken
+    return ok({ data: [body.subarray(start, end)], promptTokens, totalTokens, release: answer.release })
   }
 
   #has(parameter: string): boolean {
@@ -94,28 +89,6 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
   #wireName(field: string): string {
     return own(this.#endpoint.provider.rename, field) ?? field
   }
-}
-
-interface Usage {
-  readonly prompt_tokens?: number
-  readonly total_tokens?: number
-}
-
-const NO_USAGE: Usage = {}
-
-/** Null when it is no JSON after all, or its figures are no numbers: then the whole answer has to be judged. */
-function usageOf(body: Uint8Array, span: Span): Usage | null {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.length)
-  try {
-    const usage = JSON.parse(bytes.toString('utf8', span.start, span.end)) as Record<string, unknown>
-    return isNumberOrAbsent(usage['prompt_tokens']) && isNumberOrAbsent(usage['total_tokens']) ? usage : null
-  } catch {
-    return null
-  }
-}
-
-function isNumberOrAbsent(value: unknown): boolean {
-  return value === undefined || typeof value === 'number'
 }
 
 function own(map: Readonly<Record<string, string>>, name: string): string | undefined {

@@ -1,4 +1,9 @@
-import type { VectorEncoding } from '../ports/short-jobs.ts'
+import { isUtf8 } from 'node:buffer'
+import { USAGE_BYTES_MAX } from '../schemas/limits.ts'
+import type { ShortJobTypes, VectorEncoding } from '../server/ports/short-jobs.ts'
+import { endOfNumbers, endOfSpace, isSpace } from './number-list.ts'
+
+type Scan = ShortJobTypes['scan_answer']
 
 /** Bytes `[start, end)` of one value within an answer. */
 export interface Span {
@@ -21,17 +26,27 @@ export interface AnswerSpans {
 const DEPTH_MAX = 8
 
 /**
- * One structural pass over an answer of the OpenAI form: it finds where the members lie and reads no number.
- * Strings are skipped quote by quote, vectors by their closing bracket; every other token is checked
- * strictly. What it does not expect it does not judge: null means that a parser has to.
- *
- * It does not look inside strings and numbers: a control character in a string or a number such as `1.2.3` passes
- * through as the provider wrote it. NaN, Infinity and null among numbers are seen. Design §4.
+ * Finds the vectors of an answer of the OpenAI form, and its token figures, without parsing the vectors.
+ * Null when a parser has to judge: another form, another encoding or number of vectors than was asked.
  */
-export function scanAnswer(answer: Uint8Array): AnswerSpans | null {
-  return new Scanner(
-    Buffer.isBuffer(answer) ? answer : Buffer.from(answer.buffer, answer.byteOffset, answer.length),
-  ).run()
+export function takeAnswer({ answer, encoding, count }: Scan['in']): Scan['out'] {
+  const spans = scanAnswer(answer, count)
+  if (spans === null || spans.encoding !== encoding || spans.count !== count) return null
+  const usage = spans.usage === null ? {} : usageOf(answer, spans.usage)
+  if (usage === null) return null
+  const { prompt_tokens: promptTokens = null, total_tokens: totalTokens = null } = usage
+  const { start, end } = spans.data
+  return { start, end, promptTokens, totalTokens }
+}
+
+/**
+ * One structural pass over an answer of the OpenAI form: it finds where the members lie, and sees that all of it is
+ * valid JSON. Vectors are the bulk of it: numbers are read over by four bytes, base64 is decoded and encoded by the
+ * runtime. What it does not expect it does not judge: null means that a parser has to. Design §4.
+ * @param countMax items of `data`; the pass gives up at one more
+ */
+export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans | null {
+  return new Scanner(bufferOf(answer), countMax).run()
 }
 
 const QUOTE = 0x22
@@ -42,33 +57,35 @@ const BACKSLASH = 0x5c
 const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
-const LOWER_N = 0x6e
-const UPPER_N = 0x4e
 
 /** Nothing was found where something had to be: the pass has failed. */
 const FAILED = -1
 
-const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
+/** Numbers are finite: 64 digits and an exponent of two cannot be beyond a double. */
+const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)$/
 const LITERAL_BYTES_MAX = 64
 const SHORT_STRING_BYTES = 32
+/** Bytes of a string that is no vector; no honest answer has longer ones. */
+const STRING_BYTES_MAX = 4_096
+const FLOAT32_BYTES = 4
 
 type TopName = 'data' | 'model' | 'usage' | 'id'
 
 class Scanner {
   readonly #bytes: Buffer
+  readonly #view: DataView
+  readonly #countMax: number
   #data: Span | null = null
   #model: Span | null = null
   #usage: Span | null = null
   #id: Span | null = null
   #count = 0
   #encoding: VectorEncoding | null = null
-  /** Next places of bytes that cannot stand among numbers, each searched once per stretch. */
-  #nextQuote = FAILED
-  #nextLowerN = FAILED
-  #nextUpperN = FAILED
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, countMax: number) {
     this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#countMax = countMax
   }
 
   run(): AnswerSpans | null {
@@ -95,7 +112,7 @@ class Scanner {
     const first = this.#bytes[at]
     // A member of a type that it may not have is the parser's to judge, and so is one that comes twice.
     if (name === 'usage') {
-      if (this.#usage !== null || first !== OPEN_OBJECT) return FAILED
+      if (this.#usage !== null || first !== OPEN_OBJECT || end - at > USAGE_BYTES_MAX) return FAILED
       this.#usage = { start: at, end }
     } else {
       if (first !== QUOTE || (name === 'id' ? this.#id : this.#model) !== null) return FAILED
@@ -128,7 +145,7 @@ class Scanner {
 
   /** An item must say that it is an embedding and have one vector of the form that all others have. */
   #item(at: number): number {
-    if (this.#bytes[at] !== OPEN_OBJECT) return FAILED
+    if (this.#bytes[at] !== OPEN_OBJECT || ++this.#count > this.#countMax) return FAILED
     let hasVector = false
     let hasObject = false
     const end = this.#members(at, (keyStart, keyEnd, valueAt) => {
@@ -141,7 +158,6 @@ class Scanner {
       hasVector = true
       return this.#vector(valueAt)
     })
-    this.#count++
     return hasVector && hasObject ? end : FAILED
   }
 
@@ -149,9 +165,8 @@ class Scanner {
     const encoding = this.#bytes[at] === QUOTE ? 'base64' : 'float'
     if (this.#encoding !== null && this.#encoding !== encoding) return FAILED
     this.#encoding = encoding
-    if (encoding === 'base64') return this.#string(at)
-    if (this.#bytes[at] !== OPEN_LIST) return FAILED
-    return isNumberStart(this.#bytes[this.#space(at + 1)]) ? this.#numbers(at) : FAILED
+    if (encoding === 'base64') return this.#base64(at)
+    return this.#bytes[at] === OPEN_LIST ? endOfNumbers(this.#bytes, this.#view, at + 1) : FAILED
   }
 
   #value(at: number, depth: number): number {
@@ -202,37 +217,38 @@ class Scanner {
     }
   }
 
-  /** Skips an array of numbers to its bracket, unless something stands before that which is no number. */
-  #numbers(open: number): number {
-    const close = this.#bytes.indexOf(CLOSE_LIST, open)
+  /** Whole finite float32 numbers in the one way that base64 writes them: decoding and encoding give the same. */
+  #base64(open: number): number {
+    const close = this.#bytes.indexOf(QUOTE, open + 1)
     if (close === -1) return FAILED
-    if (this.#nextQuote < open) this.#nextQuote = this.#find(QUOTE, open)
-    if (this.#nextLowerN < open) this.#nextLowerN = this.#find(LOWER_N, open)
-    if (this.#nextUpperN < open) this.#nextUpperN = this.#find(UPPER_N, open)
-    if (this.#nextQuote < close || this.#nextLowerN < close || this.#nextUpperN < close) return FAILED
-    return isDigit(this.#bytes[this.#spaceBefore(close)]) ? close + 1 : FAILED
+    const text = this.#bytes.toString('latin1', open + 1, close)
+    const floats = Buffer.from(text, 'base64')
+    if (floats.length === 0 || floats.length % FLOAT32_BYTES !== 0) return FAILED
+    return areFinite(floats) && floats.toString('base64') === text ? close + 1 : FAILED
   }
 
   #string(open: number): number {
     const bytes = this.#bytes
-    // Keys and most values are short: for them a call of `indexOf` costs more than looking.
+    // Keys and most values are short and plain: for them a call of `indexOf` costs more than looking.
     const nearEnd = open + SHORT_STRING_BYTES
     for (let at = open + 1; at < nearEnd; at++) {
       const byte = bytes[at]
       if (byte === QUOTE) return at + 1
-      if (byte === BACKSLASH) break
+      if (byte === undefined || byte < 0x20) return FAILED
+      if (byte === BACKSLASH || byte > 0x7f) break
     }
-    return this.#longString(open)
+    return this.#otherString(open)
   }
 
-  #longString(open: number): number {
+  /** Escapes, control characters and UTF-8 are the runtime's to check. */
+  #otherString(open: number): number {
     const bytes = this.#bytes
     let quote = bytes.indexOf(QUOTE, open + 1)
-    while (quote !== -1) {
+    while (quote !== -1 && quote - open <= STRING_BYTES_MAX) {
       let at = quote - 1
       while (bytes[at] === BACKSLASH) at--
       // An even number of back-slashes escapes itself, not the quote.
-      if ((quote - 1 - at) % 2 === 0) return quote + 1
+      if ((quote - 1 - at) % 2 === 0) return isString(bytes.subarray(open, quote + 1)) ? quote + 1 : FAILED
       quote = bytes.indexOf(QUOTE, quote + 1)
     }
     return FAILED
@@ -258,25 +274,45 @@ class Scanner {
     return true
   }
 
-  #find(byte: number, from: number): number {
-    const at = this.#bytes.indexOf(byte, from)
-    return at === -1 ? Infinity : at
-  }
-
   #space(at: number): number {
-    while (isSpace(this.#bytes[at])) at++
-    return at
-  }
-
-  #spaceBefore(at: number): number {
-    do at--
-    while (isSpace(this.#bytes[at]))
-    return at
+    return endOfSpace(this.#bytes, at)
   }
 }
 
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+interface Usage {
+  readonly prompt_tokens?: number
+  readonly total_tokens?: number
+}
+
+/** Null when its figures are no numbers: then the whole answer has to be judged. */
+function usageOf(answer: Uint8Array, { start, end }: Span): Usage | null {
+  const usage = JSON.parse(bufferOf(answer).toString('utf8', start, end)) as Record<string, unknown>
+  return isNumberOrAbsent(usage['prompt_tokens']) && isNumberOrAbsent(usage['total_tokens']) ? usage : null
+}
+
+function isNumberOrAbsent(value: unknown): boolean {
+  return value === undefined || typeof value === 'number'
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
+function isString(bytes: Buffer): boolean {
+  if (!isUtf8(bytes)) return false
+  try {
+    return typeof JSON.parse(bytes.toString('utf8')) === 'string'
+  } catch {
+    return false
+  }
+}
+
+/** Little-endian: an exponent of ones is NaN or Infinity. */
+function areFinite(floats: Uint8Array): boolean {
+  for (let at = FLOAT32_BYTES - 1; at < floats.length; at += FLOAT32_BYTES) {
+    if (((floats[at] ?? 0) & 0x7f) === 0x7f && (floats[at - 1] ?? 0) > 0x7f) return false
+  }
+  return true
 }
 
 function isDelimiter(byte: number | undefined): boolean {
@@ -285,8 +321,4 @@ function isDelimiter(byte: number | undefined): boolean {
 
 function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39
-}
-
-function isNumberStart(byte: number | undefined): boolean {
-  return byte === 0x2d || isDigit(byte)
 }

@@ -1,0 +1,108 @@
+const COMMA = 0x2c
+const MINUS = 0x2d
+const PLUS = 0x2b
+const DOT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
+const LOWER_E = 0x65
+const UPPER_E = 0x45
+const CLOSE_LIST = 0x5d
+
+/** Digits before the point, and in a negative and in another exponent, beyond which a parser has to judge. */
+const WHOLE_DIGITS_MAX = 8
+const SMALL_DIGITS_MAX = 2
+const LARGE_DIGITS_MAX = 1
+/** White space in a row, beyond which the answer is none that a server means. */
+const SPACE_BYTES_MAX = 64
+
+/** The list is not one that this file knows to be right. */
+const FAILED = -1
+
+/**
+ * Reads over the rest of a JSON array of at least one number without making numbers of it: five times as fast as a
+ * parser, since no double is computed. What it takes is valid JSON and finite, also as float32.
+ * @param view of the same bytes: the digits behind a point, most of all bytes, are looked at by four
+ * @param at behind the opening bracket; @returns behind the closing one, or -1
+ */
+export function endOfNumbers(bytes: Uint8Array, view: DataView, at: number): number {
+  for (;;) {
+    at = endOfWhole(bytes, at)
+    if (at === FAILED) return FAILED
+    let byte = bytes[at]
+    if (byte === DOT) {
+      const first = at + 1
+      at = endOfFraction(bytes, view, first)
+      if (at === first) return FAILED
+      byte = bytes[at]
+    }
+    if (byte !== COMMA) {
+      at = endOfRest(bytes, at)
+      if (at === FAILED) return FAILED
+      if (bytes[at] === CLOSE_LIST) return at + 1
+    }
+    at++
+  }
+}
+
+/** Space, sign and the digits before the point: almost always `0` or `-0`. */
+function endOfWhole(bytes: Uint8Array, at: number): number {
+  let byte = bytes[at]
+  if (byte !== ZERO && byte !== MINUS) {
+    at = endOfSpace(bytes, at)
+    byte = bytes[at]
+  }
+  if (byte === MINUS) byte = bytes[++at]
+  return byte === ZERO ? at + 1 : endOfSome(bytes, at, WHOLE_DIGITS_MAX)
+}
+
+/** Exponent and space up to what ends the number. */
+function endOfRest(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === LOWER_E || bytes[at] === UPPER_E) {
+    at = endOfExponent(bytes, at + 1)
+    if (at === FAILED) return FAILED
+  }
+  at = endOfSpace(bytes, at)
+  return bytes[at] === COMMA || bytes[at] === CLOSE_LIST ? at : FAILED
+}
+
+/** Skips white space; of too much the rest stays, and is refused by whoever looks for something else. */
+export function endOfSpace(bytes: Uint8Array, at: number): number {
+  const limit = at + SPACE_BYTES_MAX
+  while (at < limit && isSpace(bytes[at])) at++
+  return at
+}
+
+export function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+/** -1 when there is no digit, or more than `most`. */
+function endOfSome(bytes: Uint8Array, at: number, most: number): number {
+  const limit = at + most
+  const first = at
+  while (at < limit && isDigit(bytes[at])) at++
+  return at === first || isDigit(bytes[at]) ? FAILED : at
+}
+
+function endOfExponent(bytes: Uint8Array, at: number): number {
+  const sign = bytes[at]
+  if (sign === MINUS) return endOfSome(bytes, at + 1, SMALL_DIGITS_MAX)
+  return endOfSome(bytes, sign === PLUS ? at + 1 : at, LARGE_DIGITS_MAX)
+}
+
+function endOfFraction(bytes: Uint8Array, view: DataView, at: number): number {
+  const limit = view.byteLength - 4
+  while (at <= limit) {
+    const four = view.getInt32(at, true)
+    // Digits are 0x30 to 0x39: their upper half is 3, and still is with 6 added. Other bytes leave bits here.
+    const others = ((four ^ 0x30303030) & 0xf0f0f0f0) | (((four + 0x06060606) ^ 0x30303030) & 0xf0f0f0f0)
+    if (others !== 0) return at + ((31 - Math.clz32(others & -others)) >> 3)
+    at += 4
+  }
+  while (isDigit(bytes[at])) at++
+  return at
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= NINE
+}

@@ -1,0 +1,86 @@
+import t from 'tap'
+import { USAGE_BYTES_MAX } from '../../src/schemas/limits.ts'
+import { scanAnswer, takeAnswer } from '../../src/workers/scan-answer.ts'
+import { randomAnswer, randomFrom } from '../support/random-answers.ts'
+import { disagreement } from '../support/scan-oracle.ts'
+
+const ITEM = '{"object":"embedding","index":0,"embedding":[0.5,-1e-3]}'
+
+t.test(
+  'the scan agrees with JSON.parse on random answers and leaves every odd one to the parser',
+  async (t) => {
+    const seed = Math.floor(Math.random() * 2 ** 32)
+    const random = randomFrom(seed)
+    for (let nth = 0; nth < 10_000; nth++) {
+      const answer = randomAnswer(random)
+      const problem = disagreement(answer)
+      if (problem !== null) t.fail(`seed ${seed}, answer ${nth}: ${problem}: ${answer.bytes.toString()}`)
+    }
+    t.pass(`seed ${seed}`)
+  },
+)
+
+t.test('spans cover the values and nothing else', async (t) => {
+  const text = ` {"id":"x","data" : [${ITEM}, ${ITEM}] ,"usage":{"prompt_tokens":3},"model":"m"} `
+  const spans = scanAnswer(Buffer.from(text))
+  const cut = (span: { start: number; end: number } | null | undefined): string =>
+    span ? text.slice(span.start, span.end) : ''
+  t.equal(cut(spans?.data), `[${ITEM}, ${ITEM}]`)
+  t.equal(cut(spans?.usage), '{"prompt_tokens":3}')
+  t.equal(cut(spans?.model), '"m"')
+  t.equal(cut(spans?.id), '"x"')
+  t.equal(spans?.count, 2)
+  t.equal(spans?.encoding, 'float')
+})
+
+t.test('usage inside a string or a nested object is not the usage', async (t) => {
+  const text = `{"note":"\\\\\\"usage\\":{\\"prompt_tokens\\":9}","data":[{"object":"embedding","x":{"usage":{"prompt_tokens":8}},"embedding":[1]}]}`
+  t.equal(scanAnswer(Buffer.from(text))?.usage, null)
+})
+
+t.test('vectors of two forms in one answer are left to the parser', async (t) => {
+  const text = `{"data":[${ITEM},{"object":"embedding","index":1,"embedding":"AAAA"}]}`
+  t.equal(scanAnswer(Buffer.from(text)), null)
+})
+
+t.test('a view into a larger buffer is scanned by its own offsets', async (t) => {
+  const text = `{"data":[${ITEM}]}`
+  const view = new Uint8Array(Buffer.from(`garbage${text}garbage`)).subarray(7, 7 + text.length)
+  t.same(scanAnswer(view)?.data, { start: 8, end: text.length - 1 })
+})
+
+t.test('floats of every length and place in the buffer are taken', async (t) => {
+  for (let digits = 1; digits <= 17; digits++) {
+    const values = [0.123456789012345678, -1 / 3, 5e-7, 1e-38, 12345.678]
+    const numbers = values.map((value) => value.toPrecision(digits))
+    const text = `${' '.repeat(digits % 5)}{"data":[{"object":"embedding","embedding":[${numbers.join(', ')}]}]}`
+    t.equal(scanAnswer(Buffer.from(text))?.count, 1, text)
+  }
+})
+
+t.test('what costs a parser on the loop is left to a short job: long usage, white space, long strings', async (t) => {
+  const usage = `{"prompt_tokens":1,"more":[${'1,'.repeat(USAGE_BYTES_MAX / 2)}1]}`
+  t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"usage":${usage}}`)), null)
+  const gaps = ['{"data":_[ITEM]}', '{"data":[_ITEM]}', '{"data":[ITEM]_}', '_{"data":[ITEM]}', '{_"data":[ITEM]}']
+  for (const gap of gaps) {
+    const text = (spaces: number): Buffer =>
+      Buffer.from(gap.replace('_', ' '.repeat(spaces)).replace('ITEM', ITEM))
+    t.equal(scanAnswer(text(64))?.count, 1)
+    t.equal(scanAnswer(text(65)), null, gap)
+  }
+  t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"x":"${'y'.repeat(5_000)}"}`)), null)
+})
+
+t.test('the scan gives up at the first item beyond those that were asked for', async (t) => {
+  const answer = Buffer.from(`{"data":[${ITEM},${ITEM},${ITEM} and then what nobody looks at`)
+  let reads = 0
+  const watched = new Proxy(answer, {
+    get(bytes, name) {
+      if (typeof name === 'string' && Number(name) > 2 * ITEM.length + 20) reads++
+      const value: unknown = Reflect.get(bytes, name, bytes)
+      return typeof value === 'function' ? (value.bind(bytes) as unknown) : value
+    },
+  })
+  t.equal(takeAnswer({ answer: watched, encoding: 'float', count: 2 }), null)
+  t.ok(reads < 4)
+})
