@@ -9,6 +9,8 @@ export const EMBEDDINGS_BODY_BYTES_MAX = 32 * MIB
 export const JSON_DEPTH_MAX = 64
 /** Bytes above which a JSON body is read in a short job instead of on the loop. Design §4.4. */
 export const INLINE_JSON_BYTES_MAX = 256 * KIB
+/** Bytes above which what is wrong with a JSON body is found in a short job: it takes longer than reading it. Decision. */
+export const INLINE_ISSUES_BYTES_MAX = 16 * KIB
 /** Milliseconds without a byte of an unfinished body. C10. */
 export const BODY_STALL_MS = 8_000
 /** Bytes of JSON bodies above INLINE_JSON_BYTES_MAX that one front holds at once; beyond, 503. Decision. */

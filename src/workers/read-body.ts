@@ -1,25 +1,27 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
+import { BODIES, type BodyForm } from '../schemas/bodies.ts'
 import { fail, ok, type Outcome } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
-import { INLINE_JSON_BYTES_MAX } from '../schemas/limits.ts'
-import type { BodyVerdict } from '../server/ports/short-jobs.ts'
+import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX } from '../schemas/limits.ts'
+import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { jsonFault } from './json-fault.ts'
 import { memberSpan } from './member-span.ts'
 
 const VALIDATORS = new Map(Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]))
 const ENCODER = new TextEncoder()
+const UNEXPLAINED = { ...fail('body_invalid'), isUnexplained: true } as const
 
 /**
  * Reads a JSON body: parses it, validates it, and takes it apart when it is too large for the loop. Then the bulky
  * member comes back as its bytes, a span of the input's own buffer, so that both can be moved; the parsed value never
  * leaves the thread, since cloning it blocks as long as parsing did.
  * @param input.bytes up to INLINE_JSON_BYTES_MAX they are only borrowed: nothing of the verdict points into them
+ * @param input.isOnLoop a body over INLINE_ISSUES_BYTES_MAX that is not valid is refused without saying why
  */
-export function readBody(input: { readonly body: BodyName; readonly bytes: Uint8Array }): BodyVerdict {
-  const parsed = parseBody(input.body, input.bytes)
+export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
+  const parsed = parseBody(input)
   // A checked body is an object.
   if (!parsed.ok) return parsed
   const whole = parsed.value as Record<string, unknown>
@@ -38,7 +40,7 @@ export function readBody(input: { readonly body: BodyName; readonly bytes: Uint8
  * @returns the parsed value; `body_malformed` for what is not strict JSON (contract C10: UTF-8 without a mark, depth,
  * well-formed strings, finite numbers), `body_invalid` with issues for what the schema refuses
  */
-function parseBody(name: BodyName, bytes: Uint8Array): Outcome<unknown> {
+function parseBody({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Outcome<unknown> | typeof UNEXPLAINED {
   const text = textOfUtf8(bytes)
   if (text === null) return malformed('It is not UTF-8.')
   if (text === '') return malformed('It is empty.')
@@ -51,6 +53,7 @@ function parseBody(name: BodyName, bytes: Uint8Array): Outcome<unknown> {
   const fault = jsonFault(value, text)
   if (fault !== null) return malformed(fault)
   if (VALIDATORS.get(name)?.Check(value) === true) return ok(value)
+  if (isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX) return UNEXPLAINED
   return fail('body_invalid', { metadata: { issues: issuesOf(BODIES[name].schema, value) } })
 }
 

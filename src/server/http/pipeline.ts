@@ -7,7 +7,7 @@ import type { AnyOperation, Call, HeaderName, Success } from '../operations/defi
 import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes, Observer } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { BodyVerdict, ShortJobs } from '../ports/short-jobs.ts'
+import type { BodyVerdict, ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
 import { bodyOf, contentRefusal, declaredHeaders, NO_HEADERS } from './inputs.ts'
 import type { Body } from './body.ts'
 import type { Cors } from './cors.ts'
@@ -186,18 +186,24 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     // The time until the body came is nobody's stage.
     this.#lap()
     this.#exchange.restartDeadline(this.#lapAt)
-    const { jobs } = this.#parts
     const bytes = received.value
-    const input = { body: name, bytes }
+    const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
     const next = (verdict: BodyVerdict): void => {
       this.notes.validateMs = this.#lap()
       if (!verdict.ok) return this.#fail(verdict.failure)
       this.body = bodyOf(verdict, form.bulk)
       this.#run(operation)
     }
-    if (bytes.length <= INLINE_JSON_BYTES_MAX) return next(jobs.here('read_body', input))
-    const transfer = [bytes.buffer as ArrayBuffer]
-    this.#after(jobs.run('read_body', input, { transfer, signal: this.signal }), (read) => {
+    if (!input.isOnLoop) return this.#readInJob(input, next)
+    const verdict = this.#parts.jobs.here('read_body', input)
+    // The bytes are only lent.
+    if (!verdict.ok && verdict.isUnexplained === true) this.#readInJob({ body: name, bytes: bytes.slice() }, next)
+    else next(verdict)
+  }
+
+  #readInJob(input: ShortJobTypes['read_body']['in'], next: (verdict: BodyVerdict) => void): void {
+    const transfer = [input.bytes.buffer as ArrayBuffer]
+    this.#after(this.#parts.jobs.run('read_body', input, { transfer, signal: this.signal }), (read) => {
       if (read.ok) next(read.value)
       else this.#fail(read.failure)
     })

@@ -12,11 +12,12 @@ export type BodyVerdict =
       readonly value: Record<string, unknown>
       readonly bulk: { readonly json: Uint8Array; readonly shape: 'string' | 'strings' | 'numbers' | 'lists' | 'objects'; readonly count: number } | null
     }
-  | { readonly ok: false; readonly failure: Failure }
+  /** `isUnexplained`: what is wrong with it takes longer to find than the loop may be blocked. */
+  | { readonly ok: false; readonly failure: Failure; readonly isUnexplained?: true }
 
 /** Pure, CPU-heavy tasks by name: what goes in and what comes out. Buffers are moved, not copied. */
 export interface ShortJobTypes {
-  read_body: { in: { readonly body: BodyName; readonly bytes: Uint8Array }; out: BodyVerdict }
+  read_body: { in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }; out: BodyVerdict }
   /** Deterministic lexical vectors of `sluice/lexical-1`; bytes are the JSON of a string or of an array of strings. */
   embed_lexical: {
     in: { readonly texts: Uint8Array | string | readonly string[]; readonly dimensions: number; readonly encoding: VectorEncoding }

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
-import { EMBEDDINGS_BODY_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX, INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from '../../../src/schemas/limits.ts'
 import { BulkBytes } from '../../../src/schemas/bodies.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
 import { createEmbeddings } from '../../../src/server/operations/embeddings/create-embeddings.ts'
-import { accessTo, AUTHORIZATION, keyRecords, LIMITED_KEY, openFront, operation } from '../../support/front.ts'
+import { accessTo, AUTHORIZATION, keyRecords, LIMITED_KEY, openFront, operation, threads } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
 
 const MIB = 1024 * 1024
@@ -182,6 +182,25 @@ t.test('the bodies of one key leave half of the room to other keys', async (t) =
   while (front.load.calls > 0) await new Promise(setImmediate)
   t.equal((await post(url, sized(4 * MIB))).status, 200)
   t.equal(front.load.bodyBytes, 0)
+})
+
+t.test('what is wrong with a body of some size is not looked for on the loop', async (t) => {
+  let jobs = 0
+  const counted: HttpOptions['jobs'] = {
+    here: (name, input) => threads().here(name, input),
+    run: (name, input, more) => (jobs++, threads().run(name, input, more)),
+  }
+  const { url } = await open(t, { jobs: counted })
+  for (const [bytes, expected] of [[INLINE_ISSUES_BYTES_MAX, 0], [INLINE_ISSUES_BYTES_MAX + 1, 1], [INLINE_JSON_BYTES_MAX, 1]] as const) {
+    jobs = 0
+    const start = '{"model":"m","input":['
+    const body = `${start}${'1,'.repeat((bytes - start.length - 4) / 2)}-1]}`.replace(/}$/, '}'.padStart(1 + (bytes % 2)))
+    const answer = await post(url, body)
+    const { error } = await answer.json() as { error: { metadata: { issues: unknown[] } } }
+    t.same([answer.status, error.metadata.issues.length, jobs], [400, 1, expected], `${body.length} bytes`)
+    t.equal((await post(url, body.replace('-1', ' 1'))).status, 200)
+    t.equal(jobs, expected, 'a valid one is read where it is')
+  }
 })
 
 t.test('nothing of a body is logged, valid or not', async (t) => {
