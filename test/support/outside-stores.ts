@@ -10,12 +10,8 @@ import {
   POSTGRES_DATABASE,
   POSTGRES_USER,
 } from '../../src/server/supervisor/postgres-cluster.ts'
-import {
-  clearOrphan,
-  startPostmaster,
-  stopPostmaster,
-  type Postmaster,
-} from '../../src/server/supervisor/postmaster.ts'
+import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster } from '../../src/server/supervisor/postmaster.ts'
+import { makeSocketFolder } from '../../src/server/supervisor/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../src/server/supervisor/step-down.ts'
 import { plainEnvironment } from './load.ts'
 import { freePort, hasEnded, stopServer, untilListening } from './spawned.ts'
@@ -44,14 +40,18 @@ export async function outsidePostgres(): Promise<OutsideStore> {
   const place = await placeCluster({ dataDir, outsideDir, account: stepDownAccount() })
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: outsideDir })
   const { password } = await ensureCluster(place, { bin, setpriv, isSynced: false })
-  const launch = (port: number | null): Promise<Postmaster> =>
-    startPostmaster({ place, bin, setpriv, settings: SETTINGS, port, log })
-  let running: Postmaster | null = await launch(null)
-  const { port } = running
+  const port = await freePort()
+  const settings = { ...SETTINGS, listen_addresses: '127.0.0.1', port: String(port) }
+  const socketFolder = makeSocketFolder({
+    at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account,
+  })
+  const launch = (): Promise<ChildProcess> =>
+    startPostmaster({ place, bin, setpriv, settings, socketFolder, log })
+  let running: ChildProcess | null = await launch()
   return {
     url: `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
     async kill() {
-      const pid = running?.child.pid
+      const pid = running?.pid
       running = null
       if (pid === undefined) return
       process.kill(pid, 'SIGQUIT')
@@ -59,10 +59,10 @@ export async function outsidePostgres(): Promise<OutsideStore> {
     },
     async start() {
       await clearOrphan(place.data)
-      running ??= await launch(port)
+      running ??= await launch()
     },
     async close() {
-      if (running?.child.pid !== undefined) await stopPostmaster(running.child.pid)
+      if (running?.pid !== undefined) await stopPostmaster(running.pid)
       await rm(home, { recursive: true, force: true })
     },
   }

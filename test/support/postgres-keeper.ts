@@ -1,10 +1,12 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import postgres, { type Sql } from 'postgres'
+import type { Sql } from 'postgres'
+import { postgresAt } from '../../src/server/store/open.ts'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/server/supervisor/embedded-postgres.ts'
 import { migrate } from '../../src/server/store/migrate.ts'
 import { KEEPER_HOME, KEEPER_PATH } from './postgres-keeper-path.ts'
+import { freePort } from './spawned.ts'
 
 /** The process that owns the test cluster. It lends databases over a socket, and ends when nobody has one any more. */
 const IDLE_MS = 3_000
@@ -13,6 +15,8 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 interface Cluster {
   readonly running: EmbeddedPostgres
+  /** Tests put relays before it, which a socket would not let them. */
+  readonly port: number
   readonly admin: Sql
 }
 
@@ -43,9 +47,9 @@ function serve(socket: Socket): void {
 
 async function lend(socket: Socket, database: string, template: string): Promise<void> {
   try {
-    const { admin, running } = await booting
-    await admin.unsafe(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY file_copy`)
-    socket.write(`${urlOf(running, database)}\n`)
+    const cluster = await booting
+    await cluster.admin.unsafe(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY file_copy`)
+    socket.write(`${urlOf(cluster, database)}\n`)
   } catch (problem) {
     socket.end(`error: ${(problem as Error).message.replaceAll('\n', ' ')}\n`)
   }
@@ -62,11 +66,14 @@ async function boot(): Promise<Cluster> {
   const dataDir = join(KEEPER_HOME, 'data')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   chmodSync(KEEPER_HOME, 0o755)
-  const running = await startEmbeddedPostgres({ dataDir, log, settings: SETTINGS, outsideDir: join(KEEPER_HOME, 'outside') })
-  const admin = postgres(running.url, { max: 1, onnotice: () => {} })
+  const port = await freePort()
+  const settings = { ...SETTINGS, listen_addresses: '127.0.0.1', port: String(port) }
+  const running = await startEmbeddedPostgres({ dataDir, log, settings, outsideDir: join(KEEPER_HOME, 'outside') })
+  const cluster = { running, port }
+  const admin = postgresAt(urlOf(cluster, 'postgres'), { max: 1, onnotice: () => {} })
   await admin`CREATE DATABASE template_migrated TEMPLATE template0`
-  await migrate(urlOf(running, 'template_migrated'), log)
-  return { running, admin }
+  await migrate(urlOf(cluster, 'template_migrated'), log)
+  return { ...cluster, admin }
 }
 
 async function end(): Promise<void> {
@@ -101,8 +108,10 @@ function isAnswered(): Promise<boolean> {
   })
 }
 
-function urlOf(running: EmbeddedPostgres, database: string): string {
+function urlOf({ running, port }: Pick<Cluster, 'running' | 'port'>, database: string): string {
   const url = new URL(running.url)
+  url.search = ''
+  url.host = `127.0.0.1:${port}`
   url.pathname = `/${database}`
   return url.href
 }

@@ -82,13 +82,25 @@ export class Store {
   }
 }
 
+/**
+ * A client of the library. It knows libpq's `?host=/folder` for a Unix socket, which the library would take for a setting
+ * of the server.
+ */
+export function postgresAt(url: string, options: postgres.Options<Record<string, never>>): Sql {
+  const at = new URL(url)
+  const folder = at.searchParams.get('host')
+  if (folder === null || !folder.startsWith('/')) return postgres(url, options)
+  at.searchParams.delete('host')
+  return postgres(at.href, { ...options, path: `${folder}/.s.PGSQL.${at.port || 5432}` })
+}
+
 /** Connects lazily: never throws when Postgres is away. */
 export function openStore(options: StoreOptions): Store {
   return new Store(options)
 }
 
 function connect(options: StoreOptions): Sql {
-  return postgres(options.url, {
+  return postgresAt(options.url, {
     max: options.poolMax,
     connect_timeout: CONNECT_S_MAX,
     backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, RECONNECT_S_MAX),

@@ -1,11 +1,13 @@
-import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { chmod, mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
 import { findPostgresBinaries } from './postgres-binaries.ts'
 import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER, type ClusterPlace } from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
-import { clearOrphan, startPostmaster, stopPostmaster, type Postmaster, type PostmasterWish } from './postmaster.ts'
+import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type PostmasterWish } from './postmaster.ts'
 import { identityOf, isRunning, type ProcessIdentity } from './process-state.ts'
+import { makeSocketFolder } from './socket-folder.ts'
 import { findSetpriv, stepDownAccount } from './step-down.ts'
 
 /** Where root keeps clusters and programs that the lesser account must reach. */
@@ -25,7 +27,7 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** With user, password and database. */
+  /** With user, password and database, and the folder of its socket as `host`, in the form of libpq. */
   readonly url: string
   /** Where the cluster lies. */
   readonly clusterFolder: string
@@ -34,8 +36,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Brings up the Postgres that comes with the product, on a free loopback port with SCRAM, and keeps it up: a server
- * that dies is started again on the same port. It ends when we end, also by `kill -9` (Linux with `setpriv`).
+ * Brings up the Postgres that comes with the product, with SCRAM on a Unix socket that only its account and we can
+ * reach, and keeps it up: a server that dies is started again on the same socket. It ends when we end, also by
+ * `kill -9` (Linux with `setpriv`).
  * Failures (thrown): EmbeddedPostgresError with the reason.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -52,19 +55,25 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
   const { password } = await ensureCluster(place, { bin, setpriv, isSynced: settings['fsync'] !== 'off' })
   await clearOrphan(place.data)
-  const keeper = new Keeper({ place, bin, setpriv, settings, log, port: null })
-  const port = await keeper.start()
+  const at = join(place.folder, 'socket')
+  const socketFolder = makeSocketFolder({ at, socket: `${POSTGRES_SOCKET}.lock`, account: place.account })
+  const keeper = new Keeper({ place, bin, setpriv, settings, log, socketFolder })
+  await keeper.start()
+  const host = encodeURIComponent(socketFolder)
   return {
-    url: `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
+    url: `postgres://${POSTGRES_USER}:${password}@localhost/${POSTGRES_DATABASE}?host=${host}`,
     clusterFolder: place.folder,
-    stop: () => keeper.stop(),
+    async stop() {
+      await keeper.stop()
+      await rm(socketFolder, { recursive: true, force: true })
+    },
   }
 }
 
 /** Keeps one server running until it is told to stop. */
 class Keeper {
   readonly #wish: PostmasterWish
-  #running: Postmaster | null = null
+  #running: ChildProcess | null = null
   #isStopping = false
   #restart: NodeJS.Timeout | null = null
   #starting: Promise<void> | null = null
@@ -73,47 +82,46 @@ class Keeper {
     this.#wish = wish
   }
 
-  async start(): Promise<number> {
+  async start(): Promise<void> {
     this.#running = await startPostmaster(this.#wish)
     this.#watch(this.#running)
-    return this.#running.port
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true
     if (this.#restart !== null) clearTimeout(this.#restart)
     await this.#starting
-    const pid = this.#running?.child.pid
+    const pid = this.#running?.pid
     if (pid !== undefined) await stopPostmaster(pid)
   }
 
-  #watch(running: Postmaster): void {
+  #watch(running: ChildProcess): void {
     // Neither the process nor its pipe keeps ours alive: who started it decides when to end.
-    running.child.unref()
-    const pipe = running.child.stderr
+    running.unref()
+    const pipe = running.stderr
     if (pipe !== null && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
-    running.child.once('exit', (code, by) => {
+    running.once('exit', (code, by) => {
       if (this.#isStopping) return
       this.#wish.log.error('postgres.died', { code, signal: by })
-      this.#startAgain(running.port, RESTART_MS)
+      this.#startAgain(RESTART_MS)
     })
   }
 
-  #startAgain(port: number, afterMs: number): void {
+  #startAgain(afterMs: number): void {
     this.#restart = setTimeout(() => {
-      this.#starting = this.#tryAgain(port, afterMs)
+      this.#starting = this.#tryAgain(afterMs)
     }, afterMs)
   }
 
-  async #tryAgain(port: number, afterMs: number): Promise<void> {
+  async #tryAgain(afterMs: number): Promise<void> {
     try {
       await clearOrphan(this.#wish.place.data)
-      this.#running = await startPostmaster({ ...this.#wish, port })
+      this.#running = await startPostmaster(this.#wish)
       this.#watch(this.#running)
-      this.#wish.log.info('postgres.restarted', { port })
+      this.#wish.log.info('postgres.restarted')
     } catch (problem) {
       this.#wish.log.error('postgres.restart_failed', { reason: (problem as Error).message })
-      if (!this.#isStopping) this.#startAgain(port, Math.min(afterMs * 2, RESTART_MS_MAX))
+      if (!this.#isStopping) this.#startAgain(Math.min(afterMs * 2, RESTART_MS_MAX))
     }
   }
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { ChildProcess } from 'node:child_process'
 import type { Log } from '../ports/observe.ts'
@@ -16,36 +15,36 @@ const ORPHAN_MS = 3_000
 /** Milliseconds of each step of a stop: fast, immediate, kill. */
 const STOP_MS = 5_000
 const START_MS = 30_000
-const BIND_TRIES = 5
 const TAIL_CHARS = 2_000
+/** Names the socket, and nothing else: no port is opened. */
+const SOCKET_PORT = '5432'
+export const POSTGRES_SOCKET = `.s.PGSQL.${SOCKET_PORT}`
 
 export interface PostmasterWish {
   readonly place: ClusterPlace
   readonly bin: string
   readonly setpriv: string | null
   readonly settings: Readonly<Record<string, string>>
-  /** A port to come back on; null = any free one. */
-  readonly port: number | null
+  /** Belongs to the server's account; others cannot enter it. */
+  readonly socketFolder: string
   readonly log: Log
 }
 
-export interface Postmaster {
-  readonly child: ChildProcess
-  readonly port: number
-}
-
 /** Starts the server and waits until it accepts connections. */
-export async function startPostmaster(wish: PostmasterWish): Promise<Postmaster> {
-  let problem = ''
-  for (let tries = 0; tries < BIND_TRIES; tries++) {
-    const port = wish.port ?? (await freePort())
-    const started = await tryStart(wish, port)
-    if ('child' in started) return started
-    problem = started.problem
-    // Somebody took the free port between our look and the server's.
-    if (wish.port !== null || !/could not bind|could not create any TCP/.test(problem)) break
-  }
-  throw new EmbeddedPostgresError(`the server ended while starting (${problem || 'it said nothing'})`)
+export async function startPostmaster(wish: PostmasterWish): Promise<ChildProcess> {
+  // Postgres believes a lock file whose pid is somebody else's by now, or a zombie's.
+  for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`]) await rm(join(wish.socketFolder, name), { force: true })
+  const child = launchPostmaster(wish)
+  let tail = ''
+  child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (problem) => resolve(problem.message))
+    child.once('close', (code, by) => resolve(tail.trim() || `exit ${code ?? by}`))
+  })
+  const problem = await Promise.race([ended, untilReady(wish.place.data, child)])
+  if (problem === null) return child
+  if (child.pid !== undefined) await stopPostmaster(child.pid)
+  throw new EmbeddedPostgresError(`the server ended while starting (${problem})`)
 }
 
 /** Fast shutdown, then immediate, then by force. Resolves when the process is gone. */
@@ -77,12 +76,13 @@ export async function clearOrphan(data: string): Promise<void> {
   await rm(join(data, 'postmaster.pid'), { force: true })
 }
 
-async function tryStart(wish: PostmasterWish, port: number): Promise<Postmaster | { readonly problem: string }> {
+function launchPostmaster(wish: PostmasterWish): ChildProcess {
   const settings = {
-    listen_addresses: '127.0.0.1',
-    port: String(port),
-    // Its path could be too long, and any local user could reach it.
-    unix_socket_directories: '',
+    // Whoever took a port of ours while the server is away would be sent its password.
+    listen_addresses: '',
+    port: SOCKET_PORT,
+    unix_socket_directories: wish.socketFolder,
+    unix_socket_permissions: '0700',
     logging_collector: 'off',
     // Statements may carry what callers sent.
     log_min_error_statement: 'panic',
@@ -91,22 +91,12 @@ async function tryStart(wish: PostmasterWish, port: number): Promise<Postmaster 
     cluster_name: clusterName(wish.place.data),
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const child = launch(join(wish.bin, 'postgres'), ['-D', wish.place.data, ...flags], {
+  return launch(join(wish.bin, 'postgres'), ['-D', wish.place.data, ...flags], {
     account: wish.place.account,
     setpriv: wish.setpriv,
     deathSignal: 'INT',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'] },
   })
-  let tail = ''
-  child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
-  const ended = new Promise<string>((resolve) => {
-    child.once('error', (problem) => resolve(problem.message))
-    child.once('close', (code, by) => resolve(tail.trim() || `exit ${code ?? by}`))
-  })
-  const problem = await Promise.race([ended, untilReady(wish.place.data, child)])
-  if (problem === null) return { child, port }
-  if (child.pid !== undefined) await stopPostmaster(child.pid)
-  return { problem }
 }
 
 /** The last line of the lock file says `ready` when connections are accepted; `pg_ctl` reads the same. */
@@ -131,12 +121,4 @@ function lockLines(data: string): string[] {
   } catch {
     return []
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
 import { launchInMemory, launchServer, type RunningRedis } from './redis-launch.ts'
 import { endOrphan, findServer } from './redis-find.ts'
+import { makeSocketFolder } from './socket-folder.ts'
 
 export interface RedisOptions {
   /** The node's data directory; the append-only file lies in `redis/` below it. */
@@ -23,8 +23,6 @@ export interface EmbeddedRedis {
 
 /** Real servers that are looked for on the PATH. Design §3. */
 export const REDIS_SERVERS: readonly string[] = ['redis-server', 'valkey-server']
-/** Longest path of a Unix socket in bytes: Linux 108 and macOS 104, the closing zero included. */
-const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107
 /** First and longest pause before a server that died is started again. */
 const RESTART_MS_MIN = 100
 const RESTART_MS_MAX = 5_000
@@ -38,7 +36,8 @@ export async function startRedis({ dataDir, log, servers = REDIS_SERVERS }: Redi
   mkdirSync(home, { recursive: true, mode: 0o700 })
   await endOrphan(home, recordOf(home))
   const command = await findServer(servers)
-  const socketPath = freshSocketPath()
+  // Fresh, so that a path in a record of an earlier start never is this one's.
+  const socketPath = join(makeSocketFolder({ at: null, socket: 'redis.sock', account: null }), 'redis.sock')
   const launch = () => command === null ? launchInMemory({ socketPath }) : launchServer({ command, socketPath, home })
   const running = await launchPastDamage(launch, { home, log, isReal: command !== null })
   const keeper = keepUp(running, { launch, home, socketPath, log })
@@ -127,16 +126,6 @@ async function launchPastDamage(
     log.error('redis_file_damaged', { cause, movedTo: aside })
     return launch()
   }
-}
-
-/** A fresh 0700 folder of the system's temporary directory: a data directory may be too deep for a socket. */
-function freshSocketPath(): string {
-  for (const parent of [tmpdir(), '/tmp']) {
-    const sample = join(parent, 'sluice-XXXXXX', 'redis.sock')
-    if (Buffer.byteLength(sample) > SOCKET_PATH_BYTES_MAX) continue
-    return join(mkdtempSync(join(parent, 'sluice-')), 'redis.sock')
-  }
-  throw new Error(`no temporary directory is short enough for a Unix socket (${SOCKET_PATH_BYTES_MAX} bytes)`)
 }
 
 function recordOf(home: string): { pid: number; socketPath: string } | null {

@@ -1,20 +1,25 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import postgres from 'postgres'
 import t from 'tap'
+import { postgresAt } from '../../../src/server/store/open.ts'
+import { startEmbeddedPostgres } from '../../../src/server/supervisor/embedded-postgres.ts'
 import { identityOf } from '../../../src/server/supervisor/process-state.ts'
 import { findSetpriv } from '../../../src/server/supervisor/step-down.ts'
 import { clusterHome, type ClusterHome } from '../../support/cluster-home.ts'
+import { keptLog } from '../../support/log.ts'
+
+// Clusters are made here, on a machine that may be busy.
+t.setTimeout(120_000)
 
 const HOST = fileURLToPath(new URL('../../support/postgres-host.js', import.meta.url))
 const NO_DEATH_SIGNAL = findSetpriv() === null ? 'no setpriv: a hard kill may leave Postgres here' : false
 
 async function ask(url: string, query: string): Promise<unknown> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  const sql = postgresAt(url, { max: 1, onnotice: () => {} })
   try {
     const [row] = await sql.unsafe(query).values()
     return row?.[0]
@@ -40,14 +45,35 @@ async function untilGone(pid: number): Promise<void> {
   while (identityOf(pid) !== null) await pause(20)
 }
 
-t.test('the server takes its own password alone, on loopback alone, and nobody else may read that', async (t) => {
+t.test('the server takes its own password alone, and nobody else may read that', async (t) => {
   const home = clusterHome(t)
   const { url, clusterFolder } = await home.start()
-  t.equal(await ask(url, 'SHOW listen_addresses'), '127.0.0.1')
-  t.equal(await ask(url, 'SHOW unix_socket_directories'), '')
   await t.rejects(ask(url.replace(/:[^:@/]+@/, ':wrong@'), 'SELECT 1'), { code: '28P01' })
   t.equal(statSync(join(clusterFolder, 'password')).mode & 0o777, 0o600)
   t.equal(statSync(join(home.dataDir, 'postgres.json')).mode & 0o777, 0o600)
+})
+
+t.test('the server opens no port, and only its account may enter the folder of its socket', async (t) => {
+  const { url, clusterFolder } = await clusterHome(t).start()
+  t.equal(await ask(url, 'SHOW listen_addresses'), '')
+  const folder = statSync(String(await ask(url, 'SHOW unix_socket_directories')))
+  t.equal(folder.mode & 0o777, 0o700)
+  t.equal(folder.uid, statSync(join(clusterFolder, 'data')).uid)
+  t.notMatch(url, /:\d+\//, 'the address names none that somebody else could take')
+})
+
+t.test('a cluster that lies too deep for a socket has one in a folder of its own elsewhere', async (t) => {
+  const home = clusterHome(t)
+  const deep = join(home.outsideDir, 'd'.repeat(60), 'e'.repeat(60))
+  const dataDir = join(home.dataDir, 'd'.repeat(60), 'e'.repeat(60))
+  for (const path of [deep, dataDir]) mkdirSync(path, { recursive: true })
+  const server = await startEmbeddedPostgres({ dataDir, outsideDir: deep, log: keptLog(), settings: { fsync: 'off' } })
+  t.teardown(() => server.stop())
+  const folder = String(await ask(server.url, 'SHOW unix_socket_directories'))
+  t.notOk(folder.startsWith(server.clusterFolder))
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  await server.stop()
+  t.notOk(existsSync(folder))
 })
 
 t.test('a second start finds the data and the password of the first', async (t) => {

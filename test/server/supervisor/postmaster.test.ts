@@ -7,8 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { findPostgresBinaries } from '../../../src/server/supervisor/postgres-binaries.ts'
 import { placeCluster } from '../../../src/server/supervisor/postgres-cluster.ts'
-import { startPostmaster } from '../../../src/server/supervisor/postmaster.ts'
+import { POSTGRES_SOCKET, startPostmaster } from '../../../src/server/supervisor/postmaster.ts'
 import { identityOf, postgresProcessesWith } from '../../../src/server/supervisor/process-state.ts'
+import { makeSocketFolder } from '../../../src/server/supervisor/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../../src/server/supervisor/step-down.ts'
 import { clusterHome } from '../../support/cluster-home.ts'
 import { keptLog } from '../../support/log.ts'
@@ -58,9 +59,10 @@ t.test('a server that outlived its supervisor is ended before the next one start
   const place = await placeCluster({ ...home, account })
   const bin = await findPostgresBinaries({ account: place.account, setpriv: findSetpriv(), cacheDir: home.outsideDir })
   // Without setpriv, as on a machine that has none: nothing ends it with its parent.
-  const orphan = await startPostmaster({ place, bin, setpriv: null, settings: {}, port: null, log: keptLog() })
+  const socketFolder = makeSocketFolder({ at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account })
+  const orphan = await startPostmaster({ place, bin, setpriv: null, settings: {}, socketFolder, log: keptLog() })
   await t.resolves(home.start())
-  t.equal(identityOf(orphan.child.pid ?? 0), null)
+  t.equal(identityOf(orphan.pid ?? 0), null)
 })
 
 t.test('children of Postgres are found by the token in their command line', async (t) => {
