@@ -3,6 +3,7 @@ import type { Outcome } from '../../schemas/failures.ts'
 import type { Egress, EgressAnswer, TrustedOrigin } from '../ports/egress.ts'
 import type { Provider } from '../ports/models.ts'
 import type { EmbeddingAttempt } from './protocol.ts'
+import type { Struck } from './reason.ts'
 
 /** A key of ours: its text is asked for once, when an endpoint is first used. */
 export interface Credential {
@@ -12,6 +13,8 @@ export interface Credential {
 /** The way to one provider: its pool, its base path and the headers of every call. */
 export class ProviderLink {
   readonly provider: Provider
+  /** What no caller may read in what the provider says. */
+  readonly struck: Struck
   readonly #origin: TrustedOrigin
   readonly #basePath: string
   readonly #headers: readonly string[]
@@ -20,6 +23,8 @@ export class ProviderLink {
   constructor(provider: Provider, egress: Egress, credential: readonly string[]) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
+    const [, value = ''] = credential
+    this.struck = { credential: value.replace(/^Bearer /, ''), host: base.hostname }
     this.#origin = egress.trusted(base.origin)
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [

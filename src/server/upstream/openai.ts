@@ -38,7 +38,7 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     const outcome = await this.#link.post(PATH, this.#bodyOf(attempt.request), attempt)
     if (!outcome.ok) return outcome
     const answer = outcome.value
-    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#endpoint.provider) }
+    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#link) }
     return this.#passThrough(answer, attempt) ?? parseAnswer('openai', answer, { attempt, jobs: this.#jobs })
   }
 

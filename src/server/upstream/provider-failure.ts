@@ -1,6 +1,6 @@
 import type { Failure, FailureMetadata, FailureName } from '../../schemas/failures.ts'
 import type { EgressAnswer } from '../ports/egress.ts'
-import type { Provider } from '../ports/models.ts'
+import type { ProviderLink } from './link.ts'
 import { readReason } from './reason.ts'
 
 /** Seconds that a caller is told to wait at most, whatever the provider says. */
@@ -10,8 +10,8 @@ const RETRY_AFTER_S_MAX = 600
  * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a refusal
  * of our credential, of our request's form or of our money is ours; the provider's status never passes through.
  */
-export function failureOf(answer: EgressAnswer, provider: Provider): Failure {
-  const reason = readReason(answer.body)
+export function failureOf(answer: EgressAnswer, { provider, struck }: ProviderLink): Failure {
+  const reason = readReason(answer.body, struck)
   const name = reason.isCredential ? 'upstream_credential' : nameOf(answer.status)
   const metadata: FailureMetadata = reason.code === null ? {} : { provider_code: reason.code }
   const base: Failure = {

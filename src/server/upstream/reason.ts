@@ -9,41 +9,100 @@ export interface Reason {
 }
 
 const CHARS_MAX = 300
+/** Characters that are looked at, for what a caller gets to see; the rest would only hold the loop. */
+const READ_CHARS_MAX = 1_000
 const QUOTED_CHARS_MAX = 40
-const CODE = /^[\w.-]{1,64}$/
+/** Without points: a host name is no code. */
+const CODE = /^\w[\w-]{0,63}$/
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
 
 const NOTHING: Reason = { text: null, code: null, isCredential: false }
 
+/** Texts that are only ours and the provider's to know. */
+export interface Struck {
+  /** Our key; the empty string when there is none. Struck wherever it stands. */
+  readonly credential: string
+  /** The name of the provider's host, lower case. Struck as a word. */
+  readonly host: string
+}
+
 /** Reads `{error:{message,code}}` of OpenAI and Google, `{message}` of Cohere and Mistral, `{detail}` of Voyage. */
-export function readReason(body: Uint8Array): Reason {
+export function readReason(body: Uint8Array, struck: Struck): Reason {
   const parsed = parse(body)
   if (parsed === null) return NOTHING
   const error = objectOf(parsed['error']) ?? parsed
   const texts = [error['message'], parsed['message'], parsed['detail'], parsed['error']]
   const text = texts.find((value) => typeof value === 'string')
   const detailed = detailReasons(error['details'])
-  const code = [...detailed, error['code'], error['status'], error['type']].find(isCode) ?? null
-  const isCredential = code !== null && CREDENTIAL_CODES.has(code)
-  return { text: typeof text === 'string' ? clean(text) : null, code, isCredential }
+  const codes = [...detailed, error['code'], error['status'], error['type']]
+  const code = codes.find((value) => isCode(value, struck)) as string | undefined
+  const isCredential = code !== undefined && CREDENTIAL_CODES.has(code)
+  return { text: typeof text === 'string' ? clean(text, struck) : null, code: code ?? null, isCredential }
 }
 
-/** Providers quote what they were sent, name their hosts and sometimes print a part of the key. C13, C23. */
-function clean(text: string): string | null {
-  const line = text
-    .replace(/[\p{C}\s]+/gu, ' ')
-    .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[link]')
-    .replace(/\b(?:[a-z0-9-]+\.)+(?:com|net|org|ai|io|dev|cloud|internal|local)\b\S*/gi, '[link]')
-    .replace(/(["'`])(?:(?!\1).)+\1/g, (quoted) => (quoted.length > QUOTED_CHARS_MAX ? '[…]' : quoted))
-    .replace(/[\w*.-]{24,}/g, '[…]')
-    .replace(/\b(?:sk|pk|key|pa|AIza)[-_*][\w*-]+/g, '[…]')
+/**
+ * Providers quote what they were sent, name their hosts and sometimes print a part of the key. C13, C23.
+ * Every pattern is linear: none can begin anew within what it has looked at.
+ */
+function clean(text: string, struck: Struck): string | null {
+  const line = cut(strike(text, struck.credential).replace(/[\p{C}\s]+/gu, ' '))
+    .replace(/"[^"]+"|'[^']+'|`[^`]+`/g, (quoted) => (quoted.length > QUOTED_CHARS_MAX ? '[…]' : quoted))
+    .replace(/\bbearer \S+/gi, '[…]')
+    .replace(/\S+/g, (word) => (word.includes('://') ? '[link]' : word))
+    .replace(/[^\s"'`<>()[\]{},;=|]+/g, (word) => cleanWord(word, struck.host))
     .trim()
   if (line === '') return null
   return line.length > CHARS_MAX ? `${line.slice(0, CHARS_MAX)}…` : line
 }
 
-function isCode(value: unknown): value is string {
-  return typeof value === 'string' && CODE.test(value)
+function strike(text: string, credential: string): string {
+  return credential === '' ? text : text.replaceAll(credential, '[…]')
+}
+
+/** The word that the cut runs through goes too: half a key is still half a key. */
+function cut(text: string): string {
+  return text.length <= READ_CHARS_MAX ? text : text.slice(0, text.lastIndexOf(' ', READ_CHARS_MAX) + 1)
+}
+
+function cleanWord(word: string, host: string): string {
+  const end = endOfSentence(word)
+  const bare = word.slice(0, end)
+  if (isAddress(bare, host)) return `[link]${word.slice(end)}`
+  return isKey(bare) ? `[…]${word.slice(end)}` : word
+}
+
+/** Where the marks that end a sentence begin. */
+function endOfSentence(word: string): number {
+  let end = word.length
+  while (end > 0 && '.:!?'.includes(word.charAt(end - 1))) end--
+  return end
+}
+
+const KEY = /[\w*.+-]{24,}|^(?:sk|pk|key|pa)[-_*]|\*{2}|^AIza/
+
+function isKey(word: string): boolean {
+  return KEY.test(word)
+}
+
+const IPV4 = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/
+const IPV6 = /^[\da-f]*:[\da-f]*:[\da-f:.]*(?:%\w+)?(?:\/\d+)?$/i
+const HOST_AND_PORT = /:\d{1,5}(?:\/|$)/
+/** Names with points whose last part could be one of a host: `e.g` and `4.1` are none. */
+const HOST = /^[\p{L}\d_-]+(?:\.[\p{L}\d_-]+)*\.\p{L}[\p{L}\d-]+$/u
+
+function isAddress(word: string, host: string): boolean {
+  if (word.includes('@')) return true
+  if (IPV4.test(word) || IPV6.test(word) || HOST_AND_PORT.test(word)) return true
+  return word.split(/[/:]/).some((part) => isHost(part.toLowerCase(), host))
+}
+
+function isHost(part: string, host: string): boolean {
+  return part === host || part === 'localhost' || HOST.test(part)
+}
+
+function isCode(value: unknown, { credential, host }: Struck): boolean {
+  if (typeof value !== 'string' || !CODE.test(value) || value.toLowerCase() === host) return false
+  return !(credential !== '' && value.includes(credential)) && !/^(?:sk|pk|AIza)/.test(value)
 }
 
 function detailReasons(details: unknown): readonly unknown[] {

@@ -44,7 +44,7 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
     const outcome = await this.#link.post(this.#wire.path, encoded.value.body, attempt)
     if (!outcome.ok) return outcome
     const answer = outcome.value
-    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#endpoint.provider) }
+    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#link) }
     return parseAnswer(this.#wire.protocol, answer, { attempt, jobs: this.#jobs })
   }
 

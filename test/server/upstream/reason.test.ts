@@ -2,7 +2,10 @@ import t from 'tap'
 import { readReason } from '../../../src/server/upstream/reason.ts'
 
 const read = (body: unknown): ReturnType<typeof readReason> =>
-  readReason(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
+  readReason(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), {
+    credential: 'top-secret',
+    host: 'tei-7',
+  })
 
 t.test('the reason is found in the forms of all providers', async (t) => {
   t.match(read({ error: { message: 'too long', code: 'context_length_exceeded' } }), {
@@ -45,4 +48,39 @@ t.test('links, hosts, keys and long quotations do not reach the caller', async (
 
 t.test('a code that is no code is not passed on', async (t) => {
   t.equal(read({ error: { message: 'm', code: 'DROP TABLE keys; --' } }).code, null)
+})
+
+t.test('addresses, hosts of any suffix, our key and our host do not reach the caller', async (t) => {
+  const clean = (message: string): string | null => read({ error: { message } }).text
+  const hidden = ['10.0.0.7', '10.0.0.7:8080', 'http:10.0.0.7', '::1', '[::1]:8080', '2001:db8::7', 'fe80::1%eth0']
+  hidden.push('embedder:8080', 'tei-7', 'TEI-7:80', 'tei-7/v1', 'a.b.svc.cluster.prod2', 'bücher.example', 'me@host')
+  hidden.push('localhost', 'Bearer abc', 'AIzaSyA', 'ab****yz', 'xtop-secretx', '(node.corp)', 'host=node.corp,')
+  for (const part of hidden) {
+    const text = clean(`before ${part} after`)
+    t.match(text, /^before .*\[(?:link|…)\].* after$/, part)
+    t.notMatch(text, /10\.0|::|8080|tei|prod2|example|corp|secret|abc|SyA|yz|eth0|localhost|@/i, part)
+  }
+})
+
+t.test('what is no address stays: figures, versions, models and the names of parameters', async (t) => {
+  const text = 'input[0] of text-embedding-3.5 has 8192.5 tokens, e.g. 4.1-mini: too long (max 8,192).'
+  t.equal(read({ error: { message: text } }).text, text)
+})
+
+t.test('a code that holds our key or a host is none', async (t) => {
+  for (const code of ['x-top-secret', 'tei-7', 'node.corp', '10.0.0.7', 'sk-abc'])
+    t.equal(read({ error: { message: 'm', code } }).code, null)
+})
+
+t.test('a key that the cut runs through does not show its first half', async (t) => {
+  const message = `https://${'x'.repeat(970)} ${'z'.repeat(23)} tail`
+  t.equal(read({ error: { message } }).text, '[link]')
+})
+
+t.test('no pattern begins anew within what it has read: 60 KB of any filling takes few steps', async (t) => {
+  const fillings = ['a-', 'a.', 'a:', 'a', '"', '://', '\u0000', ' ', '1.', '*', 'bearer', '@', '\'"`']
+  for (const filling of fillings) {
+    const text = read({ error: { message: filling.repeat(60_000 / filling.length) } }).text ?? ''
+    t.ok(text.length <= 301, filling)
+  }
 })
