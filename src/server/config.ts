@@ -298,15 +298,22 @@ function shown(schema: TSchema, given: string): string {
   return JSON.stringify('mask' in schema ? masked(given) : given.slice(0, 80))
 }
 
-/** An URL without its password and query; any other text only by its length. */
+/**
+ * Of an URL its scheme, its host and the database of a Postgres: a user may be a token as well as a password, and so
+ * may a path. Any other text only by its length.
+ */
 export function masked(given: string): string {
+  const length = `*** (${given.length} characters)`
   try {
-    const url = new URL(given)
-    const { protocol, username, password, host, pathname, search } = url
-    const user = username + password === '' ? '' : `${username}${password === '' ? '' : ':***'}@`
-    return `${protocol}//${user}${host}${pathname}${search === '' ? '' : '?***'}`
+    const { protocol, username, password, host, pathname, search } = new URL(given)
+    // An `@` behind a slash: the password holds the slash, and what looks like a host is its beginning.
+    if (host === '' || pathname.includes('@')) return length
+    const user = username + password === '' ? '' : '***@'
+    const isDatabase = protocol.startsWith('postgres') && DATABASE_PATH.test(pathname)
+    const rest = (isDatabase || pathname.length < 2 ? '' : '/***') + (search === '' ? '' : '?***')
+    return `${protocol}//${user}${host}${isDatabase ? pathname : ''}${rest}`
   } catch {
-    return `*** (${given.length} characters)`
+    return length
   }
 }
 
@@ -320,6 +327,8 @@ function expectedOf(schema: TSchema, given: string | undefined): string {
 function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
 }
+
+const DATABASE_PATH = /^\/[A-Za-z0-9_-]+$/
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 

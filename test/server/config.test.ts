@@ -40,17 +40,31 @@ t.test('every problem is told at once, with its name, the expected form and the 
 
 t.test('the value of a bad URL is told without its password', async (t) => {
   const [problem] = problemsOf({ DATABASE_URL: 'mysql://sluice:hunter2@db.example/sluice?sslpassword=hunter2' })
-  t.equal(problem?.got, '"mysql://sluice:***@db.example/sluice?***"')
+  t.equal(problem?.got, '"mysql://***@db.example/***?***"')
 })
 
-t.test('a secret that is no URL is told by its length alone', async (t) => {
+for (const [given, shown] of [
+  ['https://tok_hunter2@otlp.example', 'https://***@otlp.example'],
+  ['https://hooks.example/services/hunter2', 'https://hooks.example/***'],
+  ['postgres://sluice:hunter2@db.example:5433/prod?sslpassword=hunter2', 'postgres://***@db.example:5433/prod?***'],
+  ['postgres://db.example/prod', 'postgres://db.example/prod'],
+  ['postgres://sluice:1/hunter2@db.example/prod', '*** (43 characters)'],
+  ['redis://cache.example:6379', 'redis://cache.example:6379'],
+] as const) {
+  t.test(`of ${given.replaceAll('hunter2', '…')} no more is shown than where it leads`, async (t) => {
+    t.equal(masked(given), shown)
+  })
+}
+
+t.test('a secret that is no URL with a host is told by its length alone', async (t) => {
   t.equal(masked('hunter2 and more'), '*** (16 characters)')
+  t.equal(masked('hunter2:more'), '*** (12 characters)')
 })
 
 t.test('the report masks secrets and says where each value came from', async (t) => {
   const { report } = good({ REDIS_URL: 'redis://:hunter2@cache.example:6379', SLUICE_PORT: '8081' })
   const of = (name: string) => report.find((row) => row.name === name)
-  t.match(of('REDIS_URL'), { value: 'redis://:***@cache.example:6379', source: 'environment' })
+  t.match(of('REDIS_URL'), { value: 'redis://***@cache.example:6379', source: 'environment' })
   t.match(of('SLUICE_PORT'), { value: '8081', source: 'environment' })
   t.match(of('SLUICE_HOST'), { value: '127.0.0.1', source: 'default' })
   t.notMatch(JSON.stringify(report), /hunter2/)

@@ -41,7 +41,7 @@ t.test('config print shows every setting in force, secrets masked', async (t) =>
   const { code, stdout } = await runToEnd(settings, sluice('config', 'print'))
   t.equal(code, 0)
   t.match(stdout, /^SLUICE_FRONTS +3 {2}\(environment\)$/m)
-  t.match(stdout, /^DATABASE_URL +postgres:\/\/sluice:\*\*\*@db\.example\/sluice/m)
+  t.match(stdout, /^DATABASE_URL +postgres:\/\/\*\*\*@db\.example\/sluice/m)
   t.notMatch(stdout, /hunter2/)
 })
 
