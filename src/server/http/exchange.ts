@@ -47,7 +47,7 @@ export interface ExchangeOwner {
 export interface ExchangeParts {
   readonly owner: ExchangeOwner
   readonly host: ExchangeHost
-  readonly head: Pick<Head, 'method' | 'declared'>
+  readonly head: Pick<Head, 'method' | 'declared' | 'isLast'>
 }
 
 /** Bytes of a body in parts that are joined before they are written. Decision. */
@@ -80,6 +80,8 @@ export class Exchange implements BodySocket {
   readonly #host: ExchangeHost
   readonly #owner: ExchangeOwner
   readonly #isHead: boolean
+  /** The client wants no further reply. */
+  readonly #isLast: boolean
   /** Bytes of the request's body; null when it comes in chunks. */
   readonly #declared: number | null
   #res: WireResponse | null
@@ -100,6 +102,7 @@ export class Exchange implements BodySocket {
     this.#owner = owner
     this.#host = host
     this.#isHead = head.method === 'head'
+    this.#isLast = head.isLast
     this.#declared = head.declared
     res.onAborted(() => this.#abandon())
     host.open.add(this)
@@ -180,7 +183,7 @@ export class Exchange implements BodySocket {
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
     // follows in the same read unless the answer is still open by then; an open answer makes it cut the connection.
     else if (this.#declared === null) setImmediate(() => this.#write(reply, true))
-    else this.#write(reply, isUnread || this.#host.isClosing)
+    else this.#write(reply, isUnread || this.#isLast || this.#host.isClosing)
   }
 
   /** Ends the call because the node ends. */

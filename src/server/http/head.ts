@@ -5,7 +5,7 @@ import type { WireRequest } from './wire.ts'
 /** What a request that breaks HTTP's framing did; its connection is cut. */
 export type HeadFault =
   | 'headers_too_large' | 'header_repeated' | 'length_invalid' | 'encoding_unknown' | 'length_and_encoding'
-  | 'body_not_expected'
+  | 'body_not_expected' | 'trailer_announced'
 
 /**
  * The request line and the headers as plain values: the request object dies when the handler returns.
@@ -28,6 +28,9 @@ export class Head {
   requestId = ''
   /** Bytes of the body that follows; null when it comes in chunks. */
   declared: number | null = 0
+  /** The client wants its connection closed behind the reply. */
+  isLast = false
+  #hasTrailer = false
   readonly #inputs: { [name in KeptName]?: string } = {}
   #bytes = 0
   #hasLength = false
@@ -41,7 +44,9 @@ export class Head {
     request.forEach((name, value) => this.#take(name, value))
     if (this.declared === null) {
       if (this.#hasLength) this.fault ??= 'length_and_encoding'
-      if (this.method === 'get' || this.method === 'head') this.fault ??= 'body_not_expected'
+      // The library reads what stands behind the last chunk as another request.
+      if (this.#hasTrailer) this.fault ??= 'trailer_announced'
+      if (BODILESS.has(this.method)) this.fault ??= 'body_not_expected'
     }
     if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
   }
@@ -75,6 +80,12 @@ export class Head {
         if (value.toLowerCase() !== 'chunked') this.fault ??= 'encoding_unknown'
         this.declared = null
         return
+      case 'connection':
+        if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) this.isLast = true
+        return
+      case 'trailer':
+        this.#hasTrailer = true
+        return
       case 'origin':
         this.origin = value
         return
@@ -99,6 +110,9 @@ export class Head {
     return value
   }
 }
+
+/** Methods whose chunked bodies are refused: their replies may have no body, behind which the connection stays open. */
+const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
 
 type KeptName =
   | HeaderName | 'traceparent' | 'accept-encoding'

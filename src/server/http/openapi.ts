@@ -60,6 +60,7 @@ const SECURITY: Json = { type: 'http', scheme: 'bearer', description: 'An API ke
 const COMMON_HEADERS: Json = {
   RequestId: { description: 'The id of this call, or the one that the caller sent.', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
+  ShouldRetry: { description: 'False when the same call cannot succeed before something changes.', schema: { const: 'false' } },
 }
 
 function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
@@ -137,6 +138,9 @@ function failureOf(status: number, types: readonly FailureName[]): Json {
     description: types.length === 0 ? phrase : `${phrase}: ${types.map((type) => `\`${type}\``).join(', ')}`,
     headers: {
       'x-request-id': { $ref: '#/components/headers/RequestId' },
+      ...(types.some((name) => FAILURES[name].retry === 'no') && {
+        'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
+      }),
       ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
     },
     content: { 'application/json': { schema: reference('Error') } },

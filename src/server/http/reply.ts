@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { FAILURES, REASONS, statusOf, textOf, type Failure } from '../../schemas/failures.ts'
+import { FAILURES, REASONS, statusOf, textOf, type Failure, type FailureRow } from '../../schemas/failures.ts'
 import type { AnyOperation, Success } from '../operations/define.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Reply } from './exchange.ts'
@@ -18,6 +18,9 @@ export interface ReplyFacts {
 
 const JSON_TYPE = 'application/json'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
+/** Seconds to wait before a 5xx that only the operator can end is tried again. Decision. */
+const LASTING_S = 60
+const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
 /** The only place where outcomes become bytes, together with `replyOfFailure`. Style §2. */
@@ -37,9 +40,14 @@ export function replyOfSuccess(success: Success, status: number, facts: ReplyFac
 /** A failure in the envelope. @param operation null when no route was found: then the row's own status counts */
 export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
   const status = statusOf(failure.name, operation?.statuses ?? FAILURES[failure.name].status)
+  const row: FailureRow = FAILURES[failure.name]
   const headers = headersOf(JSON_TYPE, facts, status !== UNAUTHORIZED)
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
-  const retryAfterS = failure.retryAfterS ?? (status === UNAVAILABLE ? 1 : undefined)
+  // Clients repeat every 5xx by themselves, one of them for an hour; these two headers are what they heed.
+  const isLasting = row.retry === 'no'
+  if (isLasting) headers.push('x-should-retry', 'false')
+  const waitS = isLasting && status >= OURS_FROM ? LASTING_S : status === UNAVAILABLE ? 1 : undefined
+  const retryAfterS = failure.retryAfterS ?? waitS
   if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
   if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
   const metadata = { error_type: failure.name, request_id: facts.requestId, ...failure.metadata }
