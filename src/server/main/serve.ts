@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { Secret } from '../../schemas/secret.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { CatalogueProblem } from '../catalogue/sources.ts'
@@ -25,12 +26,21 @@ const PROBE_MS_MAX = 400
  * @returns the exit code; throws `ConfigInvalid` or `StartRefused`
  */
 export async function serve(): Promise<number> {
-  const { config } = readGeneration()
-  const log = holdLog(createLog({ level: config.logLevel, base: { role: 'supervisor' } }))
+  const first = readGeneration()
+  const lines = createLog({ level: first.config.logLevel, base: { role: 'supervisor' }, secrets: secretsOf(first) })
+  const log = holdLog(lines)
+  const openStore = openNodeStore(log)
   return runNode({
     log,
-    readGeneration,
-    openStore: openNodeStore(log),
+    readGeneration() {
+      const generation = readGeneration()
+      lines.hide(secretsOf(generation))
+      return generation
+    },
+    openStore(url, node) {
+      lines.hide([new Secret(url)])
+      return openStore(url, node)
+    },
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log })
       return { isUp: () => state.whenReachable(0), close: () => state.close() }
@@ -38,6 +48,12 @@ export async function serve(): Promise<number> {
     // A snapshot comes from another process of this version, as plain data.
     metrics: (snapshots, gauges) => aggregate(snapshots as readonly Snapshot[], factsOf(gauges)),
   })
+}
+
+/** What no line of the log may hold: every secret setting, and the keys of providers. */
+export function secretsOf({ config, providerKeys }: Pick<NodeGeneration, 'config' | 'providerKeys'>): readonly Secret[] {
+  const settings = Object.values(config).filter((value) => value instanceof Secret)
+  return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 
 /** The configuration and the files it names: all must be right before anything is started or replaced. */

@@ -16,16 +16,18 @@ export interface LogOptions {
 export interface OwnedLog extends Log {
   /** Writes out what is buffered; also called by itself when the process exits. */
   flush(): void
+  /** These may never appear from now on: a later generation of the configuration has other keys. */
+  hide(secrets: Iterable<Secret>): void
 }
 
 /**
  * Events as JSON lines on stdout, written behind the caller's back: a line costs 2.6 µs. Design §11.
- * Known secrets, bearer tokens and passwords of URLs are struck out of every line; of a `cause` only what cannot hold
+ * Known secrets, bearer tokens, keys of ours and passwords of URLs are struck out of every line; of a `cause` only what cannot hold
  * content is kept. Style §10.
  */
 export function createLog({ level, base, secrets = [], write }: LogOptions): OwnedLog {
   const out = write === undefined ? stdout() : { write, flush() {} }
-  const scrub = scrubber(secrets)
+  const { scrub, hide } = scrubber(secrets)
   const lines: DestinationStream = { write: (line) => out.write(scrub(line)) }
   const logger = pino({
     level,
@@ -36,7 +38,7 @@ export function createLog({ level, base, secrets = [], write }: LogOptions): Own
     serializers: { cause: causeOf, error: causeOf, err: causeOf },
     redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
   }, lines)
-  return { ...eventsOf(logger), flush: () => out.flush() }
+  return { ...eventsOf(logger), hide, flush: () => out.flush() }
 }
 
 /** Field names that hold secrets or content by their nature. */

@@ -8,24 +8,52 @@ const CAUSE_CHARS_MAX = 300
 /** Causes of causes that are shown. */
 const CAUSES_MAX = 4
 
+/** What cleans finished lines. */
+export interface Scrubber {
+  scrub(line: string): string
+  /** Strikes these out as well from now on, also as JSON and percent encoding write them. */
+  hide(secrets: Iterable<Secret>): void
+}
+
 /**
- * A function that strikes out of a finished line: the given secrets (also as JSON and percent encoding write them),
- * what follows `Bearer`, and passwords in URLs. The last line of defence; secrets should not get that far.
+ * Strikes out of a finished line the secrets it was told of and, whoever wrote them: what follows `Bearer`, keys of
+ * ours, users and passwords of URLs, and passwords in queries. The last line of defence; secrets should not get that
+ * far. Every pattern takes time linear in the line: callers choose parts of it.
  */
-export function scrubber(secrets: Iterable<Secret>): (line: string) => string {
+export function scrubber(secrets: Iterable<Secret>): Scrubber {
   const texts = new Set<string>()
-  for (const secret of secrets) {
-    const text = secret.reveal()
-    if (text.length < SECRET_CHARS_MIN) continue
-    texts.add(text).add(JSON.stringify(text).slice(1, -1)).add(encodeURIComponent(text))
+  const hide = (more: Iterable<Secret>): void => {
+    for (const secret of more) {
+      const text = secret.reveal()
+      if (text.length < SECRET_CHARS_MIN) continue
+      texts.add(text).add(JSON.stringify(text).slice(1, -1)).add(encodeURIComponent(text))
+    }
   }
-  return (line) => {
-    let clean = line
-    for (const text of texts) if (clean.includes(text)) clean = clean.replaceAll(text, STRUCK)
-    if (clean.includes('earer ')) clean = clean.replace(/\b(bearer )(?:\\.|[^\s"\\,;])+/gi, `$1${STRUCK}`)
-    if (clean.includes('@')) clean = clean.replace(/(:\/\/[^\s"\\/@:]*:)[^\s"\\/@]+@/g, `$1${STRUCK}@`)
-    return clean
+  hide(secrets)
+  return {
+    hide,
+    scrub(line) {
+      let clean = line
+      for (const text of texts) if (clean.includes(text)) clean = clean.replaceAll(text, STRUCK)
+      clean = clean.replace(BEARER, `$1${STRUCK}`).replace(OUR_KEY, STRUCK)
+      if (clean.includes('=')) clean = clean.replace(QUERY_SECRET, `$1${STRUCK}`)
+      if (clean.includes('@') && clean.includes('://')) clean = clean.replace(WORD, withoutUser)
+      return clean
+    },
   }
+}
+
+const BEARER = /\b(bearer(?: |\\t)+)(?:\\.|[^\s"\\,;])+/gi
+const OUR_KEY = /sk-sluice-[\w-]+/gi
+const QUERY_SECRET = /([?&;][\w-]*(?:password|passwd|pwd|secret|token|key)=)[^\s"'\\&;#]+/gi
+/** In a line of JSON a text ends at a quote at the latest. */
+const WORD = /[^\s"]+/g
+
+/** A password may hold slashes, colons and `@` itself: all up to the last one goes, whatever else that takes along. */
+function withoutUser(word: string): string {
+  const at = word.lastIndexOf('@')
+  const start = at === -1 ? -1 : word.search(/:\/\/(?!\/)/)
+  return start === -1 || at < start ? word : `${word.slice(0, start + 3)}${STRUCK}${word.slice(at)}`
 }
 
 /** What of a cause is logged: its kind, code, text and frames; never the query, parameters or body it may carry. */

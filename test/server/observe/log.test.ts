@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
+import { readFrom } from '../../../src/server/config.ts'
+import { secretsOf } from '../../../src/server/main/serve.ts'
 import { createLog, type OwnedLog } from '../../../src/server/observe/log.ts'
 
 const CANARY = 'cana"ry/sec+ret-5f2c\\91'
@@ -36,7 +38,41 @@ t.test('unknown secrets are struck out where their place tells: bearer tokens, p
     authorization: 'canary-a', request: { password: 'canary-b', input: ['canary-c'] }, a: { b: { token: 'canary-d' } },
   })
   t.notMatch(lines[0], /canary|5f2c/)
-  t.match(lines[0], /postgres:\/\/sluice:\[secret\]@host/)
+  t.match(lines[0], /postgres:\/\/\[secret\]@host/)
+})
+
+for (const text of [
+  'BEARER  canary', 'authorization: Bearer\tcanary', 'key sk-sluice-v1-canary is wrong', '{"a":"SK-SLUICE-mgmt-v1-canary"}',
+  'postgres://host/db?password=canary&x=1', 'redis://h/0?sslpassword=canary', 'https://h/?api_key=canary', 'https://h/?a=1&access_token=canary',
+  'postgres://u:canary/canary@host/db', 'postgres://u:canary@canary@host/db', 'https://tok_canary@host/', 'a://u:canary@h,b://u:canary@h',
+]) {
+  t.test(`struck out: ${text.replaceAll('canary', '…')}`, async (t) => {
+    const { log, lines } = kept()
+    log.error('event', { text, cause: new Error(`no ${text} here`), after: 'still there' })
+    t.notMatch(lines[0], /canary/)
+    t.match(JSON.parse(lines[0] ?? ''), { event: 'event', after: 'still there' }, 'the line is still JSON')
+  })
+}
+
+t.test('places of code and addresses without a user are left as they are', async (t) => {
+  const { log, lines } = kept()
+  const texts = ['at file:///srv/node_modules/@scope/part/index.js:1:2', 'https://host/path?page=2', 'someone@host', 'the monkey=7']
+  log.info('event', { texts })
+  t.same(JSON.parse(lines[0] ?? '').texts, texts)
+})
+
+t.test('a secret that is told later is struck out from then on', async (t) => {
+  const { log, lines } = kept()
+  log.hide([new Secret(CANARY)])
+  log.info('event', { text: CANARY })
+  t.notMatch(lines[0], /5f2c/)
+})
+
+t.test('the supervisor hides every secret setting and the keys of providers', async (t) => {
+  const reading = readFrom({ DATABASE_URL: 'postgres://u:pw@h/d', REDIS_URL: 'redis://:pw@h', SLUICE_BROADCAST: 'https://h/token' })
+  if (!reading.ok) throw new Error('a good configuration')
+  const secrets = secretsOf({ config: reading.generation.config, providerKeys: { OPENAI_API_KEY: 'sk-canary' } })
+  t.same(secrets.map((secret) => secret.reveal()).sort(), ['https://h/token', 'postgres://u:pw@h/d', 'redis://:pw@h', 'sk-canary'])
 })
 
 t.test('of a cause neither query nor content is kept: a JSON syntax error quotes what it parsed', async (t) => {
