@@ -35,6 +35,14 @@ export const DIMENSIONS_MIN = 1
 /** Dimensions of `sluice/lexical-1`: any number up to the most, and what it answers when none is asked. Decision. */
 export const LEXICAL_DIMENSIONS_MAX = 8_192
 export const LEXICAL_DIMENSIONS_DEFAULT = 1_536
+/** What one call of `sluice/lexical-1` may ask for: numbers in all, bytes of JSON, UTF-16 units of a text. Decision. */
+export const LEXICAL_NUMBERS_MAX = 4 * MIB
+export const LEXICAL_INPUT_BYTES_MAX = MIB
+export const LEXICAL_TEXT_UNITS_MAX = 64 * KIB
+/** Numbers and UTF-16 units of one of its jobs, about 50 ms, unless one text has more; calls at once. Decision. */
+export const LEXICAL_SLICE_NUMBERS = 128 * KIB
+export const LEXICAL_SLICE_UNITS = 32 * KIB
+export const LEXICAL_CALLS_MAX = 32
 
 /** Bytes of one provider answer. C10, design §4. */
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB

@@ -18,19 +18,14 @@ const PRECISION = 1e7
  * by 1 + ln(count), scaled to length 1. Texts come out close when they share wording; it knows nothing of meaning.
  * The same text gives the same vector on every machine.
  */
-export function embedLexical({ texts, dimensions, encoding }: Lexical['in']): Lexical['out'] {
-  const parsed =
-    texts instanceof Uint8Array
-      ? (JSON.parse(new TextDecoder().decode(texts)) as string | readonly string[])
-      : texts
-  const list = typeof parsed === 'string' ? [parsed] : parsed
+export function embedLexical({ texts, dimensions, encoding, firstIndex }: Lexical['in']): Lexical['out'] {
   let tokens = 0
-  const vectors = list.map((text) => {
+  const vectors = texts.map((text) => {
     const words = wordsOf(text)
     tokens += words.length
     return vectorOf(countFeatures(words), dimensions)
   })
-  return { data: writeData(vectors, encoding), count: vectors.length, tokens }
+  return { data: writeData(vectors, encoding, firstIndex), count: vectors.length, tokens }
 }
 
 /** Words in lower case; a text without any (punctuation alone) is one word. */
@@ -39,34 +34,46 @@ function wordsOf(text: string): readonly string[] {
   return normal.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [normal]
 }
 
-/** Weights of the features by hash. */
-function countFeatures(words: readonly string[]): ReadonlyMap<number, number> {
-  const counts = new Map<number, number>()
-  const weights = new Map<number, number>()
-  const add = (hash: number, weight: number): void => {
-    const count = (counts.get(hash) ?? 0) + 1
-    counts.set(hash, count)
-    weights.set(hash, weight * (1 + Math.log(count)))
-  }
+type Kind = typeof WORD | typeof BIGRAM | typeof GRAM
+/** How often each feature of a kind comes, by its hash. */
+type Counts = ReadonlyMap<Kind, Map<number, number>>
+
+function countFeatures(texts: readonly string[]): Counts {
+  const [words, bigrams, grams] = [new Map<number, number>(), new Map<number, number>(), new Map<number, number>()]
   let before = ''
-  for (const word of words) {
-    add(hashOf(word, WORD.seed), WORD.weight)
-    if (before !== '') add(hashOf(`${before} ${word}`, BIGRAM.seed), BIGRAM.weight)
+  for (const word of texts) {
+    count(words, mix(fold(word, WORD.seed)))
+    if (before !== '') count(bigrams, mix(fold(`${before} ${word}`, BIGRAM.seed)))
     before = word
-    const padded = ` ${word} `
-    for (let size = GRAM_CHARS_MIN; size <= GRAM_CHARS_MAX; size++) {
-      for (let at = 0; at + size <= padded.length; at++)
-        add(hashOf(padded.slice(at, at + size), GRAM.seed), GRAM.weight)
-    }
+    countGrams(grams, ` ${word} `)
   }
-  return weights
+  return new Map<Kind, Map<number, number>>([[WORD, words], [BIGRAM, bigrams], [GRAM, grams]])
 }
 
-function vectorOf(weights: ReadonlyMap<number, number>, dimensions: number): readonly number[] {
+/** Each part is folded from the one that is a unit shorter: this is the loop that most of the time goes to. */
+function countGrams(grams: Map<number, number>, padded: string): void {
+  for (let from = 0; from + GRAM_CHARS_MIN <= padded.length; from++) {
+    const end = Math.min(padded.length, from + GRAM_CHARS_MAX)
+    let hash = GRAM.seed
+    for (let at = from; at < end; at++) {
+      hash = step(hash, padded.charCodeAt(at))
+      if (at - from >= GRAM_CHARS_MIN - 1) count(grams, mix(hash))
+    }
+  }
+}
+
+function count(counts: Map<number, number>, hash: number): void {
+  counts.set(hash, (counts.get(hash) ?? 0) + 1)
+}
+
+function vectorOf(counts: Counts, dimensions: number): readonly number[] {
   const vector = new Array<number>(dimensions).fill(0)
-  for (const [hash, weight] of weights) {
-    const at = (hash >>> 1) % dimensions
-    vector[at] = (vector[at] ?? 0) + ((hash & 1) === 0 ? weight : -weight)
+  for (const [{ weight }, features] of counts) {
+    for (const [hash, times] of features) {
+      const at = (hash >>> 1) % dimensions
+      const weighed = weight * (1 + Math.log(times))
+      vector[at] = (vector[at] ?? 0) + ((hash & 1) === 0 ? weighed : -weighed)
+    }
   }
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
   // Features of opposite sign may cancel each other in very few dimensions; a vector of zeros has no direction.
@@ -74,11 +81,20 @@ function vectorOf(weights: ReadonlyMap<number, number>, dimensions: number): rea
   return vector.map((value) => Math.round((value / (length || 1)) * PRECISION) / PRECISION)
 }
 
-/** FNV-1a over UTF-16 units, with a last mix so that the low bits are as good as the high ones. */
-function hashOf(text: string, seed: number): number {
+/** FNV-1a over UTF-16 units. */
+function fold(text: string, seed: number): number {
   let hash = seed
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  for (let at = 0; at < text.length; at++) hash = step(hash, text.charCodeAt(at))
+  return hash
+}
+
+function step(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, 0x01000193)
+}
+
+/** Makes the low bits as good as the high ones. Signed: numbers of 32 bits are found faster than larger ones. */
+function mix(hash: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
+  return hash ^ (hash >>> 16)
 }

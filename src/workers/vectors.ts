@@ -15,14 +15,15 @@ export function readVector(value: unknown): readonly number[] | null {
   return value as readonly number[]
 }
 
-/** JSON of the `data` array of an embeddings answer. §2.5 */
+/** JSON of the `data` array of an embeddings answer, or of the part of it that begins with an index. §2.5 */
 export function writeData(
   vectors: readonly (readonly number[])[],
   encoding: VectorEncoding,
+  firstIndex = 0,
 ): Uint8Array<ArrayBuffer> {
-  const items = vectors.map((vector, index) => {
+  const items = vectors.map((vector, at) => {
     const written = encoding === 'base64' ? `"${toBase64(vector)}"` : JSON.stringify(vector)
-    return `{"object":"embedding","index":${index},"embedding":${written}}`
+    return `{"object":"embedding","index":${firstIndex + at},"embedding":${written}}`
   })
   return new TextEncoder().encode(`[${items.join(',')}]`)
 }

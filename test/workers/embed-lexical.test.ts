@@ -9,17 +9,17 @@ interface Item {
 }
 
 function itemsOf(
-  texts: string | readonly string[] | Uint8Array,
+  texts: readonly string[],
   dimensions = 256,
   encoding: 'float' | 'base64' = 'float',
 ): readonly Item[] {
   return JSON.parse(
-    new TextDecoder().decode(embedLexical({ texts, dimensions, encoding }).data),
+    new TextDecoder().decode(embedLexical({ texts, firstIndex: 0, dimensions, encoding }).data),
   ) as readonly Item[]
 }
 
 function vectorOf(text: string, dimensions = 1536): readonly number[] {
-  const embedding = itemsOf(text, dimensions)[0]?.embedding
+  const embedding = itemsOf([text], dimensions)[0]?.embedding
   return Array.isArray(embedding) ? (embedding as readonly number[]) : []
 }
 
@@ -88,8 +88,9 @@ t.test('float and base64 agree in float32', async (t) => {
   t.pass()
 })
 
-t.test('texts may come as JSON bytes, and words are counted over all of them', async (t) => {
-  const bytes = new TextEncoder().encode(JSON.stringify(['one two', 'three!']))
-  t.same(itemsOf(bytes), itemsOf(['one two', 'three!']))
-  t.match(embedLexical({ texts: bytes, dimensions: 4, encoding: 'float' }), { count: 2, tokens: 3 })
+t.test('a slice goes on with the index that it begins with, and its words are counted', async (t) => {
+  const texts = ['one two', 'three!']
+  const out = embedLexical({ texts, firstIndex: 7, dimensions: 4, encoding: 'float' })
+  t.match(out, { count: 2, tokens: 3 })
+  t.match(JSON.parse(new TextDecoder().decode(out.data)), [{ index: 7 }, { index: 8 }])
 })

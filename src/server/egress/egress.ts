@@ -25,6 +25,14 @@ export function openEgress({
       origins.set(origin, opened)
       return opened
     },
+    hold(bytes: number): (() => void) | null {
+      if (!budget.take(bytes)) return null
+      let isHeld = true
+      return () => {
+        if (isHeld) budget.give(bytes)
+        isHeld = false
+      }
+    },
     get load() {
       let calls = 0
       for (const origin of origins.values()) calls += origin.calls

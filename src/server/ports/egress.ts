@@ -45,6 +45,11 @@ export interface TrustedOrigin {
 export interface Egress {
   /** @param origin scheme, host and port of one of the operator's own providers; asked again, it gives the same pool */
   trusted(origin: string): TrustedOrigin
+  /**
+   * Takes room of the budget for answers, for bytes that were made here; null when it has none now.
+   * @returns gives the room back, once
+   */
+  hold(bytes: number): (() => void) | null
   /** Bytes of provider answers held now, and calls under way: both return to zero when nothing runs. */
   readonly load: { readonly heldBytes: number; readonly calls: number }
   close(): Promise<void>

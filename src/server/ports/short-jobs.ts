@@ -18,9 +18,14 @@ export type BodyVerdict =
 /** Pure, CPU-heavy tasks by name: what goes in and what comes out. Buffers are moved, not copied. */
 export interface ShortJobTypes {
   read_body: { in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }; out: BodyVerdict }
-  /** Deterministic lexical vectors of `sluice/lexical-1`; bytes are the JSON of a string or of an array of strings. */
+  /** Deterministic lexical vectors of `sluice/lexical-1`, of a slice of the texts that begins with an index. */
   embed_lexical: {
-    in: { readonly texts: Uint8Array | string | readonly string[]; readonly dimensions: number; readonly encoding: VectorEncoding }
+    in: {
+      readonly texts: readonly string[]
+      readonly firstIndex: number
+      readonly dimensions: number
+      readonly encoding: VectorEncoding
+    }
     /** JSON array of `{object, index, embedding}`, and the counts of its items and of the words read. */
     out: { readonly data: Uint8Array; readonly count: number; readonly tokens: number }
   }

@@ -26,5 +26,3 @@ export interface EmbeddingProtocol {
   takes(shape: InputShape): boolean
   embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>>
 }
-
-export const NOTHING_HELD = (): void => undefined

@@ -53,8 +53,8 @@ export class TargetTable {
 
   #protocolOf(endpoint: Endpoint): EmbeddingProtocol | null {
     const { provider } = endpoint
-    const { jobs } = this.#options
-    if (provider.protocol === 'local') return new LexicalEmbeddings(jobs)
+    const { jobs, egress } = this.#options
+    if (provider.protocol === 'local') return new LexicalEmbeddings(jobs, egress)
     const link = this.#linkTo(provider)
     if (link === null) return null
     switch (provider.protocol) {

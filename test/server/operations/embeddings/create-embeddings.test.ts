@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LEXICAL_SLICE_UNITS } from '../../../../src/schemas/limits.ts'
 import { answers, vectorOf } from '../../../support/provider-behaviours.ts'
 import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings-front.ts'
 
@@ -255,7 +256,12 @@ t.test(
     first.script(answers({ encoding: 'float', dimensions: 40_000 }))
     const { body } = await post({ ...ONE, encoding_format: 'base64' })
     t.same(floatsOf(String(body.data?.[0]?.embedding)), vectorOf(ONE.input, 40_000))
-    t.equal((await post({ model: 'sluice/lexical-1', input, dimensions: 4 })).body.data?.length, 2)
+    const texts = Array.from({ length: 20 }, (_, nth) => `${nth} `.repeat(LEXICAL_SLICE_UNITS / 2))
+    const lexical = await post({ model: 'sluice/lexical-1', input: texts, dimensions: 4 })
+    t.same(
+      lexical.body.data?.map(({ index }) => index),
+      texts.map((_, nth) => nth),
+    )
     t.same(await rest(), { heldBytes: 0, calls: 0 })
   },
 )
