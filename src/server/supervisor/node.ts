@@ -203,8 +203,9 @@ class NodeRun {
     // For machines stdout holds JSON alone; the banner then goes where people look for it.
     if (isTerminal) process.stdout.write(text)
     else {
-      process.stdout.write(readyLine(facts))
+      // First, so that whoever waits for the ready line finds it there.
       process.stderr.write(text)
+      process.stdout.write(readyLine(facts))
     }
     this.#warn()
     this.#parts.log.release()
