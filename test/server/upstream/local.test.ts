@@ -80,7 +80,7 @@ t.test('a call whose answer finds no room in the budget is busy and holds nothin
   const { embed, egress } = opened(t, 1_000)
   t.match(await embed('x', 4096), { ok: false, failure: { name: 'busy' } })
   const texts = Array.from({ length: 3 }, () => 'word '.repeat(LEXICAL_SLICE_UNITS / 5))
-  t.match(await embed(bulk(texts), 40), { ok: false, failure: { name: 'busy' } })
+  t.match(await embed(bulk(texts), 256), { ok: false, failure: { name: 'busy' } })
   t.equal(egress.load.heldBytes, 0)
 })
 
