@@ -29,7 +29,7 @@ export const FAILURES = {
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),
-  reference_ambiguous: row([400], 'caller', 'after_change', 'Several {what} match; name one by its id.'),
+  reference_ambiguous: row([400], 'caller', 'after_change', 'Several {what} match; {remedy}.'),
   slug_taken: row([400], 'caller', 'after_change', 'This slug is taken in the organization.'),
   // Limits
   rate_limited: row([429], 'caller', 'backoff', 'The key is over its limit of {limit} requests a minute.'),

@@ -148,7 +148,7 @@ function generationOf(values: Settings, texts: Texts, env: Texts): Generation {
   const names = Object.keys(Settings.properties)
   const given = names.filter((name) => texts[name] !== undefined)
   const isSlip = (name: string): boolean =>
-    name.startsWith('SLUICE_') && name !== 'SLUICE_CONFIG' && !names.includes(name)
+    name.startsWith('SLUICE_') && !NOT_SETTINGS.has(name) && !names.includes(name)
   const config = configOf(values)
   return Object.freeze({
     config,
@@ -246,8 +246,9 @@ function readFile(path: string): { readonly texts: Texts; readonly problems: rea
   const problems: Problem[] = []
   for (const [name, given] of Object.entries(value as object)) {
     const asText = textOf(given)
-    // Names of providers' keys are the catalogue's business; only what looks like ours can be wrong here.
-    if (name.startsWith('SLUICE_') && !(name in Settings.properties)) {
+    // Names of providers' keys are the catalogue's business: capitals that are not ours may be one.
+    const mayBeKey = /^[A-Z][A-Z0-9_]*$/.test(name) && !name.startsWith('SLUICE_')
+    if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
       problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
     } else if (asText === null) {
       problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value' })
@@ -329,6 +330,9 @@ function codeOf(cause: unknown): string {
 }
 
 const DATABASE_PATH = /^\/[A-Za-z0-9_-]+$/
+
+/** The file of settings itself, and the name under which the banner's line expects a caller's key. */
+const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', 'SLUICE_KEY'])
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 

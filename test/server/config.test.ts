@@ -82,9 +82,13 @@ t.test('the environment wins over the file, and the file over the defaults', asy
 
 t.test('an unknown name in the file is a problem, in the environment a remark', async (t) => {
   const file = join(t.testdir(), 'sluice.json')
-  writeFileSync(file, JSON.stringify({ SLUICE_PROT: 9001 }))
-  t.match(problemsOf({ SLUICE_CONFIG: file }), [{ name: 'SLUICE_PROT' }])
+  writeFileSync(file, JSON.stringify({ SLUICE_PROT: 9001, fronts: 2, MISTRAL_API_KEY: 'k' }))
+  t.match(problemsOf({ SLUICE_CONFIG: file }), [{ name: 'SLUICE_PROT' }, { name: 'fronts' }])
   t.same(good({ SLUICE_PROT: '9001' }).unknown, ['SLUICE_PROT'])
+})
+
+t.test('the name under which the banner expects a key is no slip of the pen', async (t) => {
+  t.same(good({ SLUICE_KEY: 'sk' }).unknown, [])
 })
 
 t.test('a file that is missing, no JSON or no object is one problem', async (t) => {

@@ -32,8 +32,9 @@ export function addKeyVerbs(program: Command): void {
       const { organization } = options
       const id = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
       const keys = need(await listKeys(store, id))
-      const rows = keys.map((key) => [key.hash, key.kind, key.name, key.expiresAt?.toISOString() ?? 'never'])
-      print(options, { data: keys.map(wireOf) }, table([['HASH', 'KIND', 'NAME', 'EXPIRES'], ...rows]))
+      const rows = keys.map((key) => [key.hash, key.kind, key.name, key.expiresAt?.toISOString() ?? 'never',
+        key.rateLimitRpm === null ? 'none' : String(key.rateLimitRpm), key.workspaceId ?? `organization ${key.organizationId}`])
+      print(options, { data: keys.map(wireOf) }, table([['HASH', 'KIND', 'NAME', 'EXPIRES', 'RPM', 'WORKSPACE'], ...rows]))
     }))
   addVerb(group, 'revoke', 'end a key for good')
     .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
@@ -100,6 +101,7 @@ function instantOf(text: string): Date {
   if (!/T.*(Z|[+-]\d\d:\d\d)$/i.test(text) || Number.isNaN(instant.getTime())) {
     throw new InvalidArgumentError('It takes an instant like 2027-01-31T12:00:00Z.')
   }
+  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
   return instant
 }
 

@@ -10,9 +10,8 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
   const models = program.command('models').description('the models of this installation')
   addVerb(models, 'list', 'list every model of the catalogue').action((options: { json?: boolean }) => {
     const { catalogFile } = loadGeneration().config
-    const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
-    if (!loaded.ok) throw new CliFailure(`the catalogue has mistakes:\n${told(loaded.problems)}`)
-    print(options, { data: loaded.catalogue.models.map((model) => model.wire) }, table(loaded.catalogue))
+    const catalogue = loadModels(catalogFile)
+    print(options, { data: catalogue.models.map((model) => model.wire) }, table(catalogue))
   })
 
   const catalog = program.command('catalog').description('catalogue files')
@@ -29,6 +28,13 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       const text = `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`
       print(options, { ok: true, ...counts }, text)
     })
+}
+
+/** The catalogue of an installation. Throws `CliFailure` with every mistake. */
+export function loadModels(extraFile: string | null): ModelCatalogue {
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
+  if (loaded.ok) return loaded.catalogue
+  throw new CliFailure(`the catalogue has mistakes:\n${told(loaded.problems)}`)
 }
 
 function told(problems: readonly CatalogueProblem[]): string {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { runningSupervisor } from '../supervisor/data-directory.ts'
+import { loadModels } from './models.ts'
 import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
 
 /** `serve`, `migrate`, `reload`. */
@@ -16,7 +17,9 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
   })
   const reload = addVerb(program, 'reload', 'make the running node read its configuration again')
   reload.action((options: { json?: boolean }) => {
+    // The node would refuse them too, but only its log would say so.
     const { config } = loadGeneration()
+    loadModels(config.catalogFile)
     const running = runningSupervisor(config.dataDir)
     if (running === null) throw new CliFailure(`no node runs on ${config.dataDir}`)
     try {

@@ -34,7 +34,7 @@ const GROUPS: readonly {
 export async function run(args: readonly string[]): Promise<number | null> {
   const outcome: CliOutcome = { code: 0 }
   try {
-    const program = await programOf(args[0] ?? '', outcome)
+    const program = await programOf(args[0] ?? '', outcome, args.includes('--json'))
     await program.parseAsync([...args], { from: 'user' })
     return outcome.code
   } catch (problem) {
@@ -42,9 +42,11 @@ export async function run(args: readonly string[]): Promise<number | null> {
   }
 }
 
-async function programOf(verb: string, outcome: CliOutcome): Promise<Command> {
+async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
   const program = new Command('sluice').description('A self-hosted AI gateway')
-  program.exitOverride().version(VERSION).showHelpAfterError('(sluice --help lists the verbs)')
+  program.exitOverride().version(VERSION).showHelpAfterError('(--help behind the verb tells its options; sluice --help lists the verbs)')
+  // With --json the one line that `explain` writes is all that a program has to read.
+  if (asJson) program.configureOutput({ writeErr: () => {} })
   const named = GROUPS.filter(({ verbs }) => verbs.includes(verb))
   // Help, and the message for a verb that does not exist, need them all.
   for (const { load } of named.length > 0 ? named : GROUPS) (await load())(program, outcome)
@@ -53,7 +55,11 @@ async function programOf(verb: string, outcome: CliOutcome): Promise<Command> {
 
 function explain(problem: unknown, asJson: boolean): number {
   // Commander has told it already.
-  if (problem instanceof CommanderError) return problem.exitCode === 0 ? 0 : 2
+  if (problem instanceof CommanderError) {
+    if (problem.exitCode === 0) return 0
+    if (asJson) tell(true, { error: 'usage', message: problem.message.replace(/^error: /, '') }, '')
+    return 2
+  }
   if (problem instanceof ConfigInvalid) {
     tell(asJson, { error: 'config_invalid', problems: problem.problems }, problem.message)
     return 2

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { Secret } from '../../schemas/secret.ts'
 import type { Config } from '../config.ts'
 import { migrate, SchemaRefused, type SchemaState } from '../store/migrate.ts'
@@ -20,9 +21,9 @@ export interface StoreAddresses {
  * Runs a verb that needs the store: `DATABASE_URL` when it is set, else the running node's embedded Postgres,
  * else the embedded Postgres, brought up for as long as the verb takes. Throws `CliFailure`, `ConfigInvalid`.
  */
-export async function withStores<T>(use: (stores: StoreAddresses, config: Config) => Promise<T>): Promise<T> {
+export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Promise<T> {
   try {
-    return await found(use)
+    return await found(use, mayCreate)
   } catch (problem) {
     // Both say to the operator what to do; a stack would hide it.
     const isForOperator = problem instanceof SchemaRefused || problem instanceof EmbeddedPostgresError
@@ -32,10 +33,12 @@ export async function withStores<T>(use: (stores: StoreAddresses, config: Config
 
 /** Brings the schema up to this version. Throws `CliFailure`. */
 export function migrateNow(): Promise<SchemaState> {
-  return withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog))
+  return withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog), { mayCreate: true })
 }
 
-async function found<T>(use: (stores: StoreAddresses, config: Config) => Promise<T>): Promise<T> {
+type Use<T> = (stores: StoreAddresses, config: Config) => Promise<T>
+
+async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
   const { config } = loadGeneration()
   const runtime = runtimeOf(config.dataDir)
   const redis = redisOf(config, runtime)
@@ -43,6 +46,10 @@ async function found<T>(use: (stores: StoreAddresses, config: Config) => Promise
   if (runtime !== null) return use({ databaseUrl: new Secret(runtime.databaseUrl), redis }, config)
   if (runningSupervisor(config.dataDir) !== null) {
     throw new CliFailure('the node is just starting: try again when it is ready')
+  }
+  // A slip of the pen in SLUICE_DATA would answer from a new, empty installation.
+  if (!mayCreate && !existsSync(config.dataDir)) {
+    throw new CliFailure(`there is no data directory ${config.dataDir}: set SLUICE_DATA, or start the node once`)
   }
   const data = await openDataDirectory(config.dataDir)
   try {

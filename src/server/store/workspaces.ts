@@ -55,8 +55,11 @@ export async function findWorkspace(sql: Queryable, reference: string, organizat
     ORDER BY id LIMIT 2`
   const [row] = rows
   if (row === undefined) return fail('workspace_unknown')
-  return rows.length > 1 ? fail('reference_ambiguous', { fields: { what: 'workspaces' } }) : ok(workspaceOf(row))
+  return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(workspaceOf(row))
 }
+
+/** Slugs are unique in an organization only. */
+const AMBIGUOUS = { what: 'workspaces', remedy: 'name the organization as well (--organization), or the workspace by its id' }
 
 export async function insertWorkspace(tx: Transaction, wish: NewWorkspace): Promise<Workspace> {
   const id = newId()

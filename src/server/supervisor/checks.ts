@@ -45,16 +45,20 @@ export interface ListenPlace {
   readonly setting: string
 }
 
+/** Then the host is at fault, not the port. */
+const NOT_OURS = 'this machine has no such address'
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'something else listens there',
   EACCES: 'this user may not',
+  EADDRNOTAVAIL: NOT_OURS,
+  ENOTFOUND: NOT_OURS,
 }
 
 /** Why an address cannot be listened on, and which setting to change. */
 export function cannotListen(cause: Error, { host, port, setting }: ListenPlace): StartRefused {
   const code = 'code' in cause ? String(cause.code) : cause.message
   const why = LISTEN_PROBLEMS[code] ?? code
-  return new StartRefused(`cannot listen on ${host}:${port}: ${why}; set ${setting}`, { cause })
+  return new StartRefused(`cannot listen on ${host}:${port}: ${why}; set ${why === NOT_OURS ? setting.replace('_PORT', '_HOST') : setting}`, { cause })
 }
 
 /** Throws `StartRefused`: the front end would only say that the app cannot be made. */

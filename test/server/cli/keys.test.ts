@@ -60,6 +60,7 @@ t.test('several organizations live in one installation and are told apart', asyn
   const two = (await sluice('organizations', 'create', '--name', 'Two')).out
   t.match((await sluice('organizations', 'list')).out, { data: [{ id: one['id'] }, { id: two['id'] }] })
   t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'management'), { code: 1, error: /Several organizations match/ })
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--workspace', 'default'), { code: 1, error: /--organization/ })
   const key = await sluice('keys', 'create', '--name', 'k', '--kind', 'management', '--organization', 'Two')
   t.match(key.out, { organization_id: two['id'], workspace_id: null })
 })
@@ -78,6 +79,7 @@ for (const [what, args] of [
   ['a name of 101 characters', ['organizations', 'create', '--name', 'é'.repeat(101)]],
   ['a limit of nothing', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', '0']],
   ['an instant without an offset', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2099-01-01T00:00:00']],
+  ['an instant that has passed', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2020-01-01T00:00:00Z']],
   ['a kind that cannot be made here', ['keys', 'create', '--name', 'k', '--kind', 'intern']],
   ['a workspace for a management key', ['keys', 'create', '--name', 'k', '--kind', 'management', '--workspace', 'default']],
   ['a hash that is none', ['keys', 'revoke', 'sk-sluice-v1-oops']],

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { nodeSettings, runToEnd, sluice } from '../../support/node.ts'
 
@@ -49,6 +51,28 @@ t.test('reload says that there is no node to reload', async (t) => {
   const { code, stderr } = await runToEnd(await nodeSettings(t), sluice('reload', '--json'))
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { error: 'failed', message: /no node runs on/ })
+})
+
+t.test('reload refuses a catalogue that the node would refuse', async (t) => {
+  const file = join(t.testdir({ 'bad.json': '{"models":[{"id":"nameless"}]}' }), 'bad.json')
+  const { code, stderr } = await runToEnd({ ...(await nodeSettings(t)), SLUICE_CATALOG: file }, sluice('reload', '--json'))
+  t.equal(code, 1)
+  t.match(JSON.parse(stderr), { message: /the catalogue has mistakes/ })
+})
+
+t.test('a verb that reads makes no installation where there is none', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const dataDir = join(t.testdir(), 'absent')
+  const { code, stderr } = await runToEnd({ ...settings, SLUICE_DATA: dataDir }, sluice('keys', 'list', '--json'))
+  t.equal(code, 1)
+  t.match(JSON.parse(stderr), { message: /no data directory/ })
+  t.notOk(existsSync(dataDir))
+})
+
+t.test('bad usage is one line of JSON with --json', async (t) => {
+  const { code, stderr } = await runToEnd({}, sluice('keys', 'create', '--name', 'x', '--kind', 'foo', '--json'))
+  t.equal(code, 2)
+  t.match(JSON.parse(stderr), { error: 'usage', message: /--kind/ })
 })
 
 for (const args of [['nonsense'], ['keys', 'create'], ['serve', '--loud']]) {
