@@ -9,6 +9,7 @@ import { loadCatalogue } from '../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'
 import { openEgress } from '../src/server/egress/egress.ts'
 import { BodyBudget } from '../src/server/http/body.ts'
+import { Connections, connectionsMax } from '../src/server/http/connections.ts'
 import { Exchange, type ExchangeHost, type ExchangeOwner, type Reply } from '../src/server/http/exchange.ts'
 import { Head } from '../src/server/http/head.ts'
 import { openListener } from '../src/server/http/listener.ts'
@@ -112,6 +113,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
     host: '127.0.0.1',
     port: settings.port,
     tls: null,
+    connections: new Connections(connectionsMax()),
     serve: (res: WireResponse, req: WireRequest) => void new UngovernedCall(parts, res, new Head(req)),
   })
   process.send?.('ready')

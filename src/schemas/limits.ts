@@ -15,6 +15,10 @@ export const INLINE_ISSUES_BYTES_MAX = 16 * KIB
 export const BODY_STALL_MS = 8_000
 /** Bytes of JSON bodies above INLINE_JSON_BYTES_MAX that one front holds at once; beyond, 503. Decision. */
 export const BODIES_BYTES_MAX = 512 * MIB
+/** Connections of callers that one front holds at once. Decision. */
+export const CONNECTIONS_MAX = 50_000
+/** Descriptors that are kept for providers, stores and files where the process may open few; at most half. Decision. */
+export const DESCRIPTORS_RESERVED = 1_024
 /** What is read away of a body that is refused: bytes, milliseconds in all, and milliseconds without a byte. Decision. */
 export const REFUSED_BODY_BYTES_MAX = 64 * MIB
 export const REFUSED_BODY_MS = 10_000

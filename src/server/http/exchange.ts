@@ -50,6 +50,8 @@ export interface ExchangeParts {
   readonly head: Pick<Head, 'method' | 'declared' | 'isLast'>
 }
 
+const NOT_MODIFIED = 304
+
 /** Bytes of a body in parts that are joined before they are written. Decision. */
 const JOINED_BYTES_MAX = 64 * 1024
 /** Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30 KB. */
@@ -62,7 +64,6 @@ const SWALLOW_BYTES_MAX = 64 * 1024
  * this, HEAD requests whose answers nobody reads would fill the library's buffer without bound. Decision.
  */
 const LAST_BODILESS_SHARE = 1 / 32
-const NOT_MODIFIED = 304
 
 /**
  * One request and its reply. The only owner of the response object, which is null from the client's leaving or the

@@ -2,6 +2,7 @@ import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body.ts'
+import { Connections, connectionsMax } from './connections.ts'
 import { Cors } from './cors.ts'
 import type { Exchange, ExchangeHost } from './exchange.ts'
 import { Head, type HeadFault } from './head.ts'
@@ -23,6 +24,8 @@ export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' 
   readonly corsOrigins: readonly string[]
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
+  /** Connections of callers; beyond, new ones are closed. */
+  readonly connectionsMax?: number
   /** Measures stalls and deadlines. */
   readonly timers?: Timers
   /** From 0 to below 1. */
@@ -39,6 +42,7 @@ export interface HttpLoad {
 export interface HttpFront {
   readonly port: number
   readonly load: HttpLoad
+  readonly connections: Pick<Connections, 'open' | 'refused'>
   /** No new connections; those that exist end after their next reply. Serving goes on. */
   stopAccepting(): void
   /** Stops accepting, waits for what is in flight, answers 503 to what is left at the deadline. Design §2. */
@@ -66,10 +70,12 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     site: new Site(JSON.stringify(openApiOf(operations))),
     nextRequestId: () => ids.next(),
   }
+  const connections = new Connections(options.connectionsMax ?? connectionsMax())
   const listener = await openListener({
     host,
     port,
     tls,
+    connections,
     serve(res, req) {
       const head = new Head(req)
       if (head.fault === null) return new ServedCall(parts, res, head).start()
@@ -83,7 +89,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     timers: exchanges.timers.count,
     bodyBytes: bodiesBytesMax - exchanges.budget.left,
   })
-  return frontOf(listener, exchanges, load)
+  return { ...frontOf(listener, exchanges), connections, get load() { return load() } }
 }
 
 /** How a connection that was cut before it became a call is counted and logged. */
@@ -103,16 +109,13 @@ function refusalOf(fault: HeadFault, requestId: string): CallSettled {
   }
 }
 
-function frontOf(listener: Listener, exchanges: ExchangeHost, load: () => HttpLoad): HttpFront {
+function frontOf(listener: Listener, exchanges: ExchangeHost): Omit<HttpFront, 'load' | 'connections'> {
   const stopAccepting = (): void => {
     exchanges.isClosing = true
     listener.stopAccepting()
   }
   return {
     port: listener.port,
-    get load() {
-      return load()
-    },
     stopAccepting,
     async drain(deadlineMs = DRAIN_MS) {
       stopAccepting()

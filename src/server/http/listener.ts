@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import type { Connections } from './connections.ts'
 import type { WireRequest, WireResponse } from './wire.ts'
 
 export interface ListenOptions {
@@ -8,6 +9,7 @@ export interface ListenOptions {
   /** 0 takes any free one; other fronts cannot join that one. */
   readonly port: number
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+  readonly connections: Connections
   /** Must answer, or close, or attach `onAborted`, and must not throw: otherwise the process ends. */
   readonly serve: (res: WireResponse, req: WireRequest) => void
 }
@@ -25,12 +27,16 @@ export interface Listener {
  * time, and only on the main thread of a process (a worker thread that hosts it takes the process along).
  * Rejects when the address is taken by another user's process or the TLS files cannot be used.
  */
-export async function openListener({ host, port, tls, serve }: ListenOptions): Promise<Listener> {
+export async function openListener({ host, port, tls, connections, serve }: ListenOptions): Promise<Listener> {
   // Untyped; without it every reply names the library and its version.
   const quiet = uWS as unknown as { _cfg(option: 'silent'): void }
   quiet._cfg('silent')
   if (tls !== null) checkTls(tls)
   const app = tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+  app.filter((res: HttpResponse, change) => {
+    if (Number(change) < 0) connections.left()
+    else if (!connections.came()) res.close()
+  })
   app.any('/*', (res: HttpResponse, req: HttpRequest) => serve(res, req))
   return new Promise((resolve, reject) => {
     app.listen(host, port, (socket: us_listen_socket | false) => {

@@ -87,6 +87,7 @@ export async function runFront(part: ChildPart, channel: Channel): Promise<void>
   })
   metrics.watch({
     inFlight: () => http.load.calls,
+    connections: () => http.connections,
     shortJobsWaiting: () => pools.shortJobsWaiting,
     degraded: () => ({
       postgres: Date.now() - feed.lastGoodPollAtMs > POLL_OVERDUE_MS,

@@ -1,4 +1,4 @@
-import { AggregatorRegistry, Gauge, Histogram, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
 import type { FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
 import { Tally } from './tally.ts'
@@ -11,6 +11,8 @@ export type Snapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
 export interface Gauges {
   readonly inFlight?: () => number
   readonly shortJobsWaiting?: () => number
+  /** Connections of callers now, and those refused since the start. */
+  readonly connections?: () => { readonly open: number; readonly refused: number }
   /** Degraded modes by name; 1 while in it. */
   readonly degraded?: () => Readonly<Record<string, boolean>>
 }
@@ -59,6 +61,17 @@ export function createMetrics(): Metrics {
   new Gauge({
     name: 'sluice_short_jobs_waiting', help: 'Short jobs that wait for a thread.', registers,
     collect() { this.set(sum(watched, (gauges) => gauges.shortJobsWaiting?.() ?? 0)) },
+  })
+  new Gauge({
+    name: 'sluice_connections', help: 'Connections of callers.', registers,
+    collect() { this.set(sum(watched, (gauges) => gauges.connections?.().open ?? 0)) },
+  })
+  new Counter({
+    name: 'sluice_connections_refused_total', help: 'Connections of callers that were one too many.', registers,
+    collect() {
+      this.reset()
+      this.inc(sum(watched, (gauges) => gauges.connections?.().refused ?? 0))
+    },
   })
   new Gauge({
     name: 'sluice_degraded', help: '1 while the mode is on in any process.', labelNames: ['mode'], registers, aggregator: 'max',

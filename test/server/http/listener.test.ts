@@ -42,6 +42,12 @@ t.test('with a certificate the port speaks TLS', { skip }, async (t) => {
   t.equal(await getTls(port), '200 "second"')
 })
 
+t.test('connections over the bound are closed before the TLS handshake', { skip }, async (t) => {
+  const { port, front } = await openFront(t, [second], { tls: certificate(t), connectionsMax: 0 })
+  await t.rejects(getTls(port), /socket|ECONNRESET|disconnected/)
+  t.match(front.connections, { open: 0, refused: 1 })
+})
+
 t.test('a certificate that is missing, broken or not of the key stops the start and says so', { skip }, async (t) => {
   const [one, other] = [certificate(t), certificate(t)]
   writeFileSync(other.keyFile, 'no key')
