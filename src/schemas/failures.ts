@@ -14,7 +14,7 @@ export interface FailureRow {
 
 export const FAILURES = {
   // Request line and headers
-  route_unknown: row([404], 'caller', 'no', 'No such path.'),
+  route_unknown: row([404], 'caller', 'no', 'No such path; the API is under /api/v1, see /docs.'),
   not_served: row([404], 'caller', 'no', 'Sluice does not serve {what}; it serves {instead}.'),
   method_not_allowed: row([405], 'caller', 'no', 'This path takes {allowed}.'),
   params_invalid: row([400, 404], 'caller', 'after_change', 'A path segment is not valid.'),
@@ -32,7 +32,10 @@ export const FAILURES = {
   reference_ambiguous: row([400], 'caller', 'after_change', 'Several {what} match; {remedy}.'),
   slug_taken: row([400], 'caller', 'after_change', 'This slug is taken in the organization.'),
   // Limits
-  rate_limited: row([429], 'caller', 'backoff', 'The key is over its limit of {limit} requests a minute.'),
+  rate_limited: row(
+    [429], 'caller', 'backoff',
+    'The key is over its limit of {limit} requests a minute (one each {each} s, burst {burst}); try again in {retry} s.',
+  ),
   // Bodies
   body_malformed: row([400], 'caller', 'after_change', 'The body is not valid JSON.'),
   body_invalid: row([400], 'caller', 'after_change', 'The body is not valid.'),
@@ -46,7 +49,7 @@ export const FAILURES = {
   endpoint_unconfigured: row([404], 'caller', 'no', 'No provider of this model is set up on this installation.'),
   endpoint_unavailable: row([503], 'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
   // What a provider's failure becomes (contract C23)
-  upstream_failed: row([502], 'ours', 'backoff', 'The provider could not be reached or failed.', 'warn'),
+  upstream_failed: row([502], 'ours', 'backoff', 'The provider failed.', 'warn'),
   upstream_invalid: row([502], 'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
   upstream_too_large: row([502], 'ours', 'no', 'The provider returned more than {limit} bytes.', 'warn'),
   upstream_credential: row([502], 'ours', 'no', 'The provider refused the credential of this installation.', 'error'),
@@ -121,10 +124,22 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
   return row.fault === 'caller' ? 400 : 500
 }
 
-/** The caller's text of a failure: the row's text with its places filled, and the detail. */
+/**
+ * The caller's text of a failure: the row's text with its places filled, its first issue, and the detail. The issue
+ * stands here too because clients show the message and nothing else.
+ */
 export function textOf(failure: Failure): string {
   const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) => String(failure.fields?.[name] ?? place))
-  return failure.detail === undefined ? text : `${text} ${failure.detail}`
+  const whole = withIssue(text, failure.metadata?.issues)
+  return failure.detail === undefined ? whole : `${whole} ${failure.detail}`
+}
+
+function withIssue(text: string, issues: readonly Issue[] | undefined): string {
+  const first = issues?.[0]
+  if (issues === undefined || first === undefined) return text
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
+  const what = first.path === '' ? 'it' : first.path
+  return `${text.replace(/\.$/, '')}: ${what} ${first.message}, expected ${first.expected}${more}.`
 }
 
 /** Reason phrases of the statuses that HTTP itself does not know. */

@@ -5,6 +5,8 @@ import { ISSUES_MAX } from './limits.ts'
 
 /** The parts of JSON Schema that our shapes use. */
 interface Shape {
+  /** Our words for what is expected, where the shape's own would not help. */
+  readonly title?: string
   readonly type?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
@@ -44,6 +46,7 @@ export function issuesOf(schema: TSchema, value: unknown): Issue[] {
 /** A shape in words: `string, array of strings or null`. */
 export function expectedBy(schema: TSchema): string {
   const shape: Shape = schema
+  if (shape.title !== undefined) return shape.title
   if (shape.anyOf !== undefined) return alternatives(shape.anyOf)
   if ('const' in shape) return JSON.stringify(shape.const)
   if (shape.enum !== undefined) return oneOf(shape.enum)
@@ -109,7 +112,28 @@ function explainUnion(schema: TSchema, value: unknown, path: string, issues: Iss
   const meant = branches.filter((branch) => resembles(branch, value))
   const only = meant[0]
   if (only !== undefined && meant.length === 1) return explain(only, value, path, issues)
+  const tag = kindOf(value) === 'object' ? tagOf(branches) : null
+  if (tag !== null) return explainTag(tag, branches, { value: value as object, path }, issues)
   issues.push({ path, message: complaint(schema, value), expected: expectedBy(schema) })
+}
+
+/** The member whose literal tells the branches of a union of objects apart; null when there is none. */
+function tagOf(branches: readonly TSchema[]): string | null {
+  const [first] = branches
+  const names = Object.keys((first as Shape | undefined)?.properties ?? {})
+  const isTag = (name: string): boolean => branches.every((branch: Shape) => 'const' in (branch.properties?.[name] ?? {}))
+  return names.find(isTag) ?? null
+}
+
+interface Place {
+  readonly value: object
+  readonly path: string
+}
+
+function explainTag(tag: string, branches: readonly TSchema[], { value, path }: Place, issues: Issue[]): void {
+  const expected = oneOf(branches.map((branch: Shape) => (branch.properties?.[tag] as Shape | undefined)?.const))
+  const message = Object.hasOwn(value, tag) ? 'is not one of the allowed values' : 'is required'
+  issues.push({ path: below(path, tag), message, expected })
 }
 
 /** The same kind of value, judged by its discriminating literals and its first element only. */

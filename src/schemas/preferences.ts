@@ -2,7 +2,13 @@ import Type, { type Static } from 'typebox'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Slugs = nullable(Type.Array(Type.String({ minLength: 1 })))
-const Price = Type.Union([Type.String({ pattern: '^\\d+(\\.\\d+)?$' }), Type.Number({ minimum: 0 })])
+const PRICE_WORDS = 'number of at least 0, or a decimal string such as "0.02"'
+const price = (description: string) => Type.Optional(Type.Union([
+  Type.String({ pattern: '^\\d+(\\.\\d+)?$', title: PRICE_WORDS }),
+  Type.Number({ minimum: 0, title: PRICE_WORDS }),
+], { description }))
+/** A misspelled wish that passed in silence would be a wish that nobody keeps. C25. */
+const CLOSED = { additionalProperties: false } as const
 const SortBy = Type.Union([
   Type.Literal('price'), Type.Literal('throughput'), Type.Literal('latency'), Type.Literal('exacto'),
 ])
@@ -11,7 +17,7 @@ const Percentiles = Type.Object({
   p75: Type.Optional(nullable(Type.Number())),
   p90: Type.Optional(nullable(Type.Number())),
   p99: Type.Optional(nullable(Type.Number())),
-})
+}, CLOSED)
 
 export const QUANTIZATIONS = [
   'int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown',
@@ -33,16 +39,16 @@ export const ProviderPreferences = Type.Object({
     Type.Object({
       by: Type.Optional(nullable(SortBy)),
       partition: Type.Optional(nullable(Type.Union([Type.Literal('model'), Type.Literal('none')]))),
-    }),
+    }, CLOSED),
   ]))),
   max_price: Type.Optional(Type.Object({
-    prompt: Type.Optional(Price),
-    completion: Type.Optional(Price),
-    image: Type.Optional(Price),
-    audio: Type.Optional(Price),
-    request: Type.Optional(Price),
-  })),
+    prompt: price('USD per million tokens.'),
+    completion: price('USD per million tokens.'),
+    image: price('USD per image.'),
+    audio: price('USD per audio input.'),
+    request: price('USD per request.'),
+  }, CLOSED)),
   preferred_max_latency: Type.Optional(nullable(Type.Union([Type.Number(), Percentiles]))),
   preferred_min_throughput: Type.Optional(nullable(Type.Union([Type.Number(), Percentiles]))),
-}, { additionalProperties: false })
+}, CLOSED)
 export type ProviderPreferences = Static<typeof ProviderPreferences>

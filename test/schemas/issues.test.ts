@@ -4,6 +4,7 @@ import Type from 'typebox'
 import { Check } from 'typebox/value'
 import { EmbeddingsBody } from '../../src/schemas/embeddings.ts'
 import { expectedBy, issuesOf } from '../../src/schemas/issues.ts'
+import { textOf } from '../../src/schemas/failures.ts'
 import { ISSUES_MAX } from '../../src/schemas/limits.ts'
 
 const issues = (value: unknown) => issuesOf(EmbeddingsBody, value)
@@ -23,6 +24,46 @@ t.test('a fault inside the form that was meant is told by its place', async (t) 
   t.match(issues({ model: 'm', input: [{ content: [{ type: 'image_url', image_url: {} }] }] }), [
     { path: '/input/0/content/0/image_url/url', message: 'is required' },
   ])
+})
+
+t.test('a part of no known type is told the types', async (t) => {
+  const expected = 'one of "text", "image_url", "input_audio", "input_video", "input_file"'
+  t.same(issues({ model: 'm', input: [{ content: [{ type: 'image' }] }] }), [
+    { path: '/input/0/content/0/type', message: 'is not one of the allowed values', expected },
+  ])
+  t.same(issues({ model: 'm', input: [{ content: [{ text: 'x' }] }] }), [
+    { path: '/input/0/content/0/type', message: 'is required', expected },
+  ])
+})
+
+for (const [member, wish] of [
+  ['max_price/promt', { max_price: { promt: 1 } }],
+  ['sort/bye', { sort: { bye: 'price' } }],
+  ['preferred_max_latency/p42', { preferred_max_latency: { p42: 1 } }],
+  ['preferred_min_throughput/p42', { preferred_min_throughput: { p42: 1 } }],
+] as const) {
+  t.test(`a misspelled wish is refused: ${member}`, async (t) => {
+    const body = { model: 'm', input: 'x', provider: wish }
+    t.notOk(Check(EmbeddingsBody, body))
+    t.match(issues(body), [{ path: `/provider/${member}`, message: 'is not a known member' }])
+  })
+}
+
+t.test('a price of the wrong form is told both forms', async (t) => {
+  for (const prompt of ['cheap', -1, true]) {
+    t.match(issues({ model: 'm', input: 'x', provider: { max_price: { prompt } } }), [
+      { path: '/provider/max_price/prompt', expected: /^number of at least 0, or a decimal string/ },
+    ])
+  }
+})
+
+t.test('the text of a failure has its first issue, and how many more there are', async (t) => {
+  const textFor = (body: unknown) => textOf({ name: 'body_invalid', metadata: { issues: issues(body) } })
+  t.equal(
+    textFor({ model: 'm', input: 'x', dimensions: 0, user: 1 }),
+    'The body is not valid: /dimensions is too small, expected integer of at least 1 (and 1 more).',
+  )
+  t.equal(textFor([]), 'The body is not valid: it is array, expected object.')
 })
 
 t.test('lengths, bounds, patterns and closed sets have words of their own', async (t) => {

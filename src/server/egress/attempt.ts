@@ -134,7 +134,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return
     }
     this.#home.ended()
-    if (!this.isSettled) this.#finish(fail('upstream_failed', { cause: error }))
+    const detail = this.isSent ? 'The connection to it broke.' : 'It could not be reached.'
+    if (!this.isSettled) this.#finish(fail('upstream_failed', { detail, cause: error }))
   }
 
   get #isSuccess(): boolean {

@@ -155,10 +155,13 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   }
 
   #validateUrl(route: Route, params: ReadonlyMap<string, readonly string[]>, body: Body | null): void {
+    if (params === UNDECODABLE) {
+      return this.#fail({ name: 'params_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
+    }
     if (route.params !== null && !this.#takeUrl('params', route.params, params)) return
     if (route.query !== null) {
       const query = parseQuery(this.#head.query)
-      if (query === null) return this.#fail({ name: 'query_invalid', detail: 'An escape in it is not UTF-8.' })
+      if (query === null) return this.#fail({ name: 'query_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
       if (!this.#takeUrl('query', route.query, query)) return
     }
     const wanted = route.operation.input.headers
@@ -239,7 +242,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   /** Preflights, pages of ours, and what leads nowhere. */
   #withoutRoute(match: Exclude<Match, { kind: 'route' }>): void {
-    if (match.kind === 'undecodable') return this.#begin(match.route, NO_TEXTS)
+    if (match.kind === 'undecodable') return this.#begin(match.route, UNDECODABLE)
     if (this.#head.declared !== 0) this.#exchange.receive(0)
     if (match.kind === 'wrong_method') {
       if (this.#parts.cors.isPreflight(this.#head)) return this.#preflight(match.allowed)
@@ -290,4 +293,5 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
 const NO_CONTENT = 204
 const NOTHING = new Uint8Array(0)
-const NO_TEXTS: ReadonlyMap<string, readonly string[]> = new Map()
+/** Stands for path segments of which one does not decode. */
+const UNDECODABLE: ReadonlyMap<string, readonly string[]> = new Map()

@@ -1,4 +1,5 @@
 import type { Failure } from '../../schemas/failures.ts'
+import { RATE_BURST_DIVISOR } from '../../schemas/limits.ts'
 
 /** What the stage says of a call: refused or not, and the headers of its reply. Shared between calls: never change it. */
 export interface Admitted {
@@ -36,7 +37,7 @@ export function refusedOf(known: Known): Admitted {
   return {
     failure: {
       name: 'rate_limited',
-      fields: { limit: known.limitRpm },
+      fields: { limit: known.limitRpm, ...paceOf(known.limitRpm), retry: retryAfterS },
       retryAfterS,
       metadata: {
         limit_source: 'key_rate_limit',
@@ -51,6 +52,11 @@ export function refusedOf(known: Known): Admitted {
     },
     headers,
   }
+}
+
+/** Seconds from one request to the next, and requests at once, as C11 has it; in words that a person can follow. */
+function paceOf(limitRpm: number): { readonly each: number; readonly burst: number } {
+  return { each: Number((60 / limitRpm).toPrecision(3)), burst: Math.floor(Math.max(1, limitRpm / RATE_BURST_DIVISOR)) }
 }
 
 function headersOf(known: Known, resetS: number): Readonly<Record<string, string>> {

@@ -42,6 +42,7 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.call(operation, { status, failure, durationMs, overheadMs })
       tracer?.settled(call)
       if (failure !== null) return logFailure(call, log, lines)
+      if (call.notes.failedAttempts !== undefined) return logFellBack(call, log, lines)
       if (durationMs > SLOW_MS || overheadMs > SLOW_OVERHEAD_MS) return log.warn('call_slow', fieldsOf(call))
       if (random() < SAMPLED_SHARE) log.info('call', fieldsOf(call))
     },
@@ -57,6 +58,11 @@ function logFailure(call: CallSettled, log: Log, lines: LineBudget): void {
   const row: FailureRow = FAILURES[failure]
   if (!lines.mayLog(failure)) return
   log[row.log]('call_failed', fieldsOf(call))
+}
+
+/** An operator must learn that a provider fails although another one answers in its stead. */
+function logFellBack(call: CallSettled, log: Log, lines: LineBudget): void {
+  if (lines.mayLog('fallback')) log.warn('call_fell_back', fieldsOf(call))
 }
 
 /** What a line says of a call: ids and figures, never content, a session id or a plain key. */

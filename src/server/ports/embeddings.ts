@@ -1,6 +1,7 @@
 import type { Outcome, PreviousError } from '../../schemas/failures.ts'
 import type { BulkBytes } from '../../schemas/bodies.ts'
 import type { EmbeddingInput, EmbeddingsBody } from '../../schemas/embeddings.ts'
+import type { CallNotes } from './observe.ts'
 import type { ResolvedModel } from './models.ts'
 
 /** A validated embeddings body: a large one keeps its input as bytes. */
@@ -11,8 +12,8 @@ export interface EmbeddingJob {
   readonly request: EmbeddingsRequest
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
-  /** Whose signal says that the caller left; read only when something has to wait. C24. */
-  readonly call: { readonly signal: AbortSignal }
+  /** Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of attempts that failed. */
+  readonly call: { readonly signal: AbortSignal; readonly notes?: Pick<CallNotes, 'failedAttempts'> }
 }
 
 export interface EmbeddingsResult {

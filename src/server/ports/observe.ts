@@ -23,6 +23,18 @@ export interface CallNotes {
   promptTokens?: number
   costUsd?: number
   attempts?: number
+  /** Attempts at providers that failed, in order. */
+  failedAttempts?: FailedAttempt[]
+}
+
+/** What an operator needs to know of a failed attempt; nothing of what was sent or answered. */
+export interface FailedAttempt {
+  /** Slug of the catalogue. */
+  readonly provider: string
+  /** HTTP status of the provider; null when it did not answer. */
+  readonly status: number | null
+  /** The provider's own code, else that of the failed connection, else the name of our failure. */
+  readonly code: string
 }
 
 /** One finished call; told once, after its last byte or its abort. */

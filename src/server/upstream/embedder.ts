@@ -1,7 +1,7 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingJob, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
-import type { Log, Meters } from '../ports/observe.ts'
+import type { FailedAttempt, Log, Meters } from '../ports/observe.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
 import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
@@ -130,7 +130,9 @@ class RoutingEmbedder implements Embedder {
     else health.unknown()
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
     const durationMs = Math.round(now - startedAt)
-    const fields = { endpoint: endpoint.tag, failure: name, status: failure.fields?.['status'], durationMs }
+    const attempt = failedAttempt(failure, endpoint.provider.slug)
+    if (job.call.notes !== undefined) (job.call.notes.failedAttempts ??= []).push(attempt)
+    const fields = { ...attempt, endpoint: endpoint.tag, failure: name, durationMs }
     this.#log.debug('upstream.attempt_failed', fields)
     if (health.isOpen && !wasOpen) this.#log.warn('upstream.breaker_opened', fields)
     const isDeadline = name === 'upstream_slow' && startedAt + endpoint.provider.timeoutMs >= job.deadlineAt
@@ -144,6 +146,13 @@ interface Try {
   readonly shape: InputShape
   readonly target: Target
   readonly startedAt: number
+}
+
+/** What of a failed attempt is logged. */
+function failedAttempt({ name, fields, metadata, cause }: Failure, provider: string): FailedAttempt {
+  const status = fields?.['status']
+  const broken = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : name
+  return { provider, status: typeof status === 'number' ? status : null, code: metadata?.provider_code ?? broken }
 }
 
 /** Failures that count against an endpoint. */

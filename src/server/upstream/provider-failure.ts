@@ -8,9 +8,9 @@ const RETRY_AFTER_S_MAX = 600
 
 /**
  * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a refusal
- * of our credential, of our request's form or of our money is ours; the provider's status never passes through.
+ * of our credential, of our request's form or of our money is ours. The provider's status is told, never passed on.
  */
-export function failureOf(answer: EgressAnswer, { provider, struck }: ProviderLink): Failure {
+export function failureOf(answer: EgressAnswer, { struck }: Pick<ProviderLink, 'struck'>): Failure {
   const reason = readReason(answer.body, struck)
   const name = reason.isCredential ? 'upstream_credential' : nameOf(answer.status)
   const metadata: FailureMetadata = reason.code === null ? {} : { provider_code: reason.code }
@@ -18,9 +18,11 @@ export function failureOf(answer: EgressAnswer, { provider, struck }: ProviderLi
     name,
     fields: { status: answer.status },
     metadata,
-    cause: { provider: provider.slug, status: answer.status },
+    detail: `It answered ${answer.status}.`,
   }
-  if (name === 'upstream_refused' && reason.text !== null) return { ...base, detail: reason.text }
+  if (name === 'upstream_refused' && reason.text !== null) {
+    return { ...base, detail: `It answered ${answer.status}: ${reason.text}` }
+  }
   const retryAfterS = name === 'upstream_overloaded' ? secondsOf(answer.retryAfter) : null
   return retryAfterS === null ? base : { ...base, retryAfterS }
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { textOf } from '../../../src/schemas/failures.ts'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
 import type { Admitted } from '../../../src/server/limits/replies.ts'
 import { keyOf, ModelRedis, Simulation } from '../../support/rate-simulation.ts'
@@ -58,6 +59,18 @@ t.test('a key that is known to be over its limit is refused at once, without the
   const steps = redis.steps
   for (let i = 0; i < 1_000; i += 1) t.notOk(admission.admit(key) instanceof Promise || undefined)
   t.equal(redis.steps, steps)
+})
+
+t.test('a refusal says the pace, the burst and when to try again', async (t) => {
+  const { call } = open()
+  const key = keyOf(10)
+  await call(key)
+  const { failure } = await call(key)
+  t.match(failure, { fields: { limit: 10, each: 6, burst: 1, retry: 6 } })
+  t.equal(
+    failure === null ? null : textOf(failure),
+    'The key is over its limit of 10 requests a minute (one each 6 s, burst 1); try again in 6 s.',
+  )
 })
 
 t.test('calls of one turn share one ask', async (t) => {

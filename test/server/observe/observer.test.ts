@@ -19,6 +19,13 @@ t.test('a failure of ours is logged at its level, with its cause', async (t) => 
   t.match(log.events, [{ event: 'call_failed', fields: { failure: 'upstream_failed', cause } }])
 })
 
+t.test('a call that another provider answered is logged with the attempts that failed', async (t) => {
+  const { observer, log } = open()
+  const failedAttempts = [{ provider: 'acme', status: 404, code: 'model_not_found' }]
+  observer.settled(call({ notes: { failedAttempts } }))
+  t.match(log.events, [{ event: 'call_fell_back', fields: { failedAttempts } }])
+})
+
 for (const [failure, whose] of [['rate_limited', 'its own'], ['busy', 'ours']] as const) {
   t.test(`a caller cannot buy log lines by failures of ${whose}: what is over is counted and told`, async (t) => {
     const { observer, log, advance } = open()

@@ -50,6 +50,26 @@ t.test('when every endpoint fails the one that may soon answer is told, the othe
   })
 })
 
+for (const status of [401, 404, 422, 429]) {
+  t.test(`a provider that answers ${status} is named to the operator with it, and the caller is told`, async (t) => {
+    const { post, first, settled, untilSettled } = await openEmbeddings(t)
+    first.script(refuses(status))
+    const reply = await post({ model: 'acme/one', input: 'one' })
+    t.match(reply.body.error?.message, new RegExp(`It answered ${status}[.:]`))
+    t.notMatch(reply.body.error?.message, /reached/)
+    await untilSettled(1)
+    t.same(settled[0]?.notes.failedAttempts, [{ provider: 'first', status, code: 'scripted' }])
+  })
+}
+
+t.test('a provider that nobody listens for could not be reached, and the log says by which error', async (t) => {
+  const { post, settled, untilSettled } = await openEmbeddings(t, { oneAt: 'http://127.0.0.1:1' })
+  const reply = await post({ model: 'acme/one', input: 'one' })
+  t.equal(reply.body.error?.message, 'The provider failed. It could not be reached.')
+  await untilSettled(1)
+  t.same(settled[0]?.notes.failedAttempts, [{ provider: 'elsewhere', status: null, code: 'ECONNREFUSED' }])
+})
+
 t.test('a call whose deadline ends during the second attempt lists the first one', async (t) => {
   const { post, first, second } = await openEmbeddings(t, { deadlineMs: 250 })
   first.script(refuses(500))
