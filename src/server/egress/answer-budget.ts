@@ -1,6 +1,11 @@
+/** Share of the budget that only small answers may use, and what is small: a share of it too. Decision. */
+const RESERVE_SHARE = 1 / 8
+const SMALL_SHARE = 1 / 256
+
 /**
  * Bytes of provider answers that one front holds at once. Design §4.
- * An answer that has begun may grow past those that wait to begin: it is the one that will end and give back.
+ * An answer that has begun may grow past those that wait to begin: it is the one that will end and give back. Small
+ * answers, up to 1 MiB of 256, pass those that wait and have a reserve, so that no large one stops them.
  */
 export class AnswerBudget {
   readonly #bytesMax: number
@@ -15,13 +20,18 @@ export class AnswerBudget {
     return this.#heldBytes
   }
 
-  /** Takes room for an answer that begins; false when there is none, or when others wait for it already. */
+  /** Takes room for an answer that begins; false when there is none, or when others of its size wait for it already. */
   take(bytes: number): boolean {
-    return this.#waiting.length === 0 && this.grow(bytes)
+    const isFirst = !this.#waiting.some((waiter) => this.#isSmall(waiter) || !this.#isSmall({ bytes, heldBytes: 0 }))
+    return isFirst && this.grow(bytes, 0)
   }
 
   /** Takes more room for an answer that has some. */
-  grow(bytes: number): boolean {
+  grow(bytes: number, heldBytes: number): boolean {
+    const isSmall = this.#isSmall({ bytes, heldBytes })
+    const most = isSmall ? this.#bytesMax : this.#bytesMax * (1 - RESERVE_SHARE)
+    // What is larger than all that it may use goes alone.
+    if (this.#heldBytes + bytes > most && this.#heldBytes > heldBytes) return false
     if (this.#heldBytes + bytes > this.#bytesMax) return false
     this.#heldBytes += bytes
     return true
@@ -29,10 +39,11 @@ export class AnswerBudget {
 
   /**
    * Waits for room, in order of asking.
+   * @param wanted more bytes, and those that the answer has already
    * @returns a function that stops waiting; harmless after the grant
    */
-  wait(bytes: number, granted: () => void): () => void {
-    const waiter = { bytes, granted }
+  wait(wanted: Wanted, granted: () => void): () => void {
+    const waiter = { ...wanted, granted }
     this.#waiting.push(waiter)
     return () => {
       const at = this.#waiting.indexOf(waiter)
@@ -48,17 +59,30 @@ export class AnswerBudget {
     if (this.#waiting.length > 0) this.#grant()
   }
 
+  #isSmall({ bytes, heldBytes }: Wanted): boolean {
+    return heldBytes + bytes <= this.#bytesMax * SMALL_SHARE
+  }
+
+  /** In order; a large one that does not fit stops the large ones behind it, and no small one. */
   #grant(): void {
-    for (;;) {
-      const first = this.#waiting[0]
-      if (first === undefined || !this.grow(first.bytes)) return
-      this.#waiting.shift()
-      first.granted()
+    let isBlocked = false
+    for (const waiter of [...this.#waiting]) {
+      const at = this.#waiting.indexOf(waiter)
+      // A grant may end another answer, which then waits no more.
+      if (at === -1 || (isBlocked && !this.#isSmall(waiter))) continue
+      if (this.grow(waiter.bytes, waiter.heldBytes)) {
+        this.#waiting.splice(at, 1)
+        waiter.granted()
+      } else isBlocked = true
     }
   }
 }
 
-interface Waiter {
+interface Wanted {
   readonly bytes: number
+  readonly heldBytes: number
+}
+
+interface Waiter extends Wanted {
   readonly granted: () => void
 }

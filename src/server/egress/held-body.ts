@@ -3,6 +3,12 @@ import { assemble } from './assemble.ts'
 
 /** Announced bodies above this are copied into place as they arrive instead of joined at the end. */
 const PLACED_BYTES_MIN = 4 * 1024 * 1024
+/** A place is made once this share of the body is here: a length alone, which costs nothing to claim, gets none. */
+const PLACED_SHARE = 1 / 4
+/** Early pieces that are copied with each later one: all are in place before the last one is here. */
+const MOVED_PIECES = 2
+
+const EMPTY = new Uint8Array(0)
 
 type Granted = (isGranted: boolean) => void
 
@@ -10,9 +16,12 @@ type Granted = (isGranted: boolean) => void
 export class HeldBody {
   sizeBytes = 0
   readonly #budget: AnswerBudget
-  readonly #isAnnounced: boolean
-  readonly #place: Uint8Array | null
+  readonly #announcedBytes: number
+  #place: Uint8Array | null = null
+  /** Pieces that came before there was a place; how many of them are in it, and their bytes. */
   #pieces: Uint8Array[] = []
+  #moved = 0
+  #movedBytes = 0
   #heldBytes = 0
   #stopWaiting: (() => void) | null = null
   #answerWaiting: Granted | null = null
@@ -20,8 +29,7 @@ export class HeldBody {
   /** @param announcedBytes -1 when the answer does not say its length */
   constructor(budget: AnswerBudget, announcedBytes: number) {
     this.#budget = budget
-    this.#isAnnounced = announcedBytes >= 0
-    this.#place = announcedBytes > PLACED_BYTES_MIN ? Buffer.allocUnsafeSlow(announcedBytes) : null
+    this.#announcedBytes = announcedBytes
   }
 
   get isWaiting(): boolean {
@@ -36,7 +44,25 @@ export class HeldBody {
     if (this.#place === null) this.#pieces.push(piece)
     else this.#place.set(piece, this.sizeBytes)
     this.sizeBytes += piece.length
-    return this.#isAnnounced || this.hold(piece.length, granted)
+    this.#arrange()
+    return this.#announcedBytes >= 0 || this.hold(piece.length, granted)
+  }
+
+  #arrange(): void {
+    const bytes = this.#announcedBytes
+    if (this.#place !== null) this.#move(this.#place, MOVED_PIECES)
+    else if (bytes > PLACED_BYTES_MIN && this.sizeBytes >= bytes * PLACED_SHARE)
+      this.#place = Buffer.allocUnsafeSlow(bytes)
+  }
+
+  #move(place: Uint8Array, count: number): void {
+    const end = Math.min(this.#moved + count, this.#pieces.length)
+    for (; this.#moved < end; this.#moved++) {
+      const piece = this.#pieces[this.#moved] ?? EMPTY
+      place.set(piece, this.#movedBytes)
+      this.#movedBytes += piece.length
+      this.#pieces[this.#moved] = EMPTY
+    }
   }
 
   /**
@@ -44,12 +70,13 @@ export class HeldBody {
    * dropped.
    */
   hold(bytes: number, granted: Granted): boolean {
-    if (this.#heldBytes === 0 ? this.#budget.take(bytes) : this.#budget.grow(bytes)) {
+    if (this.#heldBytes === 0 ? this.#budget.take(bytes) : this.#budget.grow(bytes, this.#heldBytes)) {
       this.#heldBytes += bytes
       return true
     }
     this.#answerWaiting = granted
-    this.#stopWaiting = this.#budget.wait(bytes, () => {
+    const wanted = { bytes, heldBytes: this.#heldBytes }
+    this.#stopWaiting = this.#budget.wait(wanted, () => {
       this.#stopWaiting = null
       this.#heldBytes += bytes
       granted(true)
@@ -58,7 +85,9 @@ export class HeldBody {
   }
 
   join(): Uint8Array | Promise<Uint8Array> {
-    return this.#place ?? assemble(this.#pieces, this.sizeBytes)
+    if (this.#place === null) return assemble(this.#pieces, this.sizeBytes)
+    this.#move(this.#place, this.#pieces.length)
+    return this.#place
   }
 
   /** Hands over what it holds: the returned function gives it back, once. */

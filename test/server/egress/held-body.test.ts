@@ -1,0 +1,38 @@
+import t from 'tap'
+import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
+import { HeldBody } from '../../../src/server/egress/held-body.ts'
+
+const MIB = 1024 * 1024
+const never = (): void => undefined
+
+/** Bytes outside the heap that making something takes. */
+function taken(make: () => unknown): number {
+  const before = process.memoryUsage().arrayBuffers
+  const kept = make()
+  const bytes = process.memoryUsage().arrayBuffers - before
+  return kept === null ? 0 : bytes
+}
+
+t.test('a length that is only claimed takes no memory; room is made when a quarter is here', async (t) => {
+  const body = new HeldBody(new AnswerBudget(256 * MIB), 128 * MIB)
+  const bytes = taken(() => body.hold(128 * MIB, never))
+  t.ok(bytes < MIB)
+  const piece = Buffer.alloc(MIB)
+  for (let nth = 0; nth < 31; nth++) t.ok(taken(() => body.push(piece, never)) < MIB)
+  t.ok(taken(() => body.push(piece, never)) >= 128 * MIB)
+  body.drop()
+})
+
+t.test('pieces of any sizes come out in order, placed or joined', async (t) => {
+  for (const sizeBytes of [10, 4 * MIB, 4 * MIB + 1, 9 * MIB + 3]) {
+    for (const pieces of [1, 2, 3, 7, 1_000]) {
+      const whole = Buffer.alloc(sizeBytes, 'some text that is not the same everywhere, such as a count: 0123456789')
+      const body = new HeldBody(new AnswerBudget(256 * MIB), sizeBytes)
+      body.hold(sizeBytes, never)
+      // Small pieces first, so that what was kept early is still being moved when the last large one comes.
+      const cuts = Array.from({ length: pieces }, (_, nth) => Math.floor(sizeBytes * ((nth + 1) / pieces) ** 3))
+      cuts.reduce((from, to) => (body.push(whole.subarray(from, to), never), to), 0)
+      t.ok(whole.equals(await body.join()), `${sizeBytes} bytes in ${pieces} pieces`)
+    }
+  }
+})
