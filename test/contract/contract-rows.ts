@@ -78,6 +78,15 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: "our extension: OpenAI's clients read one model so (B3.2); statuses of §7 model read",
     uncaused: {},
   },
+  'models.retrieve_by_author': {
+    method: 'get',
+    path: '/models/{author}/{slug}',
+    success: 200,
+    statuses: [403, 404, 500],
+    keys: EVERY_KEY,
+    source: 'our extension: as models.retrieve, for an id whose slash is not encoded',
+    uncaused: {},
+  },
   'embeddings.list_models': {
     method: 'get',
     path: '/embeddings/models',

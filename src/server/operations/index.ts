@@ -7,6 +7,7 @@ import { listModelEndpoints } from './models/list-model-endpoints.ts'
 import { listModels } from './models/list-models.ts'
 import { listUserModels } from './models/list-user-models.ts'
 import { retrieveModel } from './models/retrieve-model.ts'
+import { retrieveModelByAuthor } from './models/retrieve-model-by-author.ts'
 
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -17,5 +18,6 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listUserModels,
   listModelEndpoints,
   retrieveModel,
+  retrieveModelByAuthor,
   listEmbeddingModels,
 ]

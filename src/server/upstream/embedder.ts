@@ -1,6 +1,7 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingJob, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
+import type { Endpoint } from '../ports/models.ts'
 import type { FailedAttempt, Log, Meters } from '../ports/observe.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
@@ -80,8 +81,15 @@ class RoutingEmbedder implements Embedder {
     }
     if (!isSetUp) return fail('endpoint_unconfigured')
     const foreign = shape.kind === 'objects' ? foreignTo(model.inputModalities, mediaOf(request.input)) : null
-    if (foreign !== null) return fail('input_unsupported', { detail: `It does not take ${foreign}.` })
-    return targets.length === 0 ? fail('input_unsupported') : ok(targets)
+    if (foreign !== null) return fail('input_unsupported', { detail: `It does not take ${foreign}; it takes ${model.inputModalities.join(', ')}.` })
+    return targets.length === 0 ? fail('input_unsupported', { detail: this.#formsOf(routed.value) }) : ok(targets)
+  }
+
+  /** The forms of input that at least one of the endpoints takes. */
+  #formsOf(endpoints: readonly Endpoint[]): string {
+    const protocols = endpoints.flatMap((endpoint) => this.#targets.of(endpoint)?.protocol ?? [])
+    const taken = FORMS.filter(([kind]) => protocols.some((protocol) => protocol.takes({ kind, count: 1 })))
+    return `It takes: ${taken.map(([, words]) => words).join(', ')}.`
   }
 
   /** Not an async function of its own: on the hot path each costs a turn of the microtask queue. */
@@ -139,6 +147,14 @@ class RoutingEmbedder implements Embedder {
     return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
   }
 }
+
+const FORMS = [
+  ['string', 'a string'],
+  ['strings', 'an array of strings'],
+  ['numbers', 'an array of token ids'],
+  ['lists', 'an array of arrays of token ids'],
+  ['objects', 'an array of objects with content parts'],
+] as const
 
 /** One attempt of one call. */
 interface Try {

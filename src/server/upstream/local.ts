@@ -10,6 +10,7 @@ import {
   LEXICAL_TEXT_UNITS_MAX,
 } from '../../schemas/limits.ts'
 import type { Egress } from '../ports/egress.ts'
+import type { EmbeddingInput } from '../../schemas/embeddings.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
@@ -30,7 +31,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   }
 
   takes(shape: InputShape): boolean {
-    return shape.kind === 'string' || shape.kind === 'strings'
+    return shape.kind !== 'numbers' && shape.kind !== 'lists'
   }
 
   /** Failures: body_invalid, busy, and what the pool of short jobs fails with. */
@@ -41,6 +42,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     if (shape.count > countMax) return tooMuch('/input', countMax, ' inputs of so many dimensions')
     const texts = textsOf(request)
     if (texts === null) return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
+    if (!isText(texts)) return fail('input_unsupported', { detail: 'It takes parts of type text only.' })
     const long = texts.findIndex((text) => text.length > LEXICAL_TEXT_UNITS_MAX)
     if (long !== -1) return tooMuch(pathOf(request, long), LEXICAL_TEXT_UNITS_MAX, ' UTF-16 units')
     if (this.#calls >= LEXICAL_CALLS_MAX) return fail('busy', { retryAfterS: 1 })
@@ -80,13 +82,25 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   }
 }
 
-/** `takes` has let only texts through. Null when there is too much of them. */
-function textsOf({ input }: EmbeddingsRequest): readonly string[] | null {
+/** `takes` has let no tokens through. Null when there is too much; an element is null when it has other parts than text. */
+function textsOf({ input }: EmbeddingsRequest): readonly (string | null)[] | null {
   const bulk = bulkOf(input)
   if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX) return null
-  const value = bulk === null ? valueOf(input) : (JSON.parse(Buffer.from(bulk).toString()) as string | string[])
+  const value = bulk === null ? valueOf(input) : (JSON.parse(Buffer.from(bulk).toString()) as Exclude<EmbeddingInput, number[]>)
   if (typeof value === 'string') return [value]
-  return Array.isArray(value) ? value.filter((text): text is string => typeof text === 'string') : []
+  return value === null ? [] : value.map(textOf)
+}
+
+/** The parts of one input are one text. */
+function textOf(input: EmbeddingInput[number]): string | null {
+  if (typeof input === 'string') return input
+  if (typeof input === 'number' || !('content' in input)) return null
+  const texts = input.content.map((part) => (part.type === 'text' ? part.text : null))
+  return isText(texts) ? texts.join('\n') : null
+}
+
+function isText(texts: readonly (string | null)[]): texts is readonly string[] {
+  return !texts.includes(null)
 }
 
 /** As many texts as one job may hold the thread with, at least one. */

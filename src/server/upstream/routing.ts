@@ -27,13 +27,30 @@ export function route(
   const preferences = request.provider ?? null
   if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
   const wishes = preferences ?? {}
-  const fit = model.endpoints.filter((endpoint) => {
-    if (!isWanted(endpoint, wishes) || !hasFacts(endpoint, wishes)) return false
-    return isInPrice(endpoint, wishes, request) && hasParameters(endpoint, wishes, request)
-  })
+  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, wishes, request))
   const sorted = preferFast(sortBy(sortOf(wishes, model), fit, measured), wishes, measured)
   const chosen = inOrder(sorted, wishes)
-  return chosen.length === 0 && model.endpoints.length > 0 ? fail('endpoint_excluded') : ok(chosen)
+  if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
+  return fail('endpoint_excluded', { detail: `Excluded by: ${blamed(model.endpoints, wishes, request).join(', ')}.` })
+}
+
+function isFit(endpoint: Endpoint, wishes: ProviderPreferences, request: EmbeddingsRequest): boolean {
+  if (!isWanted(endpoint, wishes) || !hasFacts(endpoint, wishes)) return false
+  return isInPrice(endpoint, wishes, request) && hasParameters(endpoint, wishes, request)
+}
+
+/** Names of the wishes that exclude at least one endpoint by themselves. */
+function blamed(
+  endpoints: readonly Endpoint[],
+  wishes: ProviderPreferences,
+  request: EmbeddingsRequest,
+): readonly string[] {
+  const names = Object.entries(wishes).flatMap(([name, wish]) => {
+    const alone: ProviderPreferences = { [name]: wish }
+    return endpoints.every((endpoint) => isFit(endpoint, alone, request)) ? [] : [name]
+  })
+  // What passes every filter can only be left out by an order without fallbacks.
+  return names.length > 0 ? names : ['order', 'allow_fallbacks']
 }
 
 function isWanted(endpoint: Endpoint, { only, ignore }: ProviderPreferences): boolean {

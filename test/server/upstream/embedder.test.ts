@@ -70,6 +70,34 @@ t.test('a provider that nobody listens for could not be reached, and the log say
   t.same(settled[0]?.notes.failedAttempts, [{ provider: 'elsewhere', status: null, code: 'ECONNREFUSED' }])
 })
 
+t.test('a call that the preferences leave no endpoint is told which of them', async (t) => {
+  const { post } = await openEmbeddings(t)
+  const told = async (provider: object) => (await post({ ...BOTH, provider })).body.error?.message
+  t.match(await told({ zdr: true, max_price: { prompt: 5 } }), /Excluded by: zdr\.$/)
+  t.match(await told({ only: ['first'], ignore: ['first'] }), /Excluded by: only, ignore\.$/)
+  t.match(await told({ order: ['nobody'], allow_fallbacks: false }), /Excluded by: order, allow_fallbacks\.$/)
+})
+
+t.test('the local model takes text parts as one text', async (t) => {
+  const { post } = await openEmbeddings(t)
+  const vectorOf = async (input: unknown) => {
+    const { body } = await post({ model: 'sluice/lexical-1', input, dimensions: 8 })
+    return body.data?.[0]?.embedding
+  }
+  const parts = [{ content: [{ type: 'text', text: 'one two' }, { type: 'text', text: 'three' }] }]
+  t.same(await vectorOf(parts), await vectorOf('one two three'))
+  const large = [{ content: [{ type: 'text', text: 'one two three '.repeat(10_000) }] }]
+  t.same(await vectorOf(large), await vectorOf('one two three '.repeat(10_000)))
+})
+
+t.test('an input of a form that the model does not take is told the forms that it does', async (t) => {
+  const { post } = await openEmbeddings(t)
+  const told = async (input: unknown) => (await post({ model: 'sluice/lexical-1', input })).body.error?.message
+  t.match(await told([1, 2]), /It takes: a string, an array of strings, an array of objects with content parts\.$/)
+  const image = { type: 'image_url', image_url: { url: `data:${'x'.repeat(100_000)}` } }
+  t.match(await told([{ content: [image] }]), /(It takes parts of type text only|It does not take image; it takes text)\.$/)
+})
+
 t.test('a call whose deadline ends during the second attempt lists the first one', async (t) => {
   const { post, first, second } = await openEmbeddings(t, { deadlineMs: 250 })
   first.script(refuses(500))

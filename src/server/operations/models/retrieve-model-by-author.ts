@@ -1,0 +1,29 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { BareModel, ModelParams } from '../../../schemas/models.ts'
+import { defineOperation } from '../define.ts'
+import { json } from './model-query.ts'
+
+/**
+ * Reads one model as `models.retrieve` does, for clients and people that leave the slash of an id as it is.
+ * Source: our extension (B3.2); statuses as §7 model read.
+ */
+export const retrieveModelByAuthor = defineOperation({
+  id: 'models.retrieve_by_author',
+  method: 'get',
+  path: '/models/{author}/{slug}',
+  tag: 'models',
+  summary: 'Read a model, in the form of OpenAI clients, by an id whose slash is not encoded',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: ModelParams },
+  success: { status: 200, body: BareModel },
+  statuses: [403, 404, 500],
+  failures: ['model_unknown'],
+  example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },
+  run(call, ports) {
+    const model = ports.models.resolve(`${call.params.author}/${call.params.slug}`)
+    return model === null ? fail('model_unknown') : ok(json(model.bodies.bare))
+  },
+})
