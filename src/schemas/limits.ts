@@ -26,6 +26,8 @@ export const REFUSED_BODY_STALL_MS = 250
 /** Milliseconds between two signs of life to a slow reader, and without progress until it is cut. Design §5. */
 export const REPLY_BEAT_MS = 4_000
 export const REPLY_STALL_MS = 60_000
+/** Bytes a second that a reader takes at least, over each REPLY_STALL_MS: its answer is held for it. Decision. */
+export const REPLY_BYTES_PER_S_MIN = 64 * KIB
 /** Milliseconds that an operation has to answer by itself after its deadline. Decision. */
 export const DEADLINE_GRACE_MS = 250
 /** Issues that one failure lists. C13. */

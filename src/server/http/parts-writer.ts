@@ -1,11 +1,11 @@
-import { REPLY_BEAT_MS, REPLY_STALL_MS } from '../../schemas/limits.ts'
+import { REPLY_BEAT_MS, REPLY_BYTES_PER_S_MIN, REPLY_STALL_MS } from '../../schemas/limits.ts'
 import type { Timer, Timers } from './timers.ts'
 import type { WireResponse } from './wire.ts'
 
 export interface PartsWriterOptions {
   readonly res: WireResponse
   readonly parts: readonly Uint8Array[]
-  readonly timers: Timers
+  readonly timers: Pick<Timers, 'start'>
   /** The connection ends behind this answer. */
   readonly isLast: boolean
   /** The last byte was handed over, or the client left. Called once. */
@@ -15,7 +15,8 @@ export interface PartsWriterOptions {
 /**
  * Writes a body from its parts without joining them, as fast as the client reads.
  * The library cuts readers under 300 KB/s at 12 s unless the socket pauses and resumes now and then; our own limit is
- * REPLY_STALL_MS without progress. Facts: front-end §9.
+ * REPLY_STALL_MS without progress, or with less than REPLY_BYTES_PER_S_MIN: a byte now and then would keep the
+ * answer in memory for ever. Facts: front-end §9.
  */
 export class PartsWriter {
   readonly #options: PartsWriterOptions
@@ -30,6 +31,10 @@ export class PartsWriter {
   #beat: Timer | null = null
   /** Beats since the reader last took something. */
   #idleBeats = 0
+  #beats = 0
+  /** Bytes handed over by now, and when the rate was last looked at. */
+  #acceptedBytes = 0
+  #countedBytes = 0
   #isOver = false
 
   constructor(options: PartsWriterOptions) {
@@ -42,9 +47,11 @@ export class PartsWriter {
    * @param offset bytes of the body that were handed over before
    */
   start(offset: number): void {
+    this.#acceptedBytes = this.#countedBytes = offset
     if (this.#pump(offset)) return
     this.#options.res.onWritable((accepted) => {
       this.#idleBeats = 0
+      this.#acceptedBytes = accepted
       return this.#pump(accepted)
     })
     this.#keepAlive()
@@ -82,11 +89,19 @@ export class PartsWriter {
 
   #keepAlive(): void {
     this.#beat = this.#options.timers.start(REPLY_BEAT_MS, () => {
-      if (++this.#idleBeats * REPLY_BEAT_MS > REPLY_STALL_MS) return void this.#options.res.close()
+      const isStalled = ++this.#idleBeats * REPLY_BEAT_MS > REPLY_STALL_MS
+      if (isStalled || this.#isSlow()) return void this.#options.res.close()
       this.#options.res.pause()
       this.#options.res.resume()
       this.#keepAlive()
     })
+  }
+
+  #isSlow(): boolean {
+    if ((++this.#beats * REPLY_BEAT_MS) % REPLY_STALL_MS !== 0) return false
+    const bytes = this.#acceptedBytes - this.#countedBytes
+    this.#countedBytes = this.#acceptedBytes
+    return bytes < (REPLY_BYTES_PER_S_MIN * REPLY_STALL_MS) / 1_000
   }
 
   #finish(): void {
