@@ -29,15 +29,17 @@ export type EmbeddingInput = Static<typeof EmbeddingInput>
 
 /** Body of POST /embeddings. §4.3, B1.3; unknown fields are ignored (C25). */
 export const EmbeddingsBody = Type.Object({
-  model: Type.String({ minLength: 1 }),
+  model: Type.String({ minLength: 1, description: 'Id of a model that writes embeddings, a variant of it or an alias.' }),
   input: EmbeddingInput,
-  dimensions: Type.Optional(Type.Integer({ minimum: DIMENSIONS_MIN })),
-  encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')])),
-  input_type: Type.Optional(Type.String()),
+  dimensions: Type.Optional(Type.Integer({ minimum: DIMENSIONS_MIN, description: 'Numbers of each vector; the model\'s own when absent.' })),
+  encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')], {
+    description: 'Form of the vectors: numbers (default), or little-endian float32 in base64.',
+  })),
+  input_type: Type.Optional(Type.String({ description: 'What the vectors are for, as the provider calls it: query, document.' })),
   provider: Type.Optional(Type.Union([ProviderPreferences, Type.Null()])),
-  session_id: Type.Optional(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
+  session_id: Type.Optional(Type.String({ maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; wins over x-session-id.' })),
   trace: Type.Optional(Trace),
-  user: Type.Optional(Type.String()),
+  user: Type.Optional(Type.String({ description: 'An id of your end user, passed on to providers that take one.' })),
 })
 export type EmbeddingsBody = Static<typeof EmbeddingsBody>
 

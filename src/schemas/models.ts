@@ -23,7 +23,7 @@ export const Pricing = Type.Object({
   input_audio_cache: Type.Optional(Decimal),
   discount: Type.Optional(Type.Number()),
   overrides: Type.Optional(Type.Array(Type.Unknown())),
-})
+}, { description: 'USD: prompt and completion per token, request per request, others per unit of their name.' })
 export type Pricing = Static<typeof Pricing>
 
 export const Architecture = Type.Object({

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { BODIES } from '../../schemas/bodies.ts'
 import { ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
+import { SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import { statusLine } from './reply.ts'
 import { API_PREFIX } from './route-table.ts'
@@ -9,6 +10,7 @@ import { API_PREFIX } from './route-table.ts'
 /** Of the interface, not of the product. §9. */
 const INTERFACE_VERSION = '1.0.0'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
+const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
 /** Statuses whose replies say when to try again. */
 const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
 
@@ -63,6 +65,24 @@ const COMMON_HEADERS: Json = {
   ShouldRetry: { description: 'False when the same call cannot succeed before something changes.', schema: { const: 'false' } },
 }
 
+const HEADER_SHAPES: Readonly<Record<string, Json>> = {
+  'x-session-id': { type: 'string', maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; `session_id` of the body wins.' },
+}
+
+/** On every answer to a key that has a limit, of an operation that is limited. C11. */
+const LIMIT_HEADERS: Json = Object.fromEntries(Object.entries({
+  'RateLimit-Policy': ['string', 'The limit `q` of requests in a window of `w` seconds; for keys that have a limit.'],
+  RateLimit: ['string', 'Requests left `r`, and `t` seconds until the burst is whole or, on a refusal, one is free.'],
+  'X-RateLimit-Limit': ['integer', 'Requests a minute.'],
+  'X-RateLimit-Remaining': ['integer', 'Requests left; the lowest figure known.'],
+  'X-RateLimit-Reset': ['integer', 'When the burst is whole, in milliseconds since the epoch.'],
+}).map(([name, [type, description]]) => [name, { description, schema: { type } }]))
+
+function remarksOf(headers: Readonly<Record<string, string>> = {}): Json {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
+}
+
 function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
   const names = new Set(operations.map((operation) => operation.tag))
   return [...names].map((name) => ({ name, description: TAG_TEXTS[name] ?? name }))
@@ -74,6 +94,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
   schemas[`${name}Answer`] = success.body
   if (input.body !== undefined) schemas[`${name}Body`] = BODIES[input.body].schema
   const parameters = parametersOf(operation)
+  const isLimited = operation.statuses.some((status) => status === RATE_LIMITED)
   return {
     operationId: operation.id,
     tags: [operation.tag],
@@ -89,7 +110,11 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
     responses: {
       [success.status]: {
         description: statusLine(success.status).slice(4),
-        headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+        headers: {
+          'x-request-id': { $ref: '#/components/headers/RequestId' },
+          ...(isLimited && LIMIT_HEADERS),
+          ...remarksOf(success.headers),
+        },
         content: { 'application/json': { schema: reference(`${name}Answer`) } },
       },
       ...failuresOf(operation),
@@ -102,7 +127,7 @@ function parametersOf({ input, example }: AnyOperation): readonly Json[] {
   return [
     ...parametersIn('path', input.params, examples),
     ...parametersIn('query', input.query, examples),
-    ...(input.headers ?? []).map((name) => ({ name, in: 'header', required: false, schema: { type: 'string' } })),
+    ...(input.headers ?? []).map((name) => ({ name, in: 'header', required: false, schema: HEADER_SHAPES[name] ?? { type: 'string' } })),
   ]
 }
 
@@ -141,6 +166,7 @@ function failureOf(status: number, types: readonly FailureName[]): Json {
       ...(types.some((name) => FAILURES[name].retry === 'no') && {
         'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
       }),
+      ...(status === RATE_LIMITED && LIMIT_HEADERS),
       ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
     },
     content: { 'application/json': { schema: reference('Error') } },

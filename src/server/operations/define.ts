@@ -32,7 +32,12 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     /** A JSON body by its name in `schemas/bodies.ts`. */
     readonly body?: BodyName
   }
-  readonly success: { readonly status: number; readonly body: TSchema }
+  readonly success: {
+    readonly status: number
+    readonly body: TSchema
+    /** Headers that only some answers have, each with what it says. */
+    readonly headers?: Readonly<Record<string, string>>
+  }
   /** Statuses of the contract row (§7, else B1/B2), without 401, which every operation has. 429 listed = rate-limited. */
   readonly statuses: readonly number[]
   /** Failures that `run` itself may return; those of the pipeline's stages are not repeated here. */

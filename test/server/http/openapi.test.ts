@@ -1,4 +1,5 @@
 import t from 'tap'
+import { SESSION_ID_CHARS_MAX } from '../../../src/schemas/limits.ts'
 import { openApiOf } from '../../../src/server/http/openapi.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { operation } from '../../support/front.ts'
@@ -35,6 +36,17 @@ t.test('every reference leads to a component and every component is used', async
   const document = documentOf()
   const used = new Set([...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map((match) => match[1]))
   t.same([...used].sort(), Object.keys(document.components.schemas).sort())
+})
+
+t.test('embeddings tell the headers of limits and remarks, the bound of a session id, and units of prices', async (t) => {
+  const { paths } = documentOf()
+  const found = paths['/embeddings']?.['post']
+  const limit = { RateLimit: {}, 'RateLimit-Policy': {}, 'X-RateLimit-Reset': {} }
+  t.match(found?.responses['200'], { headers: { ...limit, 'x-sluice-unpriced': {}, 'x-sluice-usage': {} } })
+  t.match(found?.responses['429'], { headers: limit })
+  t.match(found?.parameters, [{ name: 'x-session-id', schema: { maxLength: SESSION_ID_CHARS_MAX } }])
+  t.match(JSON.stringify(documentOf()), /USD per million tokens/)
+  t.notMatch(paths['/models']?.['get']?.responses['200'], { headers: limit })
 })
 
 t.test('a status names the error types that lead to it', async (t) => {

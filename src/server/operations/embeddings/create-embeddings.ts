@@ -28,7 +28,14 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   // A call that the provider has is charged, so its answer is awaited although nobody may read it. C24.
   outlivesClient: true,
   input: { headers: ['x-session-id'], body: 'embeddings' },
-  success: { status: 200, body: EmbeddingsAnswer },
+  success: {
+    status: 200,
+    body: EmbeddingsAnswer,
+    headers: {
+      'x-sluice-unpriced': '`true` when the catalogue has no price for the model, so that the cost is 0.',
+      'x-sluice-usage': '`estimated` when the provider told no usable token counts and ours stand in.',
+    },
+  },
   statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
   failures: [
     'header_invalid',
