@@ -139,6 +139,12 @@ export function childEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, UV_THREADPOOL_SIZE: '32' }
 }
 
+/** What a program that is not ours, and its libraries, are found by: none of our keys and addresses. */
+export function bareEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, LD_LIBRARY_PATH } = process.env
+  return { PATH, ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }), LC_ALL: 'C', TZ: 'UTC' }
+}
+
 /** True when npm or npx runs us: then losing the parent means that they were told to end. */
 export function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined

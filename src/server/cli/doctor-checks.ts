@@ -11,8 +11,9 @@ import { checkTlsFiles, listenerMigrationIsOn, platformProblem, probePort } from
 import { checkWritable, runningSupervisor, runtimeOf, type Runtime } from '../supervisor/data-directory.ts'
 import { FIRST_KEYS_FILE } from '../supervisor/first-keys.ts'
 import { REDIS_SERVERS } from '../supervisor/redis-child.ts'
-import { findServer, findSetpriv } from '../supervisor/redis-find.ts'
+import { findServer } from '../supervisor/redis-find.ts'
 import { sessionThreads } from '../supervisor/shares.ts'
+import { findSetpriv } from '../supervisor/step-down.ts'
 import { PACKAGE_ROOT } from '../supervisor/version.ts'
 import { stderrLog } from './stderr-log.ts'
 
@@ -41,7 +42,7 @@ export async function examine(generation: Generation): Promise<readonly Finding[
     ...(running === null ? await ports(generation) : []),
     await postgres(config.databaseUrl?.reveal() ?? runtime?.databaseUrl ?? null, config.databaseUrl !== null),
     await redis(generation, runtime),
-    await deathSignal(),
+    deathSignal(),
     ...firstKeys(config.dataDir),
     workers(generation),
     listenerMigration(),
@@ -146,8 +147,8 @@ async function embeddedRedis(): Promise<Finding> {
   return doubtful('redis', detail, 'install redis or valkey, or set REDIS_URL')
 }
 
-async function deathSignal(): Promise<Finding> {
-  const isSafe = process.platform !== 'linux' || (await findSetpriv()) !== null
+function deathSignal(): Finding {
+  const isSafe = process.platform !== 'linux' || findSetpriv() !== null
   if (isSafe) return good('hard_kill', 'embedded services end with the node')
   const detail = 'a hard kill of the node may leave its services running until the next start'
   return doubtful('hard_kill', detail, 'install setpriv (util-linux)')

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
 import { launchInMemory, launchServer, type RunningRedis } from './redis-launch.ts'
-import { endOrphan, findServer } from './redis-find.ts'
+import { endOrphan, findServer, REDIS_SOCKET } from './redis-find.ts'
 import { makeSocketFolder } from './socket-folder.ts'
 
 export interface RedisOptions {
@@ -37,7 +37,7 @@ export async function startRedis({ dataDir, log, servers = REDIS_SERVERS }: Redi
   await endOrphan(home, recordOf(home))
   const command = await findServer(servers)
   // Fresh, so that a path in a record of an earlier start never is this one's.
-  const socketPath = join(makeSocketFolder({ at: null, socket: 'redis.sock', account: null }), 'redis.sock')
+  const socketPath = join(makeSocketFolder({ at: null, socket: REDIS_SOCKET, account: null }), REDIS_SOCKET)
   const launch = () => command === null ? launchInMemory({ socketPath }) : launchServer({ command, socketPath, home })
   const running = await launchPastDamage(launch, { home, log, isReal: command !== null })
   const keeper = keepUp(running, { launch, home, socketPath, log })

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmdirSync, rmSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { bareEnvironment } from '../config.ts'
+import { SOCKET_FOLDER_PREFIX } from './socket-folder.ts'
 
 /** Milliseconds that a program may take to tell its version. */
 const VERSION_MS_MAX = 5_000
+export const REDIS_SOCKET = 'redis.sock'
 /** Milliseconds that a killed orphan may take to be gone. */
 const ORPHAN_MS_MAX = 5_000
 
@@ -12,16 +15,6 @@ export async function findServer(servers: readonly string[]): Promise<string | n
   for (const server of servers) {
     const version = await outputOf(server, ['--version'])
     if (version !== null && /server/i.test(version)) return server
-  }
-  return null
-}
-
-/** `setpriv` with `--pdeathsig` (util-linux has it, busybox has not), or null. It ends a child with its parent. */
-export async function findSetpriv(): Promise<string | null> {
-  if (process.platform !== 'linux') return null
-  for (const place of ['setpriv', '/usr/bin/setpriv', '/bin/setpriv']) {
-    const help = await outputOf(place, ['--help'])
-    if (help !== null && help.includes('--pdeathsig')) return place
   }
   return null
 }
@@ -40,7 +33,17 @@ export async function endOrphan(home: string, record: { pid: number; socketPath:
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
-  if (record.socketPath.endsWith('/redis.sock')) rmSync(dirname(record.socketPath), { recursive: true, force: true })
+  const folder = dirname(record.socketPath)
+  if (basename(record.socketPath) !== REDIS_SOCKET || !isOwnSocketFolder(folder)) return
+  rmSync(record.socketPath, { force: true })
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
+}
+
+/** The temporary directory is everybody's: under a name of an earlier start may lie what somebody else put there. */
+function isOwnSocketFolder(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  const isOwn = stats?.isDirectory() === true && stats.uid === (process.geteuid?.() ?? stats.uid)
+  return isOwn && basename(path).startsWith(SOCKET_FOLDER_PREFIX)
 }
 
 async function isOurs(home: string, { pid, socketPath }: { pid: number; socketPath: string }): Promise<boolean> {
@@ -59,6 +62,7 @@ async function isOurs(home: string, { pid, socketPath }: { pid: number; socketPa
 
 function outputOf(command: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile(command, args, { timeout: VERSION_MS_MAX }, (error, stdout) => resolve(error === null ? stdout : null))
+    const options = { timeout: VERSION_MS_MAX, env: bareEnvironment() }
+    execFile(command, args, options, (error, stdout) => resolve(error === null ? stdout : null))
   })
 }

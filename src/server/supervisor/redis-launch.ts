@@ -1,8 +1,9 @@
-import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { findSetpriv } from './redis-find.ts'
+import { bareEnvironment } from '../config.ts'
+import { findSetpriv, launch } from './step-down.ts'
 
 /** One running server process. */
 export interface RunningRedis {
@@ -38,11 +39,12 @@ export async function launchServer(
     'maxmemory-policy': 'noeviction',
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-  const setpriv = await findSetpriv()
-  // Detached: the terminal's Ctrl-C must not reach it before the drain is over.
-  const child = setpriv === null
-    ? spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-    : spawn(setpriv, ['--pdeathsig', 'TERM', command, ...args], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = launch(command, args, {
+    account: null,
+    setpriv: findSetpriv(),
+    deathSignal: 'TERM',
+    options: { env: bareEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] },
+  })
   return whenAnswering(child, socketPath)
 }
 
@@ -50,7 +52,7 @@ export async function launchServer(
 export async function launchInMemory({ socketPath }: { socketPath: string }): Promise<RunningRedis> {
   rmSync(socketPath, { force: true })
   const entry = fileURLToPath(new URL('./redis-process.js', import.meta.url))
-  const child = fork(entry, [socketPath], { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [] })
+  const child = fork(entry, [socketPath], { detached: true, env: bareEnvironment(), stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [] })
   return whenAnswering(child, socketPath)
 }
 

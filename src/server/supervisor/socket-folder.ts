@@ -6,7 +6,10 @@ import type { Account } from './step-down.ts'
 /** Longest path of a Unix socket in bytes: Linux 108 and macOS 104, the closing zero included. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107
 
-export function fitsSocket(path: string): boolean {
+/** Of the folders in the temporary directory. */
+export const SOCKET_FOLDER_PREFIX = 'sluice-'
+
+function fitsSocket(path: string): boolean {
   return Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX
 }
 
@@ -29,7 +32,7 @@ function placeOf({ at, socket }: { at: string | null; socket: string }): string 
     return at
   }
   for (const parent of [tmpdir(), '/tmp']) {
-    if (fitsSocket(join(parent, 'sluice-XXXXXX', socket))) return mkdtempSync(join(parent, 'sluice-'))
+    if (fitsSocket(join(parent, `${SOCKET_FOLDER_PREFIX}XXXXXX`, socket))) return mkdtempSync(join(parent, SOCKET_FOLDER_PREFIX))
   }
   throw new Error(`no temporary directory is short enough for a Unix socket (${SOCKET_PATH_BYTES_MAX} bytes)`)
 }

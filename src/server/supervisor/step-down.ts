@@ -26,7 +26,10 @@ export function stepDownAccount(): Account | null {
   return null
 }
 
-/** Path of a `setpriv` that can set a parent-death signal, or null: then a hard kill of us may leave children. */
+/**
+ * Path of a `setpriv` that can set a parent-death signal (util-linux has it, busybox has not), or null: then a hard kill
+ * of us may leave children.
+ */
 export function findSetpriv(): string | null {
   if (process.platform !== 'linux') return null
   return SETPRIV_PLACES.find((place) => spawnSync(place, ['--help'], { encoding: 'utf8' }).stdout?.includes('--pdeathsig')) ?? null

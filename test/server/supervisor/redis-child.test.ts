@@ -1,5 +1,7 @@
 import { fork } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,6 +12,9 @@ import type { Log } from '../../../src/server/ports/observe.ts'
 import { startRedis } from '../../../src/server/supervisor/redis-child.ts'
 import { findServer } from '../../../src/server/supervisor/redis-find.ts'
 import { REDIS_KINDS } from '../../support/redis.ts'
+
+// Servers start here, on a machine that may be busy.
+t.setTimeout(120_000)
 
 const NOTHING = { debug() {}, info() {}, warn() {}, error() {} }
 const hasReal = REDIS_KINDS.includes('child') ? {} : { skip: 'no redis-server on the PATH' }
@@ -26,6 +31,15 @@ for (const kind of REDIS_KINDS) {
     await redis.stop()
     t.notOk(isAlive(pid), 'the process is gone')
     t.notOk(existsSync(dirname(redis.socketPath)), 'the folder of the socket is gone')
+  })
+
+  t.test(`${kind}: it is given none of our environment`, { skip: !existsSync('/proc/self/environ') && 'needs /proc' }, async (t) => {
+    process.env['OPENAI_API_KEY'] = 'canary'
+    t.teardown(() => delete process.env['OPENAI_API_KEY'])
+    const dataDir = folder(t)
+    const redis = await startRedis({ dataDir, log: NOTHING, servers })
+    t.teardown(() => redis.stop())
+    t.notMatch(readFileSync(`/proc/${recordOf(dataDir).pid}/environ`, 'utf8'), /canary/)
   })
 
   t.test(`${kind}: a server that dies is started again on the same socket`, async (t) => {
@@ -97,6 +111,27 @@ t.test('a record that names a foreign process ends nothing', async (t) => {
   t.teardown(() => redis.stop())
   t.ok(isAlive(process.ppid))
 })
+
+for (const [place, harm] of [
+  ['another user\'s folder', (path: string) => chownSync(path, 65_534, 65_534)],
+  ['a folder of another name', (path: string) => renameSync(path, join(dirname(path), 'other'))],
+  ['a folder that holds more than a socket', () => undefined],
+] as const) {
+  const skip = process.getuid?.() !== 0 && place.startsWith('another user') && 'only root can try'
+  t.test(`${place} that a record of an earlier start names is left alone`, { skip }, async (t) => {
+    const [dataDir, home] = [folder(t), folder(t)]
+    mkdirSync(join(dataDir, 'redis'))
+    mkdirSync(join(home, 'sluice-old'))
+    writeFileSync(join(home, 'sluice-old/letter.txt'), 'mine')
+    harm(join(home, 'sluice-old'))
+    const [name = ''] = readdirSync(home)
+    const record = { pid: 2 ** 22 + 1, socketPath: join(home, name, 'redis.sock') }
+    writeFileSync(join(dataDir, 'redis/server.json'), JSON.stringify(record))
+    const redis = await startRedis({ dataDir, log: NOTHING, servers: [] })
+    await redis.stop()
+    t.ok(existsSync(join(home, name, 'letter.txt')))
+  })
+}
 
 t.test('a name that is not on the PATH is passed over', async (t) => {
   t.equal(await findServer(['no-such-redis-server']), null)
