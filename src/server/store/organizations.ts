@@ -39,8 +39,10 @@ export async function findOrganization(sql: Queryable, reference: string | null)
   const rows = await sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT 2`
   const [row] = rows
   if (row === undefined) return fail('organization_unknown')
-  return rows.length > 1 ? fail('reference_ambiguous', { fields: { what: 'organizations', remedy: 'name one by its id with --organization' } }) : ok(organizationOf(row))
+  return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(organizationOf(row))
 }
+
+const AMBIGUOUS = { what: 'organizations', remedy: 'name one by its id with --organization' }
 
 export async function insertOrganization(tx: Transaction, name: string): Promise<NewOrganization> {
   const id = newId()
