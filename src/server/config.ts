@@ -26,7 +26,6 @@ export const Settings = Type.Object({
   SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
   SLUICE_CATALOG: file('a readable JSON file'),
   SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
-  SLUICE_TRUSTED_PROXIES: list('a comma list of addresses or CIDR ranges', '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$'),
   SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
     default: 'info', expected: 'one of debug, info, warn, error, silent',
   }),
@@ -56,7 +55,6 @@ export interface Config {
   readonly keyGraceMs: number
   readonly catalogFile: string | null
   readonly corsOrigins: readonly string[]
-  readonly trustedProxies: readonly string[]
   readonly logLevel: Settings['SLUICE_LOG_LEVEL']
   readonly broadcastUrl: Secret | null
   readonly otlpEndpoint: Secret | null
@@ -199,7 +197,6 @@ function configOf(values: Settings): Config {
     keyGraceMs: durationMs(values.SLUICE_KEY_GRACE),
     catalogFile: path(values.SLUICE_CATALOG),
     corsOrigins: Object.freeze(values.SLUICE_CORS_ORIGINS),
-    trustedProxies: Object.freeze(values.SLUICE_TRUSTED_PROXIES),
     logLevel: values.SLUICE_LOG_LEVEL,
     broadcastUrl: secret(values.SLUICE_BROADCAST),
     otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),

@@ -109,7 +109,7 @@ t.test('provider keys come from the environment or the file, by the names that a
 
 t.test('a child builds the same config from the texts it is sent', async (t) => {
   const generation = good({
-    SLUICE_PORT: '8081', SLUICE_KEY_GRACE: '90s', SLUICE_TRUSTED_PROXIES: '10.0.0.0/8, 192.0.2.7', HOME: '/nowhere',
+    SLUICE_PORT: '8081', SLUICE_KEY_GRACE: '90s', SLUICE_CORS_ORIGINS: 'https://a.example, https://b.example', HOME: '/nowhere',
   })
   t.same(good(generation.settings).config, generation.config)
   t.notOk('HOME' in generation.settings)
