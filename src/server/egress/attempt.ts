@@ -30,6 +30,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   isSettled = false
   /** True once a tick of its origin has found it unsent. */
   isWaiting = false
+  /** Its place in its origin's list of open attempts; -1 outside. */
+  place = -1
   readonly #home: AttemptHome
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void
   #isRepeated = false

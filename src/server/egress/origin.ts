@@ -22,7 +22,11 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   calls = 0
   readonly #pool: Pool
   readonly #staleErrors = new WeakSet<Error>()
-  readonly #open = new Set<Attempt>()
+  /**
+   * Attempts that are not settled, in no order. Not a Set: at thousands a second each rebuilds its table in the old
+   * generation again and again, and what dead tables point to survives every scavenge.
+   */
+  readonly #open: Attempt[] = []
   #clock: NodeJS.Timeout | null = null
 
   constructor(origin: string, budget: AnswerBudget, extraCa: readonly string[]) {
@@ -60,7 +64,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
     return new Promise((settle) => {
       const attempt = new Attempt(request, this, settle)
       if (attempt.isSettled) return this.ended()
-      this.#open.add(attempt)
+      attempt.place = this.#open.push(attempt) - 1
       this.#clock ??= setInterval(this.#tick, TICK_MS).unref()
       this.#dispatch(attempt)
     })
@@ -79,7 +83,13 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   }
 
   settled(attempt: Attempt): void {
-    this.#open.delete(attempt)
+    const { place } = attempt
+    if (place === -1) return
+    attempt.place = -1
+    const last = this.#open.pop()
+    if (last === undefined || last === attempt) return
+    this.#open[place] = last
+    last.place = place
   }
 
   ended(): void {
@@ -107,13 +117,16 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
    * turn that undici lets a kept-alive connection rest, and is not worth a signal.
    */
   readonly #tick = (): void => {
-    if (this.#open.size === 0 && this.#clock !== null) {
+    if (this.#open.length === 0 && this.#clock !== null) {
       clearInterval(this.#clock)
       this.#clock = null
       return
     }
     const now = performance.now()
-    for (const attempt of this.#open) {
+    // Backwards: one that ends is replaced by the last, which was looked at already.
+    for (let at = this.#open.length - 1; at >= 0; at--) {
+      const attempt = this.#open[at]
+      if (attempt === undefined) continue
       if (now >= attempt.request.attemptEndsAt) attempt.timeUp()
       else if (!attempt.isSent && attempt.isWaiting) attempt.watch()
       else attempt.isWaiting = !attempt.isSent
