@@ -66,7 +66,8 @@ class UngovernedCall implements ExchangeOwner {
     const request = JSON.parse(Buffer.from(received.value).toString()) as EmbeddingsRequest
     exchange.work()
     const { model, embedder } = this.#parts
-    void embedder.embed({ model, request, deadlineAt: exchange.deadlineAt, call: exchange }).then((answer) => {
+    const { deadlineAt } = exchange
+    void embedder.embed({ model, request, caller: '', deadlineAt, call: exchange }).then((answer) => {
       if (answer.ok) exchange.send(replyOf(answer.value, model.id))
       else this.#fail(502)
       exchange.rest()

@@ -19,11 +19,12 @@ export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
   if (taken !== null) return taken
   const parsed = parse(answer)
   const reading = isObject(parsed) ? READERS[protocol](parsed) : null
-  if (reading === null || count === 0 || reading.vectors.length !== count) return { ok: false }
+  if (reading === null) return INVALID
+  if (count === 0 || reading.vectors.length !== count) return { ok: false, isMiscounted: true }
   const vectors: (readonly number[])[] = []
   for (const value of reading.vectors) {
     const vector = readVector(value)
-    if (vector === null) return { ok: false }
+    if (vector === null) return INVALID
     vectors.push(vector)
   }
   return {
@@ -34,6 +35,8 @@ export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
     totalTokens: numberOf(reading.totalTokens),
   }
 }
+
+const INVALID = { ok: false, isMiscounted: false } as const
 
 /** Vectors as the provider wrote them; a smaller answer was scanned on the loop before. */
 function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decoding['out'] | null {

@@ -14,6 +14,8 @@ import { openPools, type Pools } from '../../src/workers/pool.ts'
 import { createHash } from 'node:crypto'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
+/** Of another caller than KEY. */
+export const OTHER_KEY = `sk-sluice-v1-${'o'.repeat(43)}`
 export const MANAGEMENT_KEY = `sk-sluice-mgmt-v1-${'m'.repeat(43)}`
 export const DISABLED_KEY = `sk-sluice-v1-${'d'.repeat(43)}`
 export const LIMITED_KEY = `sk-sluice-v1-${'l'.repeat(43)}`
@@ -112,6 +114,7 @@ export function keyRecords(): ReadonlyMap<string, KeyRecord> {
   }
   return new Map([
     record(KEY, {}),
+    record(OTHER_KEY, {}),
     record(MANAGEMENT_KEY, { kind: 'management', workspaceId: null }),
     record(DISABLED_KEY, { isDisabled: true }),
     record(LIMITED_KEY, { rateLimitRpm: 60 }),

@@ -10,6 +10,8 @@ export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input
 export interface EmbeddingJob {
   readonly model: ResolvedModel
   readonly request: EmbeddingsRequest
+  /** Who asks: failures of one caller alone say little of an endpoint. */
+  readonly caller: string
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
   /** Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of attempts that failed. */

@@ -65,7 +65,7 @@ export interface ShortJobTypes {
     /** Token figures are the provider's words: any number at all, null where it says none. */
     out:
       | { readonly ok: true; readonly data: Uint8Array; readonly count: number; readonly promptTokens: number | null; readonly totalTokens: number | null }
-      | { readonly ok: false }
+      | { readonly ok: false; readonly isMiscounted: boolean }
   }
 }
 /** How a vector is written in JSON: numbers, or base64 of little-endian float32. */

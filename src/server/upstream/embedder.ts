@@ -8,6 +8,7 @@ import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
 import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
 import type { Credential } from './link.ts'
 import type { Reading } from './protocol.ts'
+import { MISCOUNTED } from './read-answer.ts'
 import { route } from './routing.ts'
 import { TargetTable, type Target } from './targets.ts'
 import { Trail } from './trail.ts'
@@ -52,8 +53,8 @@ class RoutingEmbedder implements Embedder {
     for (const target of chosen.value) {
       const startedAt = this.#now()
       if (startedAt >= job.deadlineAt) return { ok: false, failure: trail.deadline() }
-      if (!target.health.admit(startedAt)) {
-        trail.skipped(target.health.restMs(startedAt))
+      if (!target.health.admit(startedAt, job.caller)) {
+        trail.skipped(target.health.restMs(startedAt, job.caller))
         continue
       }
       const tried: Try = { job, shape, target, startedAt }
@@ -100,7 +101,7 @@ class RoutingEmbedder implements Embedder {
     if (!health.isOpen) return reading
     return reading.catch((bug: unknown) => {
       // A probe that is never reported would keep the breaker open for ever.
-      health.unknown()
+      health.unknown(job.caller)
       throw bug
     })
   }
@@ -133,9 +134,9 @@ class RoutingEmbedder implements Embedder {
     const now = this.#now()
     const wasOpen = health.isOpen
     const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
-    if (STRIKES.has(name)) health.struck(now, strikes)
+    if (STRIKES.has(name) && failure.cause !== MISCOUNTED) health.struck(now, strikes, job.caller)
     else if (name === 'upstream_refused') health.alive()
-    else health.unknown()
+    else health.unknown(job.caller)
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
     const durationMs = Math.round(now - startedAt)
     const attempt = failedAttempt(failure, endpoint.provider.slug)

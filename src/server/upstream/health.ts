@@ -1,5 +1,12 @@
 /** Strikes in a row that open the breaker; a time-out counts thrice, as it costs a caller its patience. Decision. */
 const STRIKES_MAX = 10
+/**
+ * Milliseconds that a single caller's strikes must span to open it: else one who knows an input that the provider
+ * fails at would take the endpoint from all. Where others call too, one of them is answered meanwhile. Decision.
+ */
+export const STRIKES_ALONE_MS = 10_000
+/** Probes of a half-open breaker at once, each of another caller, for the same reason. Decision. */
+export const PROBES_MAX = 4
 export const STRIKES_OF_FAILURE = 1
 export const STRIKES_OF_TIMEOUT = 3
 /** Milliseconds that an open breaker rests, doubled by each failed probe. Decision. */
@@ -12,7 +19,8 @@ const REMEMBERED = 64
 
 /**
  * What one front has seen of an endpoint: how fast it answers, and whether it answers at all. The breaker opens
- * after strikes in a row, rests, and lets a single probe through, which closes it or makes it rest longer.
+ * after strikes in a row, rests, and lets a round of probes through: one success closes it, and as many failures
+ * make it rest longer. A round that not enough callers joined ends after that rest too.
  */
 export class EndpointHealth {
   readonly #random: () => number
@@ -20,9 +28,15 @@ export class EndpointHealth {
   readonly #tokensPerS = new Float64Array(REMEMBERED)
   #answers = 0
   #strikes = 0
+  #struckSince = 0
+  /** Callers of the strikes in a row: only whether they are two counts. */
+  readonly #struckBy = new Set<string>()
   #restMs = 0
   #openUntil = 0
-  #isProbing = false
+  /** Callers of the round of probes, how many of them failed, and when the next round may begin. */
+  readonly #probers = new Set<string>()
+  #failedProbes = 0
+  #nextRoundAt = Infinity
 
   /** @param random 0 to 1, for the jitter */
   constructor(random: () => number) {
@@ -33,16 +47,21 @@ export class EndpointHealth {
     return this.#restMs > 0
   }
 
-  /** Milliseconds until a probe may go out; 0 when one may, or when the breaker is closed. */
-  restMs(nowMs: number): number {
-    return this.isOpen ? Math.max(0, this.#openUntil - nowMs) : 0
+  /** Milliseconds until the caller may probe; 0 when that is open, or when the breaker is closed. */
+  restMs(nowMs: number, caller: string): number {
+    if (!this.isOpen) return 0
+    const isLeftOut = this.#probers.has(caller) || this.#probers.size >= PROBES_MAX
+    const until = isLeftOut && this.#nextRoundAt !== Infinity ? this.#nextRoundAt : this.#openUntil
+    return Math.max(0, until - nowMs)
   }
 
-  /** Asks to call the endpoint; whoever gets true tells the outcome by one of the three methods below. */
-  admit(nowMs: number): boolean {
+  /** Asks to call the endpoint; whoever gets true tells the outcome by one of the methods below. */
+  admit(nowMs: number, caller: string): boolean {
     if (!this.isOpen) return true
-    if (this.#isProbing || nowMs < this.#openUntil) return false
-    this.#isProbing = true
+    if (nowMs < this.#openUntil) return false
+    if (nowMs >= this.#nextRoundAt) this.#endRound()
+    if (this.#probers.has(caller) || this.#probers.size >= PROBES_MAX) return false
+    this.#probers.add(caller)
     return true
   }
 
@@ -57,22 +76,43 @@ export class EndpointHealth {
   /** It answered, though not with vectors: the input was at fault. */
   alive(): void {
     this.#strikes = 0
+    if (this.#struckBy.size > 0) this.#struckBy.clear()
+    if (this.isOpen) this.#endRound()
     this.#restMs = 0
-    this.#isProbing = false
   }
 
-  struck(nowMs: number, strikes: number): void {
+  struck(nowMs: number, strikes: number, caller: string): void {
+    if (this.isOpen) return this.#probeFailed(nowMs, caller)
+    if (this.#strikes === 0) this.#struckSince = nowMs
     this.#strikes += strikes
-    const wasProbe = this.#isProbing
-    this.#isProbing = false
-    if (!wasProbe && (this.isOpen || this.#strikes < STRIKES_MAX)) return
-    this.#restMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, this.#restMs * 2))
-    this.#openUntil = nowMs + this.#restMs * (1 + REST_JITTER * this.#random())
+    if (this.#struckBy.size < 2) this.#struckBy.add(caller)
+    const isShared = this.#struckBy.size > 1 || nowMs - this.#struckSince >= STRIKES_ALONE_MS
+    if (this.#strikes >= STRIKES_MAX && isShared) this.#openUntil = this.#restFrom(nowMs)
   }
 
-  /** Nothing was learned: the call ended before the endpoint could answer. */
-  unknown(): void {
-    this.#isProbing = false
+  /** Nothing was learned: the call ended before the endpoint could answer, or its input says too little. */
+  unknown(caller: string): void {
+    this.#probers.delete(caller)
+  }
+
+  #probeFailed(nowMs: number, caller: string): void {
+    if (!this.#probers.has(caller)) return
+    if (++this.#failedProbes === 1) this.#nextRoundAt = this.#restFrom(nowMs)
+    if (this.#failedProbes < PROBES_MAX) return
+    this.#openUntil = this.#nextRoundAt
+    this.#endRound()
+  }
+
+  #endRound(): void {
+    this.#probers.clear()
+    this.#failedProbes = 0
+    this.#nextRoundAt = Infinity
+  }
+
+  /** Doubles the rest. */
+  #restFrom(nowMs: number): number {
+    this.#restMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, this.#restMs * 2))
+    return nowMs + this.#restMs * (1 + REST_JITTER * this.#random())
   }
 
   /** @param percentile 0 to 100; null while nothing was measured */

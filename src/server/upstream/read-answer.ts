@@ -33,11 +33,14 @@ export async function parseAnswer(
   const decoded = outcome.value
   if (!decoded.ok) {
     answer.release()
-    return fail('upstream_invalid')
+    return fail('upstream_invalid', decoded.isMiscounted ? { cause: MISCOUNTED } : {})
   }
   const { data, promptTokens, totalTokens } = decoded
   return ok({ data: [data], promptTokens, totalTokens, release: answer.release })
 }
+
+/** The cause of `upstream_invalid` when the form was right: some inputs make a sound provider lose a vector. */
+export const MISCOUNTED = new Error('another number of vectors')
 
 /** Its buffer, when nothing else lies in it. */
 function movable(bytes: Uint8Array): readonly ArrayBuffer[] {

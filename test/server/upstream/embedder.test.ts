@@ -1,5 +1,6 @@
 import t from 'tap'
 import { answers, hangsUp, neverAnswers, refuses, type Behaviour } from '../../support/provider-behaviours.ts'
+import { KEY, OTHER_KEY } from '../../support/front.ts'
 import { openEmbeddings, type EmbeddingsReply, type FrontOptions } from '../../support/embeddings-front.ts'
 
 const BOTH = { model: 'acme/embed', input: 'one two three' }
@@ -223,11 +224,25 @@ t.test('the variant :floor is tried by price', async (t) => {
 t.test('an open breaker sends calls straight to the next endpoint', async (t) => {
   const { post, first, second, log } = await openEmbeddings(t)
   first.usually(refuses(500))
-  for (let nth = 0; nth < 14; nth++) t.equal((await post(BOTH)).status, 200)
+  for (let nth = 0; nth < 14; nth++) {
+    const key = nth % 2 === 0 ? KEY : OTHER_KEY
+    t.equal((await post(BOTH, { authorization: `Bearer ${key}` })).status, 200)
+  }
   t.equal(first.calls.length, 10)
   t.equal(second.calls.length, 14)
   t.match(
     log.events.filter(({ event }) => event === 'upstream.breaker_opened'),
     [{ fields: { endpoint: 'first/embed-1' } }],
   )
+})
+
+t.test('one key alone does not open the breaker, nor do vectors that are missing', async (t) => {
+  const { post, first } = await openEmbeddings(t)
+  first.usually(refuses(500))
+  for (let nth = 0; nth < 12; nth++) await post(BOTH)
+  t.equal(first.calls.length, 12)
+  first.usually(answers({ missing: 1 }))
+  for (let nth = 0; nth < 12; nth++)
+    await post(BOTH, { authorization: `Bearer ${nth % 2 === 0 ? KEY : OTHER_KEY}` })
+  t.equal(first.calls.length, 24)
 })

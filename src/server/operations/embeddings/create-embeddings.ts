@@ -78,7 +78,13 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
         notes,
       })
     }
-    const embedded = await ports.embedder.embed({ model, request: body, deadlineAt: call.deadlineAt, call })
+    const embedded = await ports.embedder.embed({
+      model,
+      request: body,
+      caller: call.key.hash,
+      deadlineAt: call.deadlineAt,
+      call,
+    })
     return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value))) : embedded
   },
 })

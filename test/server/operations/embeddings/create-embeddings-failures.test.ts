@@ -1,4 +1,5 @@
 import t from 'tap'
+import { KEY, OTHER_KEY } from '../../../support/front.ts'
 import {
   answers,
   hangsUp,
@@ -145,7 +146,8 @@ t.test(
   async (t) => {
     const { post, first } = await openEmbeddings(t)
     first.usually(refuses(500))
-    for (let nth = 0; nth < 10; nth++) await post(ONE)
+    for (let nth = 0; nth < 10; nth++)
+      await post(ONE, { authorization: `Bearer ${nth % 2 === 0 ? KEY : OTHER_KEY}` })
     const reply = await post(ONE)
     t.equal(failureOf(reply), '503 endpoint_unavailable')
     t.match(reply.headers.get('retry-after'), /^[12]$/)
