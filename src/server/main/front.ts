@@ -24,7 +24,7 @@ import { openEpochFeed } from '../store/epoch-feed.ts'
 import { startHeartbeat } from '../store/fronts.ts'
 import { openStore } from '../store/open.ts'
 import type { Channel } from '../supervisor/channel.ts'
-import type { ChildPart } from '../supervisor/ipc.ts'
+import type { StartedPart } from '../supervisor/ipc.ts'
 import { FRONT_CONNECTIONS, FRONT_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
@@ -46,7 +46,7 @@ const CLOSE_MS_MAX = 3_000
 const BROADCAST_MS_MAX = 10_000
 
 /** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
-export async function runFront(part: ChildPart, channel: Channel): Promise<void> {
+export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOf(part)
   const credentials = new Map(Object.entries(part.providerKeys).map(
     ([name, text]) => [name, new Secret(text)],
@@ -60,7 +60,9 @@ export async function runFront(part: ChildPart, channel: Channel): Promise<void>
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
-  const heartbeat = startHeartbeat({ store, feed, node: part.node, connections: FRONT_CONNECTIONS, log })
+  const heartbeat = startHeartbeat({
+    frontId: part.id, store, feed, node: part.node, connections: FRONT_CONNECTIONS, log,
+  })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX,
   })

@@ -11,6 +11,7 @@ import type { Log } from '../ports/observe.ts'
 import { openState } from '../state/open.ts'
 import { connectionBudget } from '../store/budget.ts'
 import { seedFirst } from '../store/first-start.ts'
+import { removeFront } from '../store/fronts.ts'
 import { migrate } from '../store/migrate.ts'
 import { openStore } from '../store/open.ts'
 import { holdLog } from '../supervisor/held-log.ts'
@@ -100,6 +101,8 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
         return made.value
       },
       isUp: () => store.within(PROBE_MS_MAX, (sql) => sql`SELECT 1`).then(() => true, () => false),
+      // A store that is away forgets it by itself, after the time without heartbeats.
+      removeFront: (id) => removeFront(store, id).catch(() => undefined),
       close: () => store.close(),
     }
   }

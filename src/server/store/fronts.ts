@@ -2,10 +2,11 @@ import { FRONT_LIVE_MS, HEARTBEAT_MS } from '../../schemas/limits.ts'
 import type { EpochFeed } from '../ports/keys.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
-import { newId } from './ids.ts'
 import type { Queryable, Store } from './open.ts'
 
 export interface HeartbeatOptions {
+  /** A UUID that names this front. */
+  readonly frontId: string
   readonly store: Store
   readonly feed: EpochFeed
   /** Name of the node, the same for all of its fronts. */
@@ -29,8 +30,7 @@ const BEAT_MS_MAX = 2_000
 
 /** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { store, feed, node, connections, log, everyMs = HEARTBEAT_MS } = options
-  const frontId = newId()
+  const { frontId, store, feed, node, connections, log, everyMs = HEARTBEAT_MS } = options
   let liveFronts = 1
   let beating: Promise<void> | null = null
   let reported = -2
@@ -85,9 +85,14 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       clearInterval(timer)
       leaveFeed()
       await beating
-      await store.within(BEAT_MS_MAX, (sql) => sql`DELETE FROM fronts WHERE id = ${frontId}`).catch(() => {})
+      await removeFront(store, frontId).catch(() => {})
     },
   }
+}
+
+/** Takes a front's row away: it counts no more, and nobody waits for it. */
+export async function removeFront(store: Store, frontId: string): Promise<void> {
+  await store.within(BEAT_MS_MAX, (sql) => sql`DELETE FROM fronts WHERE id = ${frontId}`)
 }
 
 export interface FrontsAtEpoch {

@@ -1,8 +1,8 @@
-import type { ChildPart, FromChild, ToChild } from './ipc.ts'
+import type { FromChild, StartedPart, ToChild } from './ipc.ts'
 
 /** A forked process's side of the channel to its supervisor. */
 export interface Channel {
-  readonly start: Promise<ChildPart>
+  readonly start: Promise<StartedPart>
   tell(message: FromChild): void
   onAnnounced(listener: () => void): void
   onDrain(listener: (isReplaced: boolean) => void): void
@@ -24,7 +24,7 @@ export function openChannel(): Channel {
   const tell = (message: FromChild): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
   }
-  const start = new Promise<ChildPart>((resolve) => {
+  const start = new Promise<StartedPart>((resolve) => {
     process.on('message', (message: ToChild) => {
       if (message.kind === 'start') resolve(message.part)
       if (message.kind === 'announced') for (const listener of announcements) listener()

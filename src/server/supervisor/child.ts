@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { childEnvironment } from '../config.ts'
 import type { ChildPart, FromChild, Role, ToChild } from './ipc.ts'
@@ -17,6 +18,7 @@ export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-
 
 /** A forked front or runner. It loads its role at once and builds it when it is started. */
 export class Child {
+  readonly id = randomUUID()
   readonly role: Role
   readonly pid: number
   /** How it ended, in words for the log. */
@@ -58,7 +60,7 @@ export class Child {
   /** Tells it what to be; true when it is ready, false when it ended before. Call once. */
   start(part: ChildPart): Promise<boolean> {
     const ready = this.#whenReady()
-    this.#send({ kind: 'start', part })
+    this.#send({ kind: 'start', part: { ...part, id: this.id } })
     return ready
   }
 

@@ -20,9 +20,15 @@ export interface ChildPart {
   readonly sessionThreads: number
 }
 
+/** The part of one process: its replacement in the slot has another id. */
+export interface StartedPart extends ChildPart {
+  /** A UUID. A front stands in the store under it, so that the supervisor can take a dead one's row away. */
+  readonly id: string
+}
+
 /** Messages of the supervisor to a child. */
 export type ToChild =
-  | { readonly kind: 'start'; readonly part: ChildPart }
+  | { readonly kind: 'start'; readonly part: StartedPart }
   /** The ready line is out: log lines may follow it. */
   | { readonly kind: 'announced' }
   /** Finish what is in flight and end; a replaced front stays for idle keep-alive connections. Design §2. */

@@ -33,6 +33,8 @@ export interface NodeStore {
   /** See `firstKeys`. */
   makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>
   isUp(): Promise<boolean>
+  /** Takes the row of a front away that died without doing so: nobody needs to wait for it. */
+  removeFront(id: string): Promise<void>
   close(): Promise<void>
 }
 

@@ -9,7 +9,7 @@ import { openDataDirectory, type DataDirectory } from './data-directory.ts'
 import { firstKeys } from './first-keys.ts'
 import { Fleet } from './fleet.ts'
 import type { ChildPart, Role } from './ipc.ts'
-import type { NodeGeneration, NodeParts } from './node-parts.ts'
+import type { NodeGeneration, NodeParts, NodeStore } from './node-parts.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { Reloader } from './reload.ts'
 import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
@@ -70,6 +70,7 @@ class NodeRun {
   readonly #ending: EndRequest
   readonly #fleet: Fleet
   #data: DataDirectory | null = null
+  #store: NodeStore | null = null
   #reloader: Reloader | null = null
   #watch: ReadinessWatch | null = null
   #isDraining = false
@@ -140,6 +141,7 @@ class NodeRun {
 
   async #prepareStore(data: DataDirectory, services: Services): Promise<BannerKeys> {
     const store = this.#parts.openStore(services.databaseUrl, data.node)
+    this.#store = store
     const redis = this.#parts.openRedis(services.redis)
     this.#undo(() => store.close())
     this.#undo(() => redis.close())
@@ -176,7 +178,10 @@ class NodeRun {
   #fork(role: Role, isAhead: boolean): Child {
     const child = new Child(role, isAhead)
     this.#data?.remember(role, child.pid)
-    void child.ended.then(() => this.#data?.forget(child.pid))
+    void child.ended.then(() => {
+      this.#data?.forget(child.pid)
+      if (role === 'front' && child.isGone) void this.#store?.removeFront(child.id)
+    })
     return child
   }
 

@@ -6,6 +6,7 @@ import { frontsAt, startHeartbeat } from '../../../src/server/store/fronts.ts'
 import { openStore, type Store } from '../../../src/server/store/open.ts'
 import { createOrganization, type NewOrganization } from '../../../src/server/store/organizations.ts'
 import { testHints } from '../../support/hints.ts'
+import { newId } from '../../../src/server/store/ids.ts'
 import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
@@ -19,7 +20,7 @@ const POLL_MS = 25
 async function front(t: Tap, url: string, hints: Hints | null): Promise<Access> {
   const store = openStore({ url, poolMax: 3, applicationName: 'front' })
   const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: POLL_MS })
-  const heartbeat = startHeartbeat({ store, feed, node: 'n', connections: 4, log: SILENT })
+  const heartbeat = startHeartbeat({ frontId: newId(), store, feed, node: 'n', connections: 4, log: SILENT })
   const access = createAccess({ keys: openKeyStore(store), feed, graceMs: 300_000, now: Date.now })
   t.teardown(async () => {
     access.close()

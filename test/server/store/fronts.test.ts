@@ -6,6 +6,7 @@ import { frontsAt, startHeartbeat, type Heartbeat } from '../../../src/server/st
 import type { Store } from '../../../src/server/store/open.ts'
 import { pruneFronts } from '../../../src/server/store/prune.ts'
 import { testHints } from '../../support/hints.ts'
+import { newId } from '../../../src/server/store/ids.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
@@ -21,7 +22,7 @@ interface Front {
 async function front(t: Tap, store: Store, node = 'here', hints = testHints()): Promise<Front> {
   const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: NEVER_MS })
   await feed.poll()
-  const heartbeat = startHeartbeat({ store, feed, node, connections: 7, log: SILENT, everyMs: NEVER_MS })
+  const heartbeat = startHeartbeat({ frontId: newId(), store, feed, node, connections: 7, log: SILENT, everyMs: NEVER_MS })
   t.teardown(async () => {
     await heartbeat.close()
     await feed.close()

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { openStore } from '../../../src/server/store/open.ts'
 import { startLoad } from '../../support/load.ts'
 import { nodeSettings, runToEnd, sluice, startNode, until, type TestNode } from '../../support/node.ts'
 import { startStand } from '../../support/stand.ts'
@@ -32,6 +33,20 @@ t.test('a front that is killed is replaced and named in the log', async (t) => {
   await until('it answers again', () => node.answers())
   await until('the log says so', () => eventOf(node, 'child_restarted') !== undefined)
   t.match(eventOf(node, 'child_ended'), { role: 'supervisor', child: 'front', slot: 0, how: 'SIGKILL' })
+})
+
+t.test('a front that is killed keeps nobody waiting: its row in the store goes at once', async (t) => {
+  const settings = await nodeSettings(t)
+  const node = await startNode(t, settings)
+  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'test' })
+  t.teardown(() => store.close())
+  const rows = async (): Promise<string[]> =>
+    (await store.sql<{ id: string }[]>`SELECT id FROM fronts`).map(({ id }) => id)
+  await until('the front stands in the store', async () => (await rows()).length === 1)
+  const [dead = ''] = await rows()
+  process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
+  await until('its row is gone', async () => !(await rows()).includes(dead))
+  await until('its replacement has one', async () => (await rows()).length === 1)
 })
 
 t.test('a reload with a bad configuration changes nothing and says what is wrong', async (t) => {
