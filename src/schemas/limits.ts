@@ -30,6 +30,8 @@ export const REPLY_STALL_MS = 60_000
 export const REPLY_BYTES_PER_S_MIN = 64 * KIB
 /** Milliseconds that an operation has to answer by itself after its deadline. Decision. */
 export const DEADLINE_GRACE_MS = 250
+/** Milliseconds that a short job may run, five times the slowest honest one; its thread is ended then. Decision. */
+export const SHORT_JOB_MS_MAX = 20_000
 /** Issues that one failure lists. C13. */
 export const ISSUES_MAX = 20
 

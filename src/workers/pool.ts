@@ -1,5 +1,6 @@
 import { Piscina } from 'piscina'
 import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
+import { SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
 import type { ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { runTask } from './tasks.ts'
 import type { ThreadJob } from './thread.ts'
@@ -23,6 +24,7 @@ export interface Pools {
 /**
  * Opens the worker threads of a front or a runner. Design §2, §5.
  * @param options.queueMax short jobs that may wait for a thread; one more is `busy`
+ * @param options.jobMsMax milliseconds of one short job; beyond, its thread is ended and another one started
  * @param options.threadHeapMib old-generation MiB of a short-job thread; beyond, that thread alone ends
  */
 export function openPools(options: {
@@ -30,8 +32,10 @@ export function openPools(options: {
   readonly sessionThreads: number
   readonly queueMax: number
   readonly threadHeapMib?: number
+  readonly jobMsMax?: number
 }): Pools {
-  const jobs = new ShortPool(options.shortThreads, options.queueMax, options.threadHeapMib ?? THREAD_HEAP_MIB)
+  const { shortThreads, queueMax, threadHeapMib = THREAD_HEAP_MIB, jobMsMax = SHORT_JOB_MS_MAX } = options
+  const jobs = new ShortPool({ threadCount: shortThreads, queueMax, threadHeapMib, jobMsMax })
   const sessions = new Piscina({
     minThreads: 0,
     maxThreads: options.sessionThreads,
@@ -41,6 +45,13 @@ export function openPools(options: {
     await Promise.all([jobs.close(), sessions.destroy()])
   }
   return { jobs, sessions, close, get shortJobsWaiting() { return jobs.waiting } }
+}
+
+interface ShortPoolOptions {
+  readonly threadCount: number
+  readonly queueMax: number
+  readonly threadHeapMib: number
+  readonly jobMsMax: number
 }
 
 /** Tells a waiting job that a thread is its own (null), or why it gets none. */
@@ -54,13 +65,15 @@ class ShortPool implements ShortJobs {
   readonly #threads: Piscina<ThreadJob, unknown>
   readonly #threadCount: number
   readonly #queueMax: number
+  readonly #jobMsMax: number
   readonly #waiting = new Set<Turn>()
   #running = 0
   #isClosed = false
   /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
   #loaded: Promise<unknown>
 
-  constructor(threadCount: number, queueMax: number, threadHeapMib: number) {
+  constructor({ threadCount, queueMax, threadHeapMib, jobMsMax }: ShortPoolOptions) {
+    this.#jobMsMax = jobMsMax
     this.#threadCount = threadCount
     this.#queueMax = queueMax
     this.#threads = new Piscina({
@@ -83,14 +96,18 @@ class ShortPool implements ShortJobs {
   ): Promise<Outcome<ShortJobTypes[N]['out']>> {
     const refusal = await this.#turn(more.signal)
     if (refusal !== null) return { ok: false, failure: refusal }
+    const limit = this.#limit()
     try {
-      const out = await this.#threads.run({ name, input }, { transferList: [...(more.transfer ?? [])] })
+      const { signal } = limit
+      const out = await this.#threads.run({ name, input }, { transferList: [...(more.transfer ?? [])], signal })
       return ok(out as ShortJobTypes[N]['out'])
     } catch (cause) {
-      // A bug in a task, or a thread that ended (out of memory): Piscina starts another one.
+      // A bug in a task, or a thread that ended (out of memory, out of time): Piscina starts another one.
       this.#loaded = this.#load()
-      return fail(this.#isClosed ? 'draining' : 'internal', { cause })
+      if (this.#isClosed) return fail('draining', { cause })
+      return fail(limit.signal.aborted ? 'deadline_exceeded' : 'internal', { cause })
     } finally {
+      limit.stop()
       this.#running--
       this.#startNext()
     }
@@ -105,6 +122,21 @@ class ShortPool implements ShortJobs {
     for (const turn of this.#waiting) turn({ name: 'draining' })
     await this.#loaded
     await this.#threads.destroy()
+  }
+
+  /** Ends the thread of a job that runs for too long. It begins to count when the threads are loaded. */
+  #limit(): { readonly signal: AbortSignal; readonly stop: () => void } {
+    const ender = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    let isOver = false
+    void this.#loaded.then(() => {
+      if (!isOver) timer = setTimeout(() => ender.abort(), this.#jobMsMax)
+    })
+    const stop = (): void => {
+      isOver = true
+      clearTimeout(timer)
+    }
+    return { signal: ender.signal, stop }
   }
 
   /** One empty job for each thread, so that the first real one finds it warm. */

@@ -1,6 +1,9 @@
 import t, { type Test } from 'tap'
-import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits.ts'
+import { EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, SHORT_JOB_MS_MAX } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
+
+/** Starting and ending threads is slow on a machine that does ten other things. */
+t.setTimeout(120_000)
 
 const open = (t: Test, queueMax = 4) => {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax })
@@ -53,6 +56,17 @@ t.test('a thread that runs out of memory is replaced', async (t) => {
   const hungry = Uint8Array.from(Buffer.from(`{"model":"m","input":"x","pad":[${'{},'.repeat(2_000_000)}{}]}`))
   t.match(await pools.jobs.run('read_body', { body: 'embeddings', bytes: hungry }), { ok: false, failure: { name: 'internal' } })
   t.match(await pools.jobs.run('read_body', job()), { ok: true })
+})
+
+t.test('a job that outlives the time of a short job is ended with its thread, and the next one runs', async (t) => {
+  t.ok(SHORT_JOB_MS_MAX < EMBEDDINGS_DEADLINE_MS)
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 50 })
+  t.teardown(() => pools.close())
+  // Minutes of work, were it not ended.
+  const texts = Array.from({ length: 60_000 }, () => 'x')
+  const long = { texts, firstIndex: 0, dimensions: 8_192, encoding: 'base64' } as const
+  const outcomes = [pools.jobs.run('embed_lexical', long), pools.jobs.run('read_body', job())]
+  t.match(await Promise.all(outcomes), [{ ok: false, failure: { name: 'deadline_exceeded' } }, { ok: true }])
 })
 
 t.test('closing answers what runs and what waits', async (t) => {
