@@ -14,6 +14,7 @@ import { Exchange, type ExchangeHost, type ExchangeOwner, type Reply } from '../
 import { Head } from '../src/server/http/head.ts'
 import { openListener } from '../src/server/http/listener.ts'
 import { statusLine } from '../src/server/http/reply.ts'
+import { Roster } from '../src/server/http/roster.ts'
 import { Timers } from '../src/server/http/timers.ts'
 import type { WireRequest, WireResponse } from '../src/server/http/wire.ts'
 import type { Embedder, EmbeddingsRequest, EmbeddingsResult } from '../src/server/ports/embeddings.ts'
@@ -98,7 +99,13 @@ async function serve(settings: UngovernedSettings): Promise<void> {
   if (model === null) throw new Error('the catalogue of the bench has mistakes')
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const parts: Parts = {
-    host: { timers: new Timers(), budget: new BodyBudget(BODIES_BYTES_MAX), open: new Set(), isClosing: false, random: Math.random },
+    host: {
+      timers: new Timers(),
+      budget: new BodyBudget(BODIES_BYTES_MAX),
+      open: new Roster(),
+      isClosing: false,
+      random: Math.random,
+    },
     embedder: createEmbedder({
       egress: openEgress(),
       jobs: openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 }).jobs,

@@ -4,6 +4,7 @@ import { Body, type BodyBudget, type BodySocket } from './body.ts'
 import { Discard } from './discard.ts'
 import type { Head } from './head.ts'
 import { PartsWriter } from './parts-writer.ts'
+import type { Listed, Roster } from './roster.ts'
 import type { Timer, Timers } from './timers.ts'
 import type { WireResponse } from './wire.ts'
 
@@ -25,7 +26,7 @@ export interface ExchangeHost {
   readonly timers: Timers
   readonly budget: BodyBudget
   /** Exchanges under way; each leaves when it settles. */
-  readonly open: Set<Exchange>
+  readonly open: Roster<Exchange>
   /** From 0 to below 1. */
   random(): number
   /** True when connections are to end after their reply. */
@@ -71,7 +72,8 @@ const LAST_BODILESS_SHARE = 1 / 32
  *
  * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any more.
  */
-export class Exchange implements BodySocket {
+export class Exchange implements BodySocket, Listed {
+  place = -1
   readonly startedAt = performance.now()
   /** `performance.now()` milliseconds; moves on when the body is complete, whose slowness is not ours. */
   deadlineAt = Infinity

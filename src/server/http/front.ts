@@ -10,6 +10,7 @@ import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './openapi.ts'
 import { ServedCall, UNROUTED, type PipelineParts } from './pipeline.ts'
 import { RequestIds } from './request-ids.ts'
+import { Roster } from './roster.ts'
 import { buildRouteTable } from './route-table.ts'
 import { Site } from './site.ts'
 import { Timers } from './timers.ts'
@@ -57,7 +58,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers(), random = Math.random } = options
   const ids = new RequestIds()
   const budget = new BodyBudget(bodiesBytesMax)
-  const exchanges: ExchangeHost = { timers, budget, random, open: new Set<Exchange>(), isClosing: false }
+  const exchanges: ExchangeHost = { timers, budget, random, open: new Roster<Exchange>(), isClosing: false }
   const parts: PipelineParts = {
     access: options.access,
     admission: options.admission,
@@ -122,7 +123,7 @@ function frontOf(listener: Listener, exchanges: ExchangeHost): Omit<HttpFront, '
       const endsAt = performance.now() + deadlineMs
       const isBusy = exchanges.open.size > 0
       while (exchanges.open.size > 0 && performance.now() < endsAt) await pause(DRAIN_LOOK_MS)
-      for (const exchange of exchanges.open) exchange.drain()
+      for (const exchange of exchanges.open.list()) exchange.drain()
       // The library does not say when the last answers have left its buffers.
       await pause(isBusy ? LAST_ANSWERS_MS : DRAIN_LOOK_MS)
       listener.close()

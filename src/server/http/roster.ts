@@ -1,0 +1,37 @@
+/** What may stand in a roster. */
+export interface Listed {
+  /** Its place in the roster; -1 outside. The roster's to write. */
+  place: number
+}
+
+/**
+ * Everything that is open now, in no order. Not a Set: one that gains and loses thousands of members a second
+ * rebuilds its table in the old generation again and again, and what dead tables point to survives every scavenge.
+ */
+export class Roster<T extends Listed> {
+  readonly #members: T[] = []
+
+  get size(): number {
+    return this.#members.length
+  }
+
+  add(member: T): void {
+    member.place = this.#members.push(member) - 1
+  }
+
+  /** A second call does nothing. */
+  delete(member: T): void {
+    const { place } = member
+    if (place === -1) return
+    member.place = -1
+    const last = this.#members.pop()
+    if (last === undefined || last === member) return
+    this.#members[place] = last
+    last.place = place
+  }
+
+  /** A copy: whoever goes through it may close what it finds. */
+  list(): readonly T[] {
+    return [...this.#members]
+  }
+}
