@@ -3,7 +3,7 @@ import { EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, SHORT_JOB_MS_MAX } from 
 import { openPools } from '../../src/workers/pool.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const open = (t: Test, queueMax = 4) => {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax })
@@ -51,7 +51,7 @@ t.test('a job that crashes is an internal failure and the pool goes on', async (
 })
 
 t.test('a thread that runs out of memory is replaced', async (t) => {
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, threadHeapMib: 16 })
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, threadHeapMib: 16, jobMsMax: 2 ** 30 })
   t.teardown(() => pools.close())
   const hungry = Uint8Array.from(Buffer.from(`{"model":"m","input":"x","pad":[${'{},'.repeat(2_000_000)}{}]}`))
   t.match(await pools.jobs.run('read_body', { body: 'embeddings', bytes: hungry }), { ok: false, failure: { name: 'internal' } })
