@@ -5,7 +5,10 @@ import type { ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/sho
 import { runTask } from './tasks.ts'
 import type { ThreadJob } from './thread.ts'
 
-/** A 32 MiB body of tiny objects, the worst one, stays below it. Decision. */
+/**
+ * A 32 MiB body of tiny objects, the worst one, stays below it. It is no fence: Node 20 now and then ends the whole
+ * process when a thread runs out, so each task must bound its input. Decision.
+ */
 const THREAD_HEAP_MIB = 1_536
 
 /** Long sessions that one thread takes at once. Design §2. */
@@ -25,17 +28,15 @@ export interface Pools {
  * Opens the worker threads of a front or a runner. Design §2, §5.
  * @param options.queueMax short jobs that may wait for a thread; one more is `busy`
  * @param options.jobMsMax milliseconds of one short job; beyond, its thread is ended and another one started
- * @param options.threadHeapMib old-generation MiB of a short-job thread; beyond, that thread alone ends
  */
 export function openPools(options: {
   readonly shortThreads: number
   readonly sessionThreads: number
   readonly queueMax: number
-  readonly threadHeapMib?: number
   readonly jobMsMax?: number
 }): Pools {
-  const { shortThreads, queueMax, threadHeapMib = THREAD_HEAP_MIB, jobMsMax = SHORT_JOB_MS_MAX } = options
-  const jobs = new ShortPool({ threadCount: shortThreads, queueMax, threadHeapMib, jobMsMax })
+  const { shortThreads, queueMax, jobMsMax = SHORT_JOB_MS_MAX } = options
+  const jobs = new ShortPool({ threadCount: shortThreads, queueMax, jobMsMax })
   const sessions = new Piscina({
     minThreads: 0,
     maxThreads: options.sessionThreads,
@@ -50,7 +51,6 @@ export function openPools(options: {
 interface ShortPoolOptions {
   readonly threadCount: number
   readonly queueMax: number
-  readonly threadHeapMib: number
   readonly jobMsMax: number
 }
 
@@ -72,7 +72,7 @@ class ShortPool implements ShortJobs {
   /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
   #loaded: Promise<unknown>
 
-  constructor({ threadCount, queueMax, threadHeapMib, jobMsMax }: ShortPoolOptions) {
+  constructor({ threadCount, queueMax, jobMsMax }: ShortPoolOptions) {
     this.#jobMsMax = jobMsMax
     this.#threadCount = threadCount
     this.#queueMax = queueMax
@@ -80,8 +80,10 @@ class ShortPool implements ShortJobs {
       filename: new URL('./thread.js', import.meta.url).href,
       minThreads: threadCount,
       maxThreads: threadCount,
-      resourceLimits: { maxOldGenerationSizeMb: threadHeapMib },
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB },
     })
+    // A thread that ends without a job is told here; unheard, it would end the process. Another one is started.
+    this.#threads.on('error', () => {})
     this.#loaded = this.#load()
   }
 
