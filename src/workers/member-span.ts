@@ -1,16 +1,6 @@
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const BACKSLASH = 0x5c
-const OPEN_LIST = 0x5b
-const CLOSE_LIST = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
-export interface Span {
-  readonly from: number
-  readonly to: number
-}
+import {
+  BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, isSpace, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span,
+} from './json-bytes.ts'
 
 /**
  * Where the value of a top-level member lies in JSON that was parsed successfully before; of duplicates the last.
@@ -18,16 +8,16 @@ export interface Span {
  */
 export function memberSpan(json: Uint8Array, name: string): Span {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
-  let found: Span = { from: 0, to: 0 }
+  let found: Span = { start: 0, end: 0 }
   let at = skipSpace(bytes, 0) + 1
   while (at < bytes.length) {
     const keyFrom = skipSpace(bytes, at)
     if (bytes[keyFrom] !== QUOTE) break
     const keyTo = stringEnd(bytes, keyFrom)
-    const from = skipSpace(bytes, bytes.indexOf(COLON, keyTo) + 1)
-    const to = valueEnd(bytes, from)
-    if (JSON.parse(bytes.toString('utf8', keyFrom, keyTo)) === name) found = { from, to }
-    at = bytes.indexOf(COMMA, to) + 1
+    const start = skipSpace(bytes, bytes.indexOf(COLON, keyTo) + 1)
+    const end = valueEnd(bytes, start)
+    if (JSON.parse(bytes.toString('utf8', keyFrom, keyTo)) === name) found = { start, end }
+    at = bytes.indexOf(COMMA, end) + 1
     // After the last member there is no comma left; one inside what follows cannot exist, the text is valid JSON.
     if (at === 0) break
   }
@@ -70,10 +60,6 @@ function skipSpace(bytes: Buffer, from: number): number {
   let at = from
   while (isSpace(bytes[at])) at++
   return at
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
 function isAfterScalar(byte: number | undefined): boolean {

@@ -63,8 +63,8 @@ function bulkOf(bytes: Uint8Array, name: string, value: unknown): Extract<BodyVe
   const count = Array.isArray(value) ? value.length : 1
   // Objects are written anew, so that what is passed on holds no member twice and nothing that was dropped here.
   if (shape === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), shape, count }
-  const { from, to } = memberSpan(bytes, name)
-  return { json: bytes.subarray(from, to), shape, count }
+  const { start, end } = memberSpan(bytes, name)
+  return { json: bytes.subarray(start, end), shape, count }
 }
 
 function shapeOf(value: unknown): 'string' | 'strings' | 'numbers' | 'lists' | 'objects' {

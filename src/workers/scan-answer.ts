@@ -1,22 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import { USAGE_BYTES_MAX } from '../schemas/limits.ts'
 import type { ShortJobTypes, VectorEncoding } from '../server/ports/short-jobs.ts'
-import { endOfNumbers, endOfSpace, isSpace } from './number-list.ts'
+import {
+  BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, isDigit, isSpace, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span, ZERO,
+} from './json-bytes.ts'
+import { endOfNumbers, endOfSpace } from './number-list.ts'
 
 type Scan = ShortJobTypes['scan_answer']
 
-/** Bytes `[start, end)` of one value within an answer. */
-export interface Span {
-  readonly start: number
-  readonly end: number
-}
-
 /** Where the members of an embeddings answer lie. */
-export interface AnswerSpans {
+interface AnswerSpans {
   readonly data: Span
-  readonly model: Span | null
   readonly usage: Span | null
-  readonly id: Span | null
   /** Items of `data`, and how all of them write their vectors. */
   readonly count: number
   readonly encoding: VectorEncoding
@@ -49,15 +44,6 @@ export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans
   return new Scanner(bufferOf(answer), countMax).run()
 }
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_LIST = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_LIST = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
 /** Nothing was found where something had to be: the pass has failed. */
 const FAILED = -1
 
@@ -69,16 +55,12 @@ const SHORT_STRING_BYTES = 32
 const STRING_BYTES_MAX = 4_096
 const FLOAT32_BYTES = 4
 
-type TopName = 'data' | 'model' | 'usage' | 'id'
-
 class Scanner {
   readonly #bytes: Buffer
   readonly #view: DataView
   readonly #countMax: number
   #data: Span | null = null
-  #model: Span | null = null
   #usage: Span | null = null
-  #id: Span | null = null
   #count = 0
   #encoding: VectorEncoding | null = null
 
@@ -94,46 +76,18 @@ class Scanner {
     const end = this.#members(start, (keyStart, keyEnd, at) => this.#topMember(keyStart, keyEnd, at))
     if (end === FAILED || this.#space(end) !== this.#bytes.length) return null
     if (this.#data === null || this.#encoding === null) return null
-    return {
-      data: this.#data,
-      model: this.#model,
-      usage: this.#usage,
-      id: this.#id,
-      count: this.#count,
-      encoding: this.#encoding,
-    }
+    return { data: this.#data, usage: this.#usage, count: this.#count, encoding: this.#encoding }
   }
 
+  /** An escaped key never gets here. A member that comes twice is the parser's to judge. */
   #topMember(keyStart: number, keyEnd: number, at: number): number {
-    const name = this.#topName(keyStart, keyEnd)
-    if (name === 'data') return this.#data === null ? this.#dataMember(at) : FAILED
+    if (keyEnd - keyStart === 4 && this.#is(keyStart, 'data'))
+      return this.#data === null ? this.#dataMember(at) : FAILED
     const end = this.#value(at, 1)
-    if (name === null || end === FAILED) return end
-    const first = this.#bytes[at]
-    // A member of a type that it may not have is the parser's to judge, and so is one that comes twice.
-    if (name === 'usage') {
-      if (this.#usage !== null || first !== OPEN_OBJECT || end - at > USAGE_BYTES_MAX) return FAILED
-      this.#usage = { start: at, end }
-    } else {
-      if (first !== QUOTE || (name === 'id' ? this.#id : this.#model) !== null) return FAILED
-      if (name === 'id') this.#id = { start: at, end }
-      else this.#model = { start: at, end }
-    }
+    if (end === FAILED || keyEnd - keyStart !== 5 || !this.#is(keyStart, 'usage')) return end
+    if (this.#usage !== null || this.#bytes[at] !== OPEN_OBJECT || end - at > USAGE_BYTES_MAX) return FAILED
+    this.#usage = { start: at, end }
     return end
-  }
-
-  /** Keys are told apart by length first; an escaped one never gets here. */
-  #topName(start: number, end: number): TopName | null {
-    switch (end - start) {
-      case 2:
-        return this.#is(start, 'id') ? 'id' : null
-      case 4:
-        return this.#is(start, 'data') ? 'data' : null
-      case 5:
-        return this.#is(start, 'model') ? 'model' : this.#is(start, 'usage') ? 'usage' : null
-      default:
-        return null
-    }
   }
 
   #dataMember(at: number): number {
@@ -143,22 +97,45 @@ class Scanner {
     return end
   }
 
-  /** An item must say that it is an embedding and have one vector of the form that all others have. */
+  /**
+   * An item must say that it is an embedding, stand at the place that its index names, and have one vector of the
+   * form that all others have: callers read it as it is. §2.5
+   */
   #item(at: number): number {
-    if (this.#bytes[at] !== OPEN_OBJECT || ++this.#count > this.#countMax) return FAILED
+    const index = this.#count++
+    if (this.#bytes[at] !== OPEN_OBJECT || index >= this.#countMax) return FAILED
     let hasVector = false
     let hasObject = false
+    let hasIndex = false
     const end = this.#members(at, (keyStart, keyEnd, valueAt) => {
-      if (keyEnd - keyStart === 6 && this.#is(keyStart, 'object')) {
-        hasObject = true
-        return this.#is(valueAt, '"embedding"') ? valueAt + 11 : FAILED
+      switch (keyEnd - keyStart) {
+        case 5:
+          if (!this.#is(keyStart, 'index')) break
+          hasIndex = true
+          return this.#index(valueAt, index)
+        case 6:
+          if (!this.#is(keyStart, 'object')) break
+          hasObject = true
+          return this.#is(valueAt, '"embedding"') ? valueAt + 11 : FAILED
+        case 9:
+          if (!this.#is(keyStart, 'embedding')) break
+          if (hasVector) return FAILED
+          hasVector = true
+          return this.#vector(valueAt)
       }
-      if (keyEnd - keyStart !== 9 || !this.#is(keyStart, 'embedding')) return this.#value(valueAt, 3)
-      if (hasVector) return FAILED
-      hasVector = true
-      return this.#vector(valueAt)
+      return this.#value(valueAt, 3)
     })
-    return hasVector && hasObject ? end : FAILED
+    return hasVector && hasObject && hasIndex ? end : FAILED
+  }
+
+  /** The digits of a whole number, as JSON writes it; what stands behind them is looked at by the caller. */
+  #index(at: number, wanted: number): number {
+    let value = 0
+    let end = at
+    for (let byte = this.#bytes[end]; isDigit(byte) && value <= wanted; byte = this.#bytes[++end])
+      value = value * 10 + (byte - ZERO)
+    const isPlain = end === at + 1 || (end > at && this.#bytes[at] !== ZERO)
+    return isPlain && value === wanted ? end : FAILED
   }
 
   #vector(at: number): number {
@@ -317,8 +294,4 @@ function areFinite(floats: Uint8Array): boolean {
 
 function isDelimiter(byte: number | undefined): boolean {
   return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_LIST || isSpace(byte)
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39
 }

@@ -92,7 +92,7 @@ class Writer {
   members(): Member[] {
     const count = 1 + Math.floor(this.#random() * 3)
     const isBase64 = this.#random() < 0.3
-    const items = Array.from({ length: count }, (_, at) => this.item(at, isBase64))
+    const items = Array.from({ length: count }, (_, at) => this.item(String(at), isBase64))
     const members: Member[] = [['data', this.list(items)]]
     if (this.#random() < 0.9) members.push(['usage', this.usage()])
     if (this.#random() < 0.8) members.push(['model', this.string()])
@@ -103,11 +103,10 @@ class Writer {
     return this.#shuffled(members)
   }
 
-  item(at: number, isBase64: boolean): string {
-    const members: Member[] = [
-      ['object', '"embedding"'],
-      ['index', String(at)],
-    ]
+  /** @param index JSON; null leaves it out */
+  item(index: string | null, isBase64: boolean): string {
+    const members: Member[] = [['object', '"embedding"']]
+    if (index !== null) members.push(['index', index])
     members.push([
       'embedding',
       isBase64
@@ -252,6 +251,25 @@ const ODDITIES: readonly (readonly [string, Bend])[] = [
   [
     'an item without a vector',
     (members, write) => write.object(replaced(members, 'data', '[{"object":"embedding","index":0}]')),
+  ],
+  [
+    'an index that is not the place of its item',
+    (members, write) => {
+      const indexes = write.pick<readonly (string | null)[]>([
+        ...[[null], ['null'], ['"0"'], ['1'], ['-0'], ['-1'], ['00'], ['0.0'], ['0e0'], ['.0'], ['[0]'], ['true']],
+        ...[['0', null], ['1', '0'], ['0', '0'], ['0', '2'], ['0', '01'], ['0', '1.0'], ['0', '10'], ['0', '2', '1']],
+        ['0', `1${'0'.repeat(400)}`],
+      ])
+      const items = indexes.map((index) => write.item(index, false))
+      return write.object(replaced(members, 'data', write.list(items)))
+    },
+  ],
+  [
+    'two indexes of one item',
+    (members, write) => {
+      const item = write.item(write.pick(['0', '1', 'null']), false).replace(/}$/, `,"index":${write.pick(['1', 'null'])}}`)
+      return write.object(replaced(members, 'data', write.list([item])))
+    },
   ],
   [
     'not an object',

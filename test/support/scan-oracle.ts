@@ -1,11 +1,10 @@
-import { scanAnswer, takeAnswer, type Span } from '../../src/workers/scan-answer.ts'
+import type { Span } from '../../src/workers/json-bytes.ts'
+import { scanAnswer, takeAnswer } from '../../src/workers/scan-answer.ts'
 import type { RandomAnswer } from './random-answers.ts'
 
 interface Parsed {
-  readonly data: readonly { readonly embedding: unknown }[]
-  readonly model?: unknown
+  readonly data: readonly { readonly object: unknown; readonly index: unknown; readonly embedding: unknown }[]
   readonly usage?: unknown
-  readonly id?: unknown
 }
 
 /**
@@ -19,10 +18,12 @@ export function disagreement({ bytes, oddity }: RandomAnswer): string | null {
   if (spans === null) return oddity === null ? 'left a plain answer to the parser' : null
   const parsed = parse(bytes)
   if (parsed === null) return 'took what is no JSON'
-  for (const name of ['data', 'model', 'usage', 'id'] as const) {
+  for (const name of ['data', 'usage'] as const) {
     if (!isSame(bytes, spans[name], parsed[name])) return `wrong span of ${name}`
   }
   if (spans.count !== parsed.data.length) return 'wrong count'
+  const areItems = parsed.data.every(({ object, index }, at) => object === 'embedding' && index === at)
+  if (!areItems) return 'took an item that is no embedding at its own place'
   const areVectors = parsed.data.every(({ embedding }) => isVector(embedding, spans.encoding))
   if (!areVectors) return 'took what is no vector'
   return takesMore(bytes, spans.count) ? 'took more vectors than were asked for' : null

@@ -130,8 +130,8 @@ t.test('what is no list of vectors is refused', async (t) => {
 })
 
 t.test('an answer too large for the loop passes through as the provider wrote it', async (t) => {
-  const item = '{"object":"embedding","index":0,"embedding":[0.10,2E+0]}'
-  const items = Array.from({ length: Math.ceil(SCANNED_INLINE_BYTES_MAX / item.length) }, () => item)
+  const item = (at: number): string => `{"object":"embedding","index":${at},"embedding":[0.10,2E+0]}`
+  const items = Array.from({ length: Math.ceil(SCANNED_INLINE_BYTES_MAX / item(0).length) }, (_, at) => item(at))
   const bytes = Buffer.from(`{"data":[${items.join(',')}],"usage":{"prompt_tokens":3}}`)
   const job = { protocol: 'openai', answer: bytes, count: items.length } as const
   const out = decodeEmbeddings({ ...job, encoding: 'float' })
