@@ -57,6 +57,21 @@ export const FAILURES = {
   upstream_slow: row([524, 504], 'ours', 'backoff', 'The provider did not answer within its time-out.', 'warn'),
   upstream_refused: row([400], 'caller', 'after_change', 'The provider refused the input.'),
   deadline_exceeded: row([504, 524], 'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
+  // Files and containers
+  file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
+  container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),
+  container_path_invalid: row([400], 'caller', 'after_change', 'This path cannot be written.'),
+  quota_exceeded: row([403], 'caller', 'after_change', 'The workspace may store {limit} bytes, and this does not fit.'),
+  storage_full: row([503], 'ours', 'backoff', 'There is no room to store this at the moment.', 'error'),
+  storage_unavailable: row([503], 'ours', 'backoff', 'The storage of files cannot be reached or failed.', 'error'),
+  containers_unsupported: row([503], 'ours', 'no', 'Container folders on disk can be read safely on Linux alone.', 'error'),
+  /** A row without its object, and an object that is not what was stored: both are for the operator. */
+  content_missing: row([500], 'ours', 'no', 'The content of this file is missing.', 'error'),
+  content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
+  /** The sweep gave the upload up meanwhile. */
+  upload_lost: row([500], 'ours', 'backoff', 'The upload took too long and was given up.', 'warn'),
+  // Keys of the key ring
+  data_key_unavailable: row([500], 'ours', 'no', 'A key that this needs cannot be opened on this installation.', 'error'),
   // Ourselves
   busy: row([503], 'ours', 'backoff', 'The gateway is at its limit; try again shortly.', 'warn'),
   store_unavailable: row([503], 'ours', 'backoff', 'A store that this call needs cannot be reached.', 'error'),

@@ -1,0 +1,116 @@
+import { createDecipheriv, timingSafeEqual } from 'node:crypto'
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { layoutOf, plainBytesOf, readHeader, HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from './format.ts'
+import { associatedData, deriveKeys, nonceOf } from './keys.ts'
+
+export interface OpenerOptions {
+  /** 32 bytes; only read, and not kept. */
+  readonly dataKey: Uint8Array
+  /** Of the row; the header must name the same. */
+  readonly dataKeyId: string
+  readonly objectId: string
+  /** Plain bytes, of the row. */
+  readonly sizeBytes: number
+  /** What storage says the length of the object is. */
+  readonly objectBytes: number
+  /** The first HEADER_BYTES of the object. */
+  readonly header: Uint8Array
+}
+
+/** Which part of an object holds a range of plain bytes, in whole segments. */
+export interface RangePlan {
+  readonly firstSegment: number
+  readonly lastSegment: number
+  /** Bytes of the object: `from` up to but without `to`. */
+  readonly from: number
+  readonly to: number
+  /** Plain bytes to leave out at the begin of the first segment. */
+  readonly skipBytes: number
+  /** Plain bytes of the range. */
+  readonly plainBytes: number
+}
+
+export interface Opener {
+  /** @param start first plain byte; @param end the one after the last: 0 ≤ start ≤ end ≤ size */
+  openRange(start: number, end: number): RangePlan
+  /** Bytes that the object has for a segment, its tag included. */
+  sealedBytesOf(index: number): number
+  /**
+   * @param bytes the segment as stored, all of it and nothing else
+   * @returns its plain bytes, or `content_damaged`: then nothing of it was released
+   */
+  openSegment(index: number, bytes: Uint8Array): Outcome<Buffer>
+  /** Clears the keys. Harmless a second time. */
+  discard(): void
+}
+
+/** Checks length, header and commitment before anything is opened. Failure: content_damaged. Design §5. */
+export function createOpener(options: OpenerOptions): Outcome<Opener> {
+  const { dataKey, dataKeyId, objectId, objectBytes, header } = options
+  const layout = layoutOf(options.sizeBytes)
+  if (objectBytes !== layout.objectBytes) return damaged('its length is not that of the row')
+  const known = readHeader(header)
+  if (known === null) return damaged('its header is not valid')
+  if (known.dataKeyId !== dataKeyId) return damaged('its header names another data key')
+  const keys = deriveKeys(dataKey, known.salt, objectId)
+  // GCM does not commit to its key: one ciphertext can be made to open under two of them.
+  if (!timingSafeEqual(keys.commitment, known.commitment)) {
+    keys.wipe()
+    return damaged('it was sealed with another key or for another object')
+  }
+  const aad = associatedData(header, objectId)
+  const lastIndex = layout.segmentCount - 1
+  let isOver = false
+  const sealedBytesOf = (index: number): number => plainBytesOf(layout, index) + TAG_BYTES
+  return ok({
+    openRange: (start, end) => planOf(start, end, options.sizeBytes),
+    sealedBytesOf,
+    openSegment(index, bytes) {
+      if (isOver) throw new Error('the opener has ended')
+      if (!Number.isInteger(index) || index < 0 || index > lastIndex) return damaged('it has no such segment')
+      if (bytes.length !== sealedBytesOf(index)) return damaged('a segment has another length')
+      return openOne(keys.objectKey, nonceOf(keys.noncePrefix, index, index === lastIndex), aad, bytes)
+    },
+    discard() {
+      isOver = true
+      keys.wipe()
+    },
+  })
+}
+
+function openOne(objectKey: Uint8Array, nonce: Uint8Array, aad: Uint8Array, bytes: Uint8Array): Outcome<Buffer> {
+  const decipher = createDecipheriv('aes-256-gcm', objectKey, nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(aad)
+  decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
+  const plain = decipher.update(bytes.subarray(0, bytes.length - TAG_BYTES))
+  try {
+    decipher.final()
+    return ok(plain)
+  } catch {
+    plain.fill(0)
+    return damaged('a segment does not verify')
+  }
+}
+
+function planOf(start: number, end: number, sizeBytes: number): RangePlan {
+  if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > sizeBytes) {
+    throw new RangeError(`no such range: ${start} to ${end} of ${sizeBytes}`)
+  }
+  const { segmentCount } = layoutOf(sizeBytes)
+  // An empty range at the very end still opens the last segment: no byte is vouched for without a check.
+  const firstSegment = Math.min(Math.floor(start / SEGMENT_BYTES), segmentCount - 1)
+  const lastSegment = Math.max(firstSegment, Math.ceil(end / SEGMENT_BYTES) - 1)
+  const sealedStart = (index: number): number => HEADER_BYTES + index * (SEGMENT_BYTES + TAG_BYTES)
+  return {
+    firstSegment,
+    lastSegment,
+    from: sealedStart(firstSegment),
+    to: lastSegment === segmentCount - 1 ? layoutOf(sizeBytes).objectBytes : sealedStart(lastSegment + 1),
+    skipBytes: start - firstSegment * SEGMENT_BYTES,
+    plainBytes: end - start,
+  }
+}
+
+function damaged(why: string): { readonly ok: false; readonly failure: Failure } {
+  return fail('content_damaged', { cause: new Error(`the sealed object does not open: ${why}`) })
+}

@@ -1,0 +1,67 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { Opener, RangePlan } from './opener.ts'
+
+/** Opens the pieces of a range as storage delivers them, whatever their borders. */
+export interface RangeOpener {
+  /** What to read from storage: bytes `from` up to but without `to` of the object. */
+  readonly plan: RangePlan
+  /**
+   * @param piece the next bytes of the object; they are not kept beyond the call
+   * @returns plain bytes of the range, every one of them verified; or `content_damaged`, after which the opener is to
+   *   be discarded and the reply to be reset. Plain bytes may be views of larger buffers.
+   */
+  push(piece: Uint8Array): Outcome<readonly Uint8Array[]>
+  /** True when the whole range has been given out: an end of the pieces before that is a truncation. */
+  readonly isComplete: boolean
+}
+
+/** @param start first plain byte; @param end the one after the last */
+export function openRange(opener: Opener, start: number, end: number): RangeOpener {
+  const plan = opener.openRange(start, end)
+  let index = plan.firstSegment
+  let skipBytes = plan.skipBytes
+  let leftBytes = plan.plainBytes
+  // A segment whose bytes came in several pieces.
+  let partial: Buffer | null = null
+  let partialBytes = 0
+  const openNext = (bytes: Uint8Array, to: Uint8Array[]): Outcome<null> => {
+    const opened = opener.openSegment(index, bytes)
+    if (!opened.ok) return opened
+    index++
+    const wanted = opened.value.subarray(skipBytes, skipBytes + leftBytes)
+    skipBytes = 0
+    leftBytes -= wanted.length
+    if (wanted.length > 0) to.push(wanted)
+    return ok(null)
+  }
+  return {
+    plan,
+    get isComplete() {
+      return index > plan.lastSegment
+    },
+    push(piece) {
+      const plain: Uint8Array[] = []
+      for (let at = 0; at < piece.length; ) {
+        if (index > plan.lastSegment) return fail('content_damaged', { cause: new Error('storage gave more than was asked for') })
+        const whole = opener.sealedBytesOf(index)
+        if (partial === null && piece.length - at >= whole) {
+          const opened = openNext(piece.subarray(at, at + whole), plain)
+          if (!opened.ok) return opened
+          at += whole
+          continue
+        }
+        partial ??= Buffer.allocUnsafe(whole)
+        const taken = Math.min(whole - partialBytes, piece.length - at)
+        partial.set(piece.subarray(at, at + taken), partialBytes)
+        partialBytes += taken
+        at += taken
+        if (partialBytes < whole) break
+        const opened = openNext(partial, plain)
+        if (!opened.ok) return opened
+        partial = null
+        partialBytes = 0
+      }
+      return ok(plain)
+    },
+  }
+}

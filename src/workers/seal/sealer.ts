@@ -1,0 +1,77 @@
+import { createCipheriv } from 'node:crypto'
+import { SEGMENT_BYTES, writeHeader } from './format.ts'
+import { associatedData, deriveKeys, nonceOf } from './keys.ts'
+
+export interface SealerOptions {
+  /** 32 bytes; only read, and not kept. */
+  readonly dataKey: Uint8Array
+  readonly dataKeyId: string
+  readonly objectId: string
+  /** 32 random bytes, drawn for this sealing alone: a second upload of the same file draws its own. */
+  readonly salt: Uint8Array
+}
+
+/** Seals one object from its first byte to its last; it is never resumed. */
+export interface Sealer {
+  /**
+   * @param chunk any length; its bytes are not kept, so its buffer may be used again
+   * @returns pieces of the object to be written in this order, possibly none
+   */
+  push(chunk: Uint8Array): readonly Uint8Array[]
+  /** @returns the last pieces; the keys are cleared, and nothing can be pushed any more */
+  finish(): readonly Uint8Array[]
+  /** Clears the keys of an upload that ended early. Harmless a second time and after `finish`. */
+  discard(): void
+}
+
+export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptions): Sealer {
+  const keys = deriveKeys(dataKey, salt, objectId)
+  const header = writeHeader({ dataKeyId, salt, commitment: keys.commitment })
+  const aad = associatedData(header, objectId)
+  // A full segment is held back until another byte comes: only then is it known not to be the last one.
+  const held = Buffer.alloc(SEGMENT_BYTES)
+  let heldBytes = 0
+  let index = 0
+  let isOver = false
+  const seal = (plain: Uint8Array, isLast: boolean, to: Uint8Array[]): void => {
+    const cipher = createCipheriv('aes-256-gcm', keys.objectKey, nonceOf(keys.noncePrefix, index++, isLast))
+    cipher.setAAD(aad)
+    to.push(cipher.update(plain))
+    cipher.final()
+    to.push(cipher.getAuthTag())
+  }
+  const begin = (): Uint8Array[] => {
+    if (isOver) throw new Error('the sealer has ended')
+    return index === 0 && heldBytes === 0 ? [header] : []
+  }
+  const discard = (): void => {
+    isOver = true
+    keys.wipe()
+    held.fill(0)
+  }
+  return {
+    push(chunk) {
+      if (chunk.length === 0 && !isOver) return []
+      const pieces = begin()
+      let at = 0
+      if (heldBytes > 0) {
+        at = Math.min(SEGMENT_BYTES - heldBytes, chunk.length)
+        held.set(chunk.subarray(0, at), heldBytes)
+        heldBytes += at
+        if (at === chunk.length) return pieces
+        seal(held, false, pieces)
+      }
+      for (; chunk.length - at > SEGMENT_BYTES; at += SEGMENT_BYTES) seal(chunk.subarray(at, at + SEGMENT_BYTES), false, pieces)
+      held.set(chunk.subarray(at))
+      heldBytes = chunk.length - at
+      return pieces
+    },
+    finish() {
+      const pieces = begin()
+      seal(held.subarray(0, heldBytes), true, pieces)
+      discard()
+      return pieces
+    },
+    discard,
+  }
+}
