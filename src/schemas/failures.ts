@@ -70,6 +70,9 @@ export const FAILURES = {
   content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
   /** The sweep gave the upload up meanwhile. */
   upload_lost: row([500], 'ours', 'backoff', 'The upload took too long and was given up.', 'warn'),
+  // Idempotency (contract C16)
+  idempotency_mismatch: row([422, 409], 'caller', 'after_change', 'This `Idempotency-Key` was used for another request.'),
+  idempotency_running: row([503], 'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),
   // Keys of the key ring
   data_key_unavailable: row([500], 'ours', 'no', 'A key that this needs cannot be opened on this installation.', 'error'),
   // Ourselves

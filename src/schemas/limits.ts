@@ -143,3 +143,39 @@ export const INVALIDATIONS_KEPT_MS = 3_600_000
 export const SILENT_FRONTS_KEPT_MS = 600_000
 /** Invalidations that one poll reads; a front that missed more drops all it has cached. Decision. */
 export const INVALIDATIONS_READ_MAX = 1_000
+
+/** Bytes of a file: uploaded, promoted, or written into a container. §8, C10. */
+export const FILE_BYTES_MAX = 100 * MIB
+/** Bytes of all files of a workspace. C10. */
+export const STORAGE_QUOTA_BYTES_DEFAULT = 10 * 1024 * MIB
+/** Bytes by which the reservation of a body of unknown length grows. Issue 3. */
+export const QUOTA_STEP_BYTES = MIB
+/** Milliseconds that a refusal for the quota waits for racing uploads to settle. Decision. */
+export const QUOTA_WAIT_MS_MAX = 10_000
+/** Page sizes of file lists, B2.7, and of container lists, B2.8. */
+export const FILES_PAGE_MAX = 1_000
+export const FILES_PAGE_DEFAULT = 100
+/** Milliseconds that a repeated call waits for the first one under its `Idempotency-Key`, and that answers are kept. C16. */
+export const IDEMPOTENCY_WAIT_MS_MAX = 30_000
+export const IDEMPOTENCY_KEPT_MS = 86_400_000
+/** Milliseconds of an upload's lease, and between two renewals of it: the sweep takes over what is silent for longer. Decision. */
+export const UPLOAD_LEASE_MS = 60_000
+export const UPLOAD_RENEW_MS = 15_000
+/** Bytes of one read from storage. Facts, front end §3. */
+export const STORAGE_PIECE_BYTES = 256 * KIB
+/** Calls of `fsync` under way at once. Design §2, §5. */
+export const FSYNCS_MAX = 8
+/** Bytes that uploads leave free on the disk. Decision. */
+export const STORAGE_SPARE_BYTES = 64 * MIB
+/** Characters of a container id: a caller's own, and the part after `sess_` or `gen_`. C22. */
+export const CONTAINER_ID_CHARS_MAX = 40
+export const CONTAINER_ID_PART_CHARS_MAX = 64
+/** Bytes of a container path, which S3 counts with its prefix, and of one segment; segments of a path. Decision. */
+export const CONTAINER_PATH_BYTES_MAX = 768
+export const PATH_SEGMENT_BYTES_MAX = 255
+export const PATH_SEGMENTS_MAX = 64
+/** Milliseconds that container files are kept after the last use, and between two writes of a container's last use. C10. */
+export const CONTAINER_KEPT_MS = 30 * 86_400_000
+export const CONTAINER_USE_MS = 3_600_000
+/** Unwrapped data keys that one process holds. Decision. */
+export const DATA_KEYS_CACHED_MAX = 1_000

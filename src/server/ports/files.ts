@@ -1,0 +1,152 @@
+import type { Outcome } from '../../schemas/failures.ts'
+
+/** A stored file. Its id is also the id of its object. */
+export interface FileRecord {
+  /** `file_` plus a sortable part. C9. */
+  readonly id: string
+  readonly workspaceId: string
+  readonly filename: string
+  readonly mimeType: string
+  /** Plain bytes. */
+  readonly sizeBytes: number
+  /** Lower-case hex, of the plain bytes. */
+  readonly sha256: string
+  /** The data key that its object is sealed with. */
+  readonly dataKeyId: string
+  /** True for promoted container files. §2.8. */
+  readonly isDownloadable: boolean
+  /** Of OpenAI's shape; null when none was given. */
+  readonly purpose: string | null
+  readonly createdAt: Date
+}
+
+/** What an upload is, once its last byte is stored. */
+export interface FileFacts {
+  readonly filename: string
+  readonly mimeType: string
+  readonly sizeBytes: number
+  readonly sha256: string
+  readonly dataKeyId: string
+  readonly isDownloadable: boolean
+  readonly purpose: string | null
+}
+
+/** Contract C16. */
+export interface IdempotencyWish {
+  /** 1 to 255 characters, as sent; bound to the API key by `apiKeyHash`. */
+  readonly key: string
+  readonly apiKeyHash: string
+  /** Of method, path and query: whatever must be the same in a repetition beside the bytes of the file. */
+  readonly requestDigest: string
+}
+
+export interface UploadWish {
+  readonly workspaceId: string
+  /** Bytes to reserve: the declared length less the smallest form overhead, or 0 for a body of unknown length. */
+  readonly reserveBytes: number
+  readonly idempotency: IdempotencyWish | null
+  readonly signal?: AbortSignal
+}
+
+/** A `pending` row that is this process's: its lease is renewed until it is committed or abandoned. */
+export interface Upload {
+  /** Of the file and of its object. */
+  readonly id: string
+  readonly workspaceId: string
+  /** The fencing token. */
+  readonly attempt: number
+  /** Bytes that the workspace's quota holds for it now. */
+  readonly reservedBytes: number
+}
+
+export type Begun =
+  | { readonly kind: 'new'; readonly upload: Upload }
+  /** The same `Idempotency-Key` has answered already; the bytes of the file are still to be compared with `sha256`. */
+  | { readonly kind: 'replay'; readonly file: FileRecord }
+
+/** Rows of files: quota reservation, idempotency record and the sweep's knowledge in one. Design §5. */
+export interface Files {
+  /**
+   * Reserves quota and makes the pending row. A refusal waits for racing uploads to settle first, and a repetition for
+   * the first call under its key, each for a bounded time.
+   * Failures: quota_exceeded, idempotency_mismatch, idempotency_running, client_gone, store_unavailable.
+   */
+  begin(wish: UploadWish): Promise<Outcome<Begun>>
+  /**
+   * Reserves up to `bytes` in all, in steps of QUOTA_STEP_BYTES; does nothing while the reservation covers it.
+   * Failures: quota_exceeded, upload_lost, client_gone, store_unavailable.
+   */
+  extend(upload: Upload, bytes: number, signal?: AbortSignal): Promise<Outcome<null>>
+  /**
+   * Makes the file visible and settles the reservation to its true size. Call after the object is published.
+   * `upload_lost`: the sweep took the row over, and the caller removes the object. Failures: also quota_exceeded (the
+   * file is larger than what was reserved, and that does not fit), store_unavailable (it may be committed all the same).
+   */
+  commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>>
+  /**
+   * Ends an upload that will not be committed and frees its quota at once. A failure needs no answer: the sweep does it.
+   * @param mayHaveObject true once `publish` was called: the row then stays until the sweep has removed the bytes
+   */
+  abandon(upload: Upload, mayHaveObject: boolean): Promise<Outcome<null>>
+  /** Failures: file_unknown, store_unavailable. */
+  get(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
+  /** In the order of their ids, oldest first. Failure: store_unavailable. */
+  list(workspaceId: string, page: FilePageWish): Promise<Outcome<FilePage>>
+  /** Removes the row and frees its quota; the bytes are for the caller. Failures: file_unknown, store_unavailable. */
+  remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
+  /** Failure: store_unavailable. */
+  usage(workspaceId: string): Promise<Outcome<StorageUsage>>
+  /** Stops renewing leases. */
+  close(): void
+}
+
+export interface FilePageWish {
+  /** Id of the last file of the page before (`after`, `after_id`, and what `cursor` decodes to); it need not exist. */
+  readonly after: string | null
+  /** 1 to FILES_PAGE_MAX. */
+  readonly limit: number
+}
+
+export interface FilePage {
+  readonly files: readonly FileRecord[]
+  readonly hasMore: boolean
+}
+
+export interface StorageUsage {
+  readonly quotaBytes: number
+  /** Of files that are ready. */
+  readonly usedBytes: number
+  /** Held for uploads under way. */
+  readonly reservedBytes: number
+}
+
+/** An upload that nobody will finish, claimed by the sweep: its quota is free, its bytes are still to be removed. */
+export interface StaleUpload {
+  readonly id: string
+  readonly workspaceId: string
+  readonly attempt: number
+}
+
+/** What the sweep and `files verify` need beside `Files`. Failures of all: store_unavailable. */
+export interface FileSweep {
+  /** Moves uploads whose lease ran out to `abandoned`, with a lease of the sweep's own. */
+  claimStale(countMax: number): Promise<Outcome<readonly StaleUpload[]>>
+  /** Removes the row of a claimed upload, when its bytes are gone. @returns false when another sweep has it by now */
+  forget(stale: StaleUpload): Promise<Outcome<boolean>>
+  /** @returns those of the ids that no row stands for: their objects are orphans once they are old enough */
+  withoutRow(ids: readonly string[]): Promise<Outcome<readonly string[]>>
+  /** Ready files of all workspaces, by id. */
+  page(after: string | null, countMax: number): Promise<Outcome<readonly FileRecord[]>>
+  /** Removes idempotency records that are older than a day. @returns rows */
+  expire(): Promise<Outcome<number>>
+}
+
+/** One row per container, written at most hourly: it decides when the container's files are old. C10. */
+export interface ContainerUses {
+  /** Failure: store_unavailable, which a read may ignore. */
+  touch(workspaceId: string, containerId: string): Promise<Outcome<null>>
+  /** The last use of each container that has a row, by `containerId`. */
+  lastUses(workspaceId: string, containerIds: readonly string[]): Promise<Outcome<ReadonlyMap<string, Date>>>
+  /** Removes the row if the container was not used since. @returns false when it was */
+  forget(workspaceId: string, containerId: string, unusedSince: Date): Promise<Outcome<boolean>>
+}

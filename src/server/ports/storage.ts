@@ -1,0 +1,130 @@
+import type { Failure, Outcome } from '../../schemas/failures.ts'
+
+/**
+ * Bytes of files and containers; nothing here knows a row. Objects of files are written once and are never replaced;
+ * container files are plain, and a sandbox may write them straight into their folder. Design §5.
+ */
+export interface Storage {
+  /**
+   * Admits an upload when there is room for it beside those under way.
+   * @param expectedBytes of the object; for a body of unknown length the most it may have
+   * Failures: storage_full, storage_unavailable.
+   */
+  stage(expectedBytes: number): Promise<Outcome<Staging>>
+  /**
+   * Makes a staged file the object: after this a crash does not lose it. Never replaces an object.
+   * On failure the object may be there all the same; the staging file stays, for `discard`.
+   * @param objectId 1 to 128 characters of `[A-Za-z0-9_-]`
+   * Failures: storage_full, storage_unavailable, client_gone.
+   */
+  publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>>
+  /** Failures: content_missing, storage_unavailable, client_gone. */
+  open(objectId: string, signal?: AbortSignal): Promise<Outcome<StoredObject>>
+  /** Null when there is no such object. Failure: storage_unavailable. */
+  stat(objectId: string): Promise<Outcome<ObjectFacts | null>>
+  /** @returns false when there was none. Failure: storage_unavailable. */
+  remove(objectId: string): Promise<Outcome<boolean>>
+  /** All objects in an order of the driver's own, for the sweep. @param cursor of the page before. Failure: storage_unavailable. */
+  list(cursor: string | null): Promise<Outcome<ObjectPage>>
+  /** Removes staging files that nobody has written to for so long: a crash left them. @returns how many */
+  sweepStaging(idleMs: number): Promise<Outcome<number>>
+  readonly containers: ContainerFolders
+  /** What an error of a system call on a staging file means: `ENOSPC` storage_full, others storage_unavailable. */
+  failureOf(cause: unknown): Failure
+  close(): Promise<void>
+}
+
+/** Where one upload is written, on this machine. */
+export interface Staging {
+  /** Does not exist yet: the writer makes it (exclusively) and closes it before it is published. */
+  readonly path: string
+  /** Removes what was written, and gives the room back. Call on every path; harmless after `publish` and a second time. */
+  discard(): Promise<void>
+}
+
+export interface ObjectFacts {
+  readonly sizeBytes: number
+  readonly changedAt: Date
+  /** Another one whenever the content is another one: fit for a strong ETag. Letters, digits and hyphens. */
+  readonly version: string
+}
+
+export interface StoredObject extends ObjectFacts {
+  /** Open for reading until `close`, so that a worker thread can read by itself; null when the bytes are elsewhere. */
+  readonly descriptor: number | null
+  /** Reads bytes `from` up to but without `to`, in order. */
+  read(from: number, to: number, options?: ReadOptions): ObjectReader
+  /** Call on every path, after the readers'. */
+  close(): Promise<void>
+}
+
+export interface ReadOptions {
+  /** True: each piece is an ArrayBuffer of its own, which may be transferred. False: it is valid until the next call. */
+  readonly mayTransfer?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** Back-pressure is that nobody asks: nothing is read ahead but what the network has sent already. */
+export interface ObjectReader {
+  /**
+   * @returns the next 1 to STORAGE_PIECE_BYTES bytes; null at the end, when exactly the range has been given out
+   * Failures: content_damaged (shorter than it was), storage_unavailable, client_gone.
+   */
+  next(): Promise<Outcome<Uint8Array | null>>
+  /** Harmless a second time. */
+  close(): void
+}
+
+export interface ListedObject {
+  readonly objectId: string
+  readonly sizeBytes: number
+  readonly changedAt: Date
+}
+
+export interface ObjectPage {
+  readonly objects: readonly ListedObject[]
+  /** Null: that was the last page. */
+  readonly cursor: string | null
+}
+
+/** Containers are per workspace: the same id in two of them is two folders. C22. */
+export interface ContainerRef {
+  readonly workspaceId: string
+  readonly containerId: string
+}
+
+export interface ContainerFile extends ObjectFacts {
+  /** Below the folder, with `/` between its segments, as stored. */
+  readonly path: string
+}
+
+export interface ContainerPage {
+  readonly files: readonly ContainerFile[]
+  readonly hasMore: boolean
+}
+
+/** The folders that sandboxes write. Never a byte from outside of them, whatever is planted there. */
+export interface ContainerFolders {
+  /**
+   * In the order of the UTF-8 bytes of the paths; links, and files that are none, are left out. An unknown container is
+   * empty. @param after a path, which need not exist
+   * Failures: storage_unavailable, containers_unsupported.
+   */
+  list(container: ContainerRef, after: string | null, countMax: number): Promise<Outcome<ContainerPage>>
+  /** @param path as `parseContainerPath` gives it. Failures: container_file_unknown, and those of `list`. */
+  stat(container: ContainerRef, path: string): Promise<Outcome<ContainerFile>>
+  /** Failures: container_file_unknown, client_gone, and those of `list`. */
+  open(container: ContainerRef, path: string, signal?: AbortSignal): Promise<Outcome<StoredObject>>
+  /**
+   * Makes a staged file the container file, in place of the one before; folders are made.
+   * Failures: container_path_invalid (a folder is there, or a file or link where a folder is needed), storage_full,
+   * client_gone, and those of `list`.
+   */
+  publish(container: ContainerRef, path: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>>
+  /** The newest modification in a container; null when it has no files. Failures as of `list`. */
+  newestChange(container: ContainerRef): Promise<Outcome<Date | null>>
+  /** All containers that have a folder, for the sweep. */
+  listContainers(cursor: string | null): Promise<Outcome<{ readonly containers: readonly ContainerRef[]; readonly cursor: string | null }>>
+  /** Removes a container with all its files. @returns how many files. Failures as of `list`. */
+  removeContainer(container: ContainerRef): Promise<Outcome<number>>
+}
