@@ -40,6 +40,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['http'],
   busboy: ['http'],
   undici: ['egress'],
+  '@aws-sdk/client-s3': ['storage'],
   postgres: ['store'],
   ioredis: ['state'],
   'js-redis-server': ['supervisor'],

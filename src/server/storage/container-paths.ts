@@ -1,0 +1,91 @@
+import { constants, existsSync } from 'node:fs'
+import { mkdir, open, opendir, type FileHandle } from 'node:fs/promises'
+import { codeOf } from './disk-failure.ts'
+
+/**
+ * Opens what lies below a folder that somebody else writes, one component after another, none through a link. Node has
+ * no `openat`; on Linux `/proc/self/fd/N` names an open folder whatever becomes of its path meanwhile. Design §5.
+ */
+export const CAN_WALK = process.platform === 'linux' && existsSync('/proc/self/fd')
+
+const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+/** Without O_NONBLOCK the opening of a planted pipe would wait for a writer, and hold a thread of the pool for ever. */
+const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+/** What a link, a file in place of a folder, a missing name and one that we may not read have in common: no such file. */
+const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ENAMETOOLONG'])
+
+export function isNotThere(cause: unknown): boolean {
+  return NOT_THERE.has(codeOf(cause))
+}
+
+/** The name of something in an open folder, for one system call that does not follow a link at its end. */
+export function nameIn(folder: FileHandle, name: string | Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`/proc/self/fd/${folder.fd}/`), Buffer.from(name)])
+}
+
+/**
+ * Opens a folder below `root`. The caller closes it.
+ * @param segments each without a slash, none empty, `.` or `..`: as of `parseContainerPath`
+ * @param mayMake true makes folders that are missing
+ * Throws what the system says; `isNotThere` tells what means that there is no such folder.
+ */
+export async function openFolder(root: string, segments: readonly string[], mayMake = false): Promise<FileHandle> {
+  // The root is the operator's: it may be a link.
+  let folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY)
+  for (const segment of segments) {
+    try {
+      const below = await (mayMake ? makeAndOpen(folder, segment) : open(nameIn(folder, segment), FOLDER))
+      await folder.close()
+      folder = below
+    } catch (cause) {
+      await folder.close()
+      throw cause
+    }
+  }
+  return folder
+}
+
+/** Opens a folder in an open one, for walks. Throws as `openFolder`. */
+export function openFolderIn(folder: FileHandle, name: string | Buffer): Promise<FileHandle> {
+  return open(nameIn(folder, name), FOLDER)
+}
+
+/**
+ * Opens a plain file in an open folder for reading.
+ * @returns null for what is no plain file, and for one with a second name: that may lie outside
+ */
+export async function openFileIn(folder: FileHandle, name: string): Promise<FileHandle | null> {
+  const file = await open(nameIn(folder, name), FILE)
+  try {
+    const stats = await file.stat()
+    if (stats.isFile() && stats.nlink === 1) return file
+    await file.close()
+    return null
+  } catch (cause) {
+    await file.close()
+    throw cause
+  }
+}
+
+/** Entries of an open folder as bytes: a name need not be UTF-8. */
+export async function* entriesOf(folder: FileHandle): AsyncGenerator<{ readonly name: Buffer; readonly isFolder: boolean }> {
+  const entries = await opendir(`/proc/self/fd/${folder.fd}`, { encoding: 'buffer' as BufferEncoding, bufferSize: 256 })
+  for await (const entry of entries) {
+    yield { name: Buffer.from(entry.name), isFolder: entry.isDirectory() }
+  }
+}
+
+async function makeAndOpen(folder: FileHandle, segment: string): Promise<FileHandle> {
+  try {
+    return await open(nameIn(folder, segment), FOLDER)
+  } catch (cause) {
+    if (codeOf(cause) !== 'ENOENT') throw cause
+  }
+  try {
+    await mkdir(nameIn(folder, segment))
+    await folder.sync()
+  } catch (cause) {
+    if (codeOf(cause) !== 'EEXIST') throw cause
+  }
+  return open(nameIn(folder, segment), FOLDER)
+}

@@ -1,0 +1,137 @@
+import { lstat, rmdir, unlink, type FileHandle } from 'node:fs/promises'
+import { CONTAINER_PATH_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../schemas/limits.ts'
+import type { ContainerFile } from '../ports/storage.ts'
+import { entriesOf, isNotThere, nameIn, openFolderIn } from './container-paths.ts'
+import { factsOf } from './descriptor-reader.ts'
+import { codeOf } from './disk-failure.ts'
+
+/** Names of one folder that are held at once: a folder with more is read several times. Decision. */
+const NAMES_HELD_MAX = 4_096
+/** Entries that one page of a listing may cost, and what a folder counts for: it may hold a million empty ones. Decision. */
+const PAGE_COST_MAX = 2_000_000
+const FOLDER_COST = 100
+const SLASH = Buffer.from('/')
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** A walk met more entries than it may read. */
+export class WalkTooLong extends Error {}
+
+export interface Walk {
+  /** Only paths greater than this one, by bytes; empty for all. */
+  readonly after: Buffer
+  /** Entries that may still be read. */
+  left: number
+}
+
+/** A walk for one page. */
+export function pageAfter(after: string | null): Walk {
+  return { after: Buffer.from(after ?? ''), left: PAGE_COST_MAX }
+}
+
+/** A walk over everything, for the sweep: it takes as long as it takes. */
+export function wholeWalk(): Walk {
+  return { after: Buffer.alloc(0), left: Number.POSITIVE_INFINITY }
+}
+
+/**
+ * Plain files below an open folder, in the order of the bytes of their paths, without following a link. What vanishes
+ * meanwhile is left out, as are paths that no id can name. Memory is bounded whatever the folder holds.
+ * Throws WalkTooLong, and what the system says.
+ */
+export async function* filesBelow(folder: FileHandle, prefix: Buffer, walk: Walk): AsyncGenerator<ContainerFile> {
+  if (prefix.filter((byte) => byte === SLASH[0]).length >= PATH_SEGMENTS_MAX) return
+  walk.left -= FOLDER_COST
+  let done: Buffer | null = null
+  for (;;) {
+    const keys = await nextKeys(folder, { prefix, done, walk })
+    for (const key of keys) yield* at(folder, { prefix, key, walk })
+    const last = keys.at(-1)
+    if (last === undefined || keys.length < NAMES_HELD_MAX) return
+    done = last
+  }
+}
+
+/**
+ * Removes everything below an open folder. Links are removed, never followed; what another remover takes first is no
+ * failure. @returns how many files
+ */
+export async function removeBelow(folder: FileHandle): Promise<number> {
+  let removed = 0
+  for await (const { name, isFolder } of entriesOf(folder)) {
+    try {
+      removed += isFolder ? await removeFolder(folder, name) : await unlink(nameIn(folder, name)).then(() => 1)
+    } catch (cause) {
+      if (codeOf(cause) !== 'ENOENT') throw cause
+    }
+  }
+  return removed
+}
+
+async function removeFolder(folder: FileHandle, name: Buffer): Promise<number> {
+  const below = await openFolderIn(folder, name)
+  let removed = 0
+  try {
+    removed = await removeBelow(below)
+  } finally {
+    await below.close()
+  }
+  await rmdir(nameIn(folder, name))
+  return removed
+}
+
+interface Place {
+  readonly prefix: Buffer
+  readonly walk: Walk
+}
+
+/** The key of an entry is its name, of a folder with a slash: sorted by keys, paths come in their own order. */
+async function* at(folder: FileHandle, { prefix, key, walk }: Place & { readonly key: Buffer }): AsyncGenerator<ContainerFile> {
+  const path = Buffer.concat([prefix, key])
+  const isFolder = key.at(-1) === SLASH[0]
+  try {
+    if (!isFolder) {
+      const stats = await lstat(nameIn(folder, key), { bigint: true })
+      const text = textOf(path)
+      if (stats.isFile() && stats.nlink === 1n && text !== null) yield { path: text, ...factsOf(stats) }
+      return
+    }
+    const below = await openFolderIn(folder, key.subarray(0, -1))
+    try {
+      yield* filesBelow(below, path, walk)
+    } finally {
+      await below.close()
+    }
+  } catch (cause) {
+    if (!isNotThere(cause)) throw cause
+  }
+}
+
+/** The smallest keys of a folder that come after `done` and may hold a path after that of the walk, sorted. */
+async function nextKeys(folder: FileHandle, { prefix, done, walk }: Place & { readonly done: Buffer | null }): Promise<readonly Buffer[]> {
+  const held: Buffer[] = []
+  let greatest: Buffer | null = null
+  for await (const { name, isFolder } of entriesOf(folder)) {
+    if (walk.left-- <= 0) throw new WalkTooLong('too many entries')
+    const key = isFolder ? Buffer.concat([name, SLASH]) : name
+    if ((done !== null && key.compare(done) <= 0) || (greatest !== null && key.compare(greatest) >= 0)) continue
+    if (!mayComeAfter(Buffer.concat([prefix, key]), isFolder, walk.after)) continue
+    held.push(key)
+    if (held.length < 2 * NAMES_HELD_MAX) continue
+    held.sort((a, b) => a.compare(b)).length = NAMES_HELD_MAX
+    greatest = held.at(-1) ?? null
+  }
+  return held.sort((a, b) => a.compare(b)).slice(0, NAMES_HELD_MAX)
+}
+
+function mayComeAfter(path: Buffer, isFolder: boolean, after: Buffer): boolean {
+  return path.compare(after) > 0 || (isFolder && after.subarray(0, path.length).equals(path))
+}
+
+function textOf(path: Buffer): string | null {
+  if (path.length > CONTAINER_PATH_BYTES_MAX) return null
+  try {
+    return utf8.decode(path)
+  } catch {
+    return null
+  }
+}

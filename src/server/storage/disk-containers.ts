@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, readdir, rename, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isContainerId, parseContainerPath } from '../../schemas/container-paths.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { ContainerFile, ContainerFolders, ContainerRef, Staging, StoredObject } from '../ports/storage.ts'
+import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './container-paths.ts'
+import { filesBelow, pageAfter, removeBelow, WalkTooLong, wholeWalk } from './container-walk.ts'
+import { storedFile } from './descriptor-reader.ts'
+import { codeOf, reachDisk } from './disk-failure.ts'
+import { sync } from './sync.ts'
+
+/** Containers of one page of a listing. Decision. */
+const PAGE_CONTAINERS = 1_000
+/** The sandbox, which may be another user, reads what was put. */
+const FILE_MODE = 0o644
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** What is in the way of a file or its folders. */
+const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST'])
+
+interface Folders {
+  /** `<workspace id>/<container id>/<path>` below it. */
+  readonly folder: string
+  /** Beside it, on the same file system: what is being removed. */
+  readonly trash: string
+}
+
+/** Containers as folders of this machine, which a sandbox may write at the same time. */
+export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): ContainerFolders {
+  const guarded = async <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {
+    if (!canWalk) return fail('containers_unsupported')
+    try {
+      return await reachDisk(work)
+    } catch (cause) {
+      if (cause instanceof WalkTooLong) return fail('storage_unavailable', { cause })
+      throw cause
+    }
+  }
+  const root = folders.folder
+  return {
+    list: (container, after, countMax) => guarded(() => listFiles(root, container, { after, countMax })),
+    stat: (container, path) => guarded(async () => {
+      const opened = await openFile(root, container, path)
+      if (!opened.ok) return opened
+      const { sizeBytes, changedAt, version } = opened.value
+      await opened.value.close()
+      return ok({ path, sizeBytes, changedAt, version })
+    }),
+    open: (container, path, signal) => guarded(() => (
+      signal?.aborted === true ? Promise.resolve(fail('client_gone')) : openFile(root, container, path)
+    )),
+    publish: (container, path, staging, signal) => guarded(() => (
+      signal?.aborted === true ? Promise.resolve(fail('client_gone')) : putFile(root, container, { path, staging })
+    )),
+    newestChange: (container) => guarded(() => newestIn(root, container)),
+    listContainers: (cursor) => guarded(() => listContainers(root, cursor)),
+    removeContainer: (container) => guarded(() => removeContainer(folders, container)),
+  }
+}
+
+async function listFiles(root: string, container: ContainerRef, page: { after: string | null; countMax: number }):
+  Promise<Outcome<{ files: readonly ContainerFile[]; hasMore: boolean }>> {
+  const files: ContainerFile[] = []
+  await withContainer(root, container, async (folder) => {
+    for await (const file of filesBelow(folder, Buffer.alloc(0), pageAfter(page.after))) {
+      files.push(file)
+      if (files.length > page.countMax) break
+    }
+  })
+  const hasMore = files.length > page.countMax
+  return ok({ files: hasMore ? files.slice(0, page.countMax) : files, hasMore })
+}
+
+async function newestIn(root: string, container: ContainerRef): Promise<Outcome<Date | null>> {
+  let newest: Date | null = null
+  await withContainer(root, container, async (folder) => {
+    for await (const { changedAt } of filesBelow(folder, Buffer.alloc(0), wholeWalk())) {
+      if (newest === null || changedAt > newest) newest = changedAt
+    }
+  })
+  return ok(newest)
+}
+
+async function openFile(root: string, container: ContainerRef, path: string): Promise<Outcome<StoredObject>> {
+  const segments = segmentsOf(path)
+  const name = segments?.pop()
+  if (segments === null || name === undefined) return fail('container_file_unknown')
+  try {
+    const folder = await openFolder(root, [...partsOf(container), ...segments])
+    try {
+      const file = await openFileIn(folder, name)
+      return file === null ? fail('container_file_unknown') : ok(await storedFrom(file))
+    } finally {
+      await folder.close()
+    }
+  } catch (cause) {
+    if (isNotThere(cause)) return fail('container_file_unknown')
+    throw cause
+  }
+}
+
+async function storedFrom(file: FileHandle): Promise<StoredObject> {
+  try {
+    return storedFile(file, await file.stat({ bigint: true }))
+  } catch (cause) {
+    await file.close()
+    throw cause
+  }
+}
+
+/** The rename replaces what has the name, be it a link; nothing is ever written through one. */
+async function putFile(root: string, container: ContainerRef, put: { path: string; staging: Staging }): Promise<Outcome<null>> {
+  const segments = segmentsOf(put.path)
+  const name = segments?.pop()
+  if (segments === null || name === undefined) return fail('container_path_invalid')
+  await chmod(put.staging.path, FILE_MODE)
+  await sync(put.staging.path)
+  try {
+    const folder = await openFolder(root, [...partsOf(container), ...segments], true)
+    try {
+      await rename(put.staging.path, nameIn(folder, name))
+      await sync(`/proc/self/fd/${folder.fd}`)
+    } finally {
+      await folder.close()
+    }
+    return ok(null)
+  } catch (cause) {
+    if (IN_THE_WAY.has(codeOf(cause))) return fail('container_path_invalid', { cause })
+    throw cause
+  }
+}
+
+async function listContainers(root: string, cursor: string | null): Promise<Outcome<{ containers: ContainerRef[]; cursor: string | null }>> {
+  const containers: ContainerRef[] = []
+  const [afterWorkspace = '', afterContainer = ''] = cursor?.split('/') ?? []
+  for (const workspaceId of (await readdir(root)).filter((name) => UUID.test(name)).sort()) {
+    if (workspaceId < afterWorkspace) continue
+    for (const containerId of (await readdir(join(root, workspaceId))).filter((name) => isContainerId(name)).sort()) {
+      if (workspaceId === afterWorkspace && containerId <= afterContainer) continue
+      containers.push({ workspaceId, containerId })
+      if (containers.length === PAGE_CONTAINERS) return ok({ containers, cursor: `${workspaceId}/${containerId}` })
+    }
+  }
+  return ok({ containers, cursor: null })
+}
+
+/** Moved away first, so that a writer who comes now begins a new container; what a crash left is removed as well. */
+async function removeContainer({ folder, trash }: Folders, container: ContainerRef): Promise<Outcome<number>> {
+  const moved = randomUUID()
+  const workspace = await openFolder(folder, [container.workspaceId]).catch(nullIfNotThere)
+  if (workspace === null) return ok(0)
+  try {
+    await rename(nameIn(workspace, partsOf(container)[1]), join(trash, moved))
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return ok(0)
+    throw cause
+  } finally {
+    await workspace.close()
+  }
+  const below = await openFolder(trash, []).catch(nullIfNotThere)
+  if (below === null) return ok(0)
+  try {
+    return ok(await removeBelow(below))
+  } finally {
+    await below.close()
+  }
+}
+
+async function withContainer(root: string, container: ContainerRef, use: (folder: FileHandle) => Promise<void>): Promise<void> {
+  const folder = await openFolder(root, partsOf(container)).catch(nullIfNotThere)
+  if (folder === null) return
+  try {
+    await use(folder)
+  } finally {
+    await folder.close()
+  }
+}
+
+function nullIfNotThere(cause: unknown): null {
+  if (isNotThere(cause)) return null
+  throw cause
+}
+
+/** Both ids were checked on their way in; a slip of ours must not become a path. */
+function partsOf({ workspaceId, containerId }: ContainerRef): readonly [string, string] {
+  if (!UUID.test(workspaceId) || !isContainerId(containerId)) throw new RangeError('not a container')
+  return [workspaceId, containerId]
+}
+
+function segmentsOf(path: string): string[] | null {
+  return parseContainerPath(path)?.split('/') ?? null
+}

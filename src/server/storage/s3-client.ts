@@ -1,0 +1,151 @@
+import { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
+import { setTimeout as sleepFor } from 'node:timers/promises'
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import type { Secret } from '../../schemas/secret.ts'
+
+export interface S3Options {
+  readonly bucket: string
+  /** Before every key: empty, or ending in a slash. */
+  readonly prefix: string
+  readonly region: string
+  /** Null: Amazon's own, by region. */
+  readonly endpoint: string | null
+  readonly accessKeyId: string
+  readonly secretAccessKey: Secret
+  /** True: the bucket is part of the path; most servers but Amazon's need it. */
+  readonly isPathStyle: boolean
+  /** Many S3-compatible servers do not know the checksums that the client adds of itself. */
+  readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
+  /** Where uploads are written before they are published; of this machine. */
+  readonly stagingFolder: string
+  /** Milliseconds to connect, and without any progress of a call. */
+  readonly connectMs?: number
+  readonly stallMs?: number
+  /** Milliseconds before the first repetition of a failed call; doubles with each. */
+  readonly backoffMs?: number
+}
+
+/** Tries of one call, the first one included. Decision. */
+const TRIES_MAX = 4
+/** Milliseconds until connected, without progress, and before the first repetition. Decision. */
+const CONNECT_MS = 3_000
+const STALL_MS = 15_000
+const BACKOFF_MS = 100
+/** Sockets of one process to the bucket's server. Decision. */
+const SOCKETS_MAX = 256
+
+/** Says that the call has moved on; without it the try ends after the stall time. */
+export type Progress = () => void
+/** One try of a call. */
+export type Try<T> = (signal: AbortSignal, progress: Progress) => Promise<T>
+
+/** The client with our own time-outs and repetitions: only we can read a staging file again. */
+export class S3Calls {
+  readonly client: S3Client
+  readonly bucket: string
+  readonly prefix: string
+  readonly stallMs: number
+  readonly #backoffMs: number
+
+  constructor(options: S3Options) {
+    this.bucket = options.bucket
+    this.prefix = options.prefix
+    this.stallMs = options.stallMs ?? STALL_MS
+    this.#backoffMs = options.backoffMs ?? BACKOFF_MS
+    this.client = new S3Client({
+      region: options.region,
+      ...(options.endpoint === null ? {} : { endpoint: options.endpoint }),
+      credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey.reveal() },
+      forcePathStyle: options.isPathStyle,
+      requestChecksumCalculation: options.checksums,
+      responseChecksumValidation: options.checksums,
+      maxAttempts: 1,
+      // What is not said here it looks for in the environment and in files of the home directory.
+      retryMode: 'standard',
+      defaultsMode: 'standard',
+      useDualstackEndpoint: false,
+      useFipsEndpoint: false,
+      useArnRegion: false,
+      disableMultiregionAccessPoints: true,
+      disableS3ExpressSessionAuth: true,
+      userAgentAppId: 'sluice',
+      requestHandler: {
+        connectionTimeout: options.connectMs ?? CONNECT_MS,
+        // A slow reader pauses the socket for as long as it likes: stalls are ours to judge.
+        socketTimeout: 0,
+        requestTimeout: 0,
+        socketAcquisitionWarningTimeout: 60_000,
+        httpAgent: { keepAlive: true, maxSockets: SOCKETS_MAX },
+        httpsAgent: { keepAlive: true, maxSockets: SOCKETS_MAX },
+      },
+    })
+  }
+
+  /**
+   * Runs a call, again when the server or the way to it failed.
+   * @param refusals what certain error names mean, instead of `storage_unavailable`
+   * Failures: those, storage_full, storage_unavailable, client_gone.
+   */
+  async run<T>(attempt: Try<T>, signal?: AbortSignal, refusals: Readonly<Record<string, Failure['name']>> = {}): Promise<Outcome<T>> {
+    for (let nth = 1; ; nth++) {
+      if (isGone(signal)) return fail('client_gone')
+      try {
+        return ok(await this.#once(attempt, signal))
+      } catch (cause) {
+        if (isGone(signal)) return fail('client_gone')
+        const refusal = refusals[nameOf(cause)]
+        if (refusal !== undefined) return fail(refusal, { cause })
+        if (nth === TRIES_MAX || !mayRepeat(cause)) return { ok: false, failure: s3Failure(cause) }
+      }
+      await this.pause(nth, signal)
+    }
+  }
+
+  /** Waits before repetition `nth`, or until the signal. */
+  async pause(nth: number, signal?: AbortSignal): Promise<void> {
+    await sleepFor(this.#backoffMs * 2 ** (nth - 1), undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+  }
+
+  async #once<T>(attempt: Try<T>, signal: AbortSignal | undefined): Promise<T> {
+    const ending = new AbortController()
+    const end = (): void => ending.abort()
+    const timer = setTimeout(end, this.stallMs)
+    signal?.addEventListener('abort', end, { once: true })
+    try {
+      return await attempt(ending.signal, () => void timer.refresh())
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+    }
+  }
+}
+
+const FULL = new Set(['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage', 'StorageFull'])
+/** Conflicts that pass, of 4xx answers. */
+const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown', 'TooManyRequests'])
+
+export function s3Failure(cause: unknown): Failure {
+  const isFull = FULL.has(nameOf(cause)) || codeOf(cause) === 'ENOSPC'
+  return { name: isFull ? 'storage_full' : 'storage_unavailable', retryAfterS: 1, cause }
+}
+
+export function nameOf(cause: unknown): string {
+  return cause instanceof Error ? cause.name : ''
+}
+
+/** The server's own trouble, time-outs, and whatever happened on the way; not what the server refused. */
+function mayRepeat(cause: unknown): boolean {
+  if (!(cause instanceof S3ServiceException)) return true
+  return PASSING.has(cause.name) || cause.$fault === 'server' || (cause.$metadata.httpStatusCode ?? 0) >= SERVER_FAULT
+}
+
+/** First status of a server's fault. */
+const SERVER_FAULT = 500
+
+function isGone(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+}

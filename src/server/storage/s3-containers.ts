@@ -1,0 +1,107 @@
+import { isContainerId, parseContainerPath } from '../../schemas/container-paths.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef } from '../ports/storage.ts'
+import type { S3Calls } from './s3-client.ts'
+import { deleteKey, factsOf, head, listKeys, openKey, putFile, type ListedKey } from './s3-objects.ts'
+import { Turns } from './turns.ts'
+
+const PAGE_KEYS = 1_000
+/** Objects that are removed at once. Decision. */
+const REMOVALS_MAX = 8
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** The character after the slash: every key below a folder sorts before it. */
+const AFTER_FOLDER = '0'
+
+/** Containers as prefixes `containers/<workspace id>/<container id>/` of the bucket. There are no links in S3. */
+export function s3Containers(calls: S3Calls): ContainerFolders {
+  const root = `${calls.prefix}containers/`
+  const prefixOf = ({ workspaceId, containerId }: ContainerRef): string => {
+    if (!UUID.test(workspaceId) || !isContainerId(containerId)) throw new RangeError('not a container')
+    return `${root}${workspaceId}/${containerId}/`
+  }
+  const keyOf = (container: ContainerRef, path: string): string | null =>
+    parseContainerPath(path) === null ? null : prefixOf(container) + path
+  return {
+    list: (container, after, countMax) => listFiles(calls, prefixOf(container), { after: after ?? '', countMax }),
+    async stat(container, path) {
+      const key = keyOf(container, path)
+      if (key === null) return fail('container_file_unknown')
+      const there = await head(calls, key)
+      if (!there.ok) return there.failure.name === 'content_missing' ? fail('container_file_unknown') : there
+      return ok({ path, ...factsOf(there.value) })
+    },
+    open(container, path, signal) {
+      const key = keyOf(container, path)
+      if (key === null) return Promise.resolve(fail('container_file_unknown'))
+      return openKey(calls, key, { signal, missing: 'container_file_unknown' })
+    },
+    publish(container, path, staging, signal) {
+      const key = keyOf(container, path)
+      if (key === null) return Promise.resolve(fail('container_path_invalid'))
+      return putFile(calls, { key, staging, mayReplace: true }, signal)
+    },
+    async newestChange(container) {
+      let newest: Date | null = null
+      const walked = await eachKey(calls, prefixOf(container), ({ facts }) => {
+        if (newest === null || facts.changedAt > newest) newest = facts.changedAt
+      })
+      return walked.ok ? ok(newest) : walked
+    },
+    listContainers: (cursor) => listContainers(calls, root, cursor),
+    removeContainer: (container) => removeAll(calls, prefixOf(container)),
+  }
+}
+
+/** Keys that no path names (folder marks, `//`) are left out; they cost another page, never a short one. */
+async function listFiles(
+  calls: S3Calls, prefix: string, page: { readonly after: string; readonly countMax: number },
+): Promise<Outcome<ContainerPage>> {
+  const files: ContainerFile[] = []
+  for (let { after } = page; ; ) {
+    const listed = await listKeys(calls, prefix, { after, countMax: Math.min(PAGE_KEYS, page.countMax + 1 - files.length) })
+    if (!listed.ok) return listed
+    for (const { name, facts } of listed.value.keys) if (parseContainerPath(name) !== null) files.push({ path: name, ...facts })
+    after = listed.value.keys.at(-1)?.name ?? after
+    const hasMore = files.length > page.countMax
+    if (hasMore || !listed.value.hasMore) return ok({ files: files.slice(0, page.countMax), hasMore })
+  }
+}
+
+/** After the first key of a container the next request skips the rest of it, however many there are. */
+async function listContainers(
+  calls: S3Calls, root: string, cursor: string | null,
+): Promise<Outcome<{ containers: ContainerRef[]; cursor: string | null }>> {
+  const listed = await listKeys(calls, root, { after: cursor ?? '', countMax: PAGE_KEYS })
+  if (!listed.ok) return listed
+  const found = new Map<string, ContainerRef>()
+  let last = ''
+  for (const { name } of listed.value.keys) {
+    const [workspaceId = '', containerId = ''] = name.split('/')
+    last = `${workspaceId}/${containerId}${AFTER_FOLDER}`
+    if (UUID.test(workspaceId) && isContainerId(containerId)) found.set(last, { workspaceId, containerId })
+  }
+  return ok({ containers: [...found.values()], cursor: listed.value.hasMore ? last : null })
+}
+
+async function removeAll(calls: S3Calls, prefix: string): Promise<Outcome<number>> {
+  const turns = new Turns(REMOVALS_MAX)
+  for (let removed = 0; ; ) {
+    const listed = await listKeys(calls, prefix, { after: '', countMax: PAGE_KEYS })
+    if (!listed.ok) return listed
+    if (listed.value.keys.length === 0) return ok(removed)
+    const answers = await Promise.all(listed.value.keys.map(({ name }) => turns.run(() => deleteKey(calls, prefix + name))))
+    const failed = answers.find((answer) => !answer.ok)
+    if (failed !== undefined && !failed.ok) return failed
+    removed += listed.value.keys.length
+  }
+}
+
+async function eachKey(calls: S3Calls, prefix: string, look: (key: ListedKey) => void): Promise<Outcome<null>> {
+  for (let after = ''; ; ) {
+    const listed = await listKeys(calls, prefix, { after, countMax: PAGE_KEYS })
+    if (!listed.ok) return listed
+    listed.value.keys.forEach(look)
+    if (!listed.value.hasMore) return ok(null)
+    after = listed.value.keys.at(-1)?.name ?? ''
+  }
+}

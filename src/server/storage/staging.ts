@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { lstat, mkdir, readdir, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { STORAGE_SPARE_BYTES } from '../../schemas/limits.ts'
+import type { Staging } from '../ports/storage.ts'
+import { codeOf, reachDisk } from './disk-failure.ts'
+
+interface Admitted {
+  readonly path: string
+  readonly expectedBytes: number
+}
+
+/** The folder in which uploads are written before they are published, and the room that they may still need there. */
+export class StagingFolder {
+  readonly #folder: string
+  readonly #admitted = new Set<Admitted>()
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async prepare(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+  }
+
+  /** Failures: storage_full, storage_unavailable. */
+  async stage(expectedBytes: number): Promise<Outcome<Staging>> {
+    const own: Admitted = { path: join(this.#folder, randomUUID()), expectedBytes }
+    // Counted before anything is awaited: of two that come together, the second one sees the first.
+    this.#admitted.add(own)
+    const room = await reachDisk(async () => ok(await this.#hasRoom()))
+    if (room.ok && room.value) return ok({ path: own.path, discard: () => this.#discard(own) })
+    this.#admitted.delete(own)
+    return room.ok ? fail('storage_full', { retryAfterS: 5 }) : room
+  }
+
+  /** @returns how many were removed */
+  sweep(idleMs: number): Promise<Outcome<number>> {
+    return reachDisk(async () => {
+      const active = new Set([...this.#admitted].map(({ path }) => path))
+      let removed = 0
+      for (const name of await readdir(this.#folder)) {
+        const path = join(this.#folder, name)
+        if (active.has(path) || Date.now() - (await changedAtMs(path)) < idleMs) continue
+        await rm(path, { force: true })
+        removed++
+      }
+      return ok(removed)
+    })
+  }
+
+  async #hasRoom(): Promise<boolean> {
+    const { bavail, bsize } = await statfs(this.#folder)
+    const free = bavail * bsize - STORAGE_SPARE_BYTES
+    let wanted = 0
+    for (const { expectedBytes } of this.#admitted) wanted += expectedBytes
+    if (wanted <= free) return true
+    // What is written already is counted twice so far: once as used and once as wanted.
+    for (const { path, expectedBytes } of this.#admitted) wanted -= Math.min(expectedBytes, await writtenBytes(path))
+    return wanted <= free
+  }
+
+  async #discard(own: Admitted): Promise<void> {
+    // A file that stays is found by the sweep.
+    await rm(own.path, { force: true }).catch(() => undefined)
+    this.#admitted.delete(own)
+  }
+}
+
+async function writtenBytes(path: string): Promise<number> {
+  return (await lstat(path).catch(() => null))?.size ?? 0
+}
+
+/** A file that is gone meanwhile was just changed. */
+async function changedAtMs(path: string): Promise<number> {
+  try {
+    return (await lstat(path)).mtimeMs
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return Number.POSITIVE_INFINITY
+    throw cause
+  }
+}

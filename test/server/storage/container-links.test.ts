@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { link, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Storage } from '../../../src/server/ports/storage.ts'
+import { CAN_WALK } from '../../../src/server/storage/container-paths.ts'
+import { openDiskContainers } from '../../../src/server/storage/disk-containers.ts'
+import { raceLinks } from '../../support/link-race.ts'
+import { must } from '../../support/must.ts'
+import { CONTAINER, openDescriptors, openDisk, openFolder, putInContainer, staged } from '../../support/storage.ts'
+
+type Tap = Parameters<typeof openDisk>[0]
+
+async function planted(t: Tap): Promise<{ storage: Storage; container: string; outside: string; folder: string }> {
+  const { storage, folder } = await openDisk(t)
+  const outside = await mkdtemp(join(folder, 'outside-'))
+  await writeFile(join(outside, 'secret'), 'secret')
+  await mkdir(join(outside, 'deep'))
+  await writeFile(join(outside, 'deep', 'secret'), 'secret')
+  await putInContainer(storage, 'plain', 'plain')
+  return { storage, container: join(folder, 'containers', CONTAINER.workspaceId, CONTAINER.containerId), outside, folder }
+}
+
+/** Elsewhere shared prefixes are refused, which the last test shows. */
+const LINKS = CAN_WALK ? {} : { skip: 'no /proc on this system' }
+
+t.test('no link is followed, wherever it stands in the path and wherever it leads', LINKS, async (t) => {
+  const { storage, container, outside } = await planted(t)
+  await symlink(join(outside, 'secret'), join(container, 'file-link'))
+  await symlink(outside, join(container, 'dir-link'))
+  await symlink('plain', join(container, 'inner-link'))
+  await symlink('../../../..', join(container, 'up'))
+  await link(join(outside, 'secret'), join(container, 'hard-link'))
+  for (const path of ['file-link', 'dir-link/secret', 'dir-link/deep/secret', 'inner-link', 'up/etc/passwd', 'hard-link', 'dir-link']) {
+    t.match(await storage.containers.open(CONTAINER, path), { failure: { name: 'container_file_unknown' } }, path)
+    t.match(await storage.containers.stat(CONTAINER, path), { failure: { name: 'container_file_unknown' } }, path)
+  }
+  t.same(must(await storage.containers.list(CONTAINER, null, 100)).files.map(({ path }) => path), ['plain'])
+})
+
+t.test('a container that is itself a link, and a workspace that is one, are empty', LINKS, async (t) => {
+  const { storage, outside, folder } = await planted(t)
+  const other = { ...CONTAINER, containerId: 'linked' }
+  await symlink(outside, join(folder, 'containers', CONTAINER.workspaceId, 'linked'))
+  t.same(must(await storage.containers.list(other, null, 10)).files, [])
+  t.match(await storage.containers.open(other, 'secret'), { failure: { name: 'container_file_unknown' } })
+  const workspaceId = CONTAINER.workspaceId.replace('0190', '0192')
+  await symlink(join(folder, 'containers', CONTAINER.workspaceId), join(folder, 'containers', workspaceId))
+  t.match(await storage.containers.open({ ...CONTAINER, workspaceId }, 'plain'), { failure: { name: 'container_file_unknown' } })
+})
+
+t.test('a write goes through no link: a link with its name is replaced, one on its way is refused', LINKS, async (t) => {
+  const { storage, container, outside } = await planted(t)
+  await symlink(join(outside, 'secret'), join(container, 'file-link'))
+  await symlink(outside, join(container, 'dir-link'))
+  await putInContainer(storage, 'file-link', 'written')
+  t.equal(await readFile(join(container, 'file-link'), 'utf8'), 'written')
+  for (const path of ['dir-link/new', 'dir-link/deep/new', 'plain/below', 'dir-link/new/folder/x']) {
+    const staging = await staged(storage, Buffer.from('x'))
+    t.match(await storage.containers.publish(CONTAINER, path, staging), { failure: { name: 'container_path_invalid' } }, path)
+    await staging.discard()
+  }
+  t.equal(await readFile(join(outside, 'secret'), 'utf8'), 'secret')
+  t.same((await readdir(outside)).sort(), ['deep', 'secret'])
+})
+
+t.test('a folder in the place of a file is refused and stays', LINKS, async (t) => {
+  const { storage, container } = await planted(t)
+  await putInContainer(storage, 'folder/kept', 'kept')
+  const staging = await staged(storage, Buffer.from('x'))
+  t.match(await storage.containers.publish(CONTAINER, 'folder', staging), { failure: { name: 'container_path_invalid' } })
+  await staging.discard()
+  t.equal(await readFile(join(container, 'folder', 'kept'), 'utf8'), 'kept')
+})
+
+t.test('a planted pipe neither answers nor holds the thread', LINKS, async (t) => {
+  const { storage, container } = await planted(t)
+  execFileSync('mkfifo', [join(container, 'pipe')])
+  t.match(await storage.containers.open(CONTAINER, 'pipe'), { failure: { name: 'container_file_unknown' } })
+  t.same(must(await storage.containers.list(CONTAINER, null, 9)).files.map(({ path }) => path), ['plain'])
+})
+
+t.test('names that are not UTF-8 and paths too long for an id are left out of listings', LINKS, async (t) => {
+  const { storage, container } = await planted(t)
+  await writeFile(Buffer.concat([Buffer.from(`${container}/`), Buffer.from([0x61, 0xff, 0xfe])]), 'x')
+  let deep = container
+  for (let nth = 0; nth < 5; nth++) await mkdir((deep = join(deep, 'd'.repeat(200))))
+  await writeFile(join(deep, 'x'), 'x')
+  t.same(must(await storage.containers.list(CONTAINER, null, 9)).files.map(({ path }) => path), ['plain'])
+})
+
+t.test('removing a container removes links and nothing behind them', LINKS, async (t) => {
+  const { storage, container, outside } = await planted(t)
+  await symlink(outside, join(container, 'dir-link'))
+  await mkdir(join(container, 'sub'))
+  await symlink(join(outside, 'secret'), join(container, 'sub', 'file-link'))
+  t.equal(must(await storage.containers.removeContainer(CONTAINER)), 3)
+  t.same(await readdir(join(outside, 'deep')), ['secret'])
+  t.same(must(await storage.containers.listContainers(null)).containers, [])
+})
+
+t.test('a folder with more names than are held at once is listed whole and in order', LINKS, async (t) => {
+  const { storage, container } = await planted(t)
+  const names = Array.from({ length: 4_500 }, (_, nth) => `n${(nth * 7_919) % 4_500}`)
+  for (const name of names) mkdirSync(join(container, name))
+  for (const name of names.slice(0, 30)) await writeFile(join(container, name, 'f'), 'f')
+  const listed = must(await storage.containers.list(CONTAINER, null, 100)).files.map(({ path }) => path)
+  t.same(listed, [...names.slice(0, 30).map((name) => `${name}/f`), 'plain'].sort())
+})
+
+t.test('links swapped in while files are opened, listed and written never lead outside', LINKS, async (t) => {
+  const { storage, folder } = await openDisk(t)
+  const result = await raceLinks(storage, folder, 1_000)
+  t.same(result.leaks, [])
+  t.equal(result.descriptorsLeaked, 0)
+  t.ok(result.swaps > 0 && result.read > 0, `${result.read} read, ${result.unknown} unknown, ${result.swaps} swaps`)
+})
+
+t.test('no descriptor is left open by reads that fail', LINKS, async (t) => {
+  const { storage, container, outside } = await planted(t)
+  await symlink(outside, join(container, 'dir-link'))
+  const before = await openDescriptors()
+  for (const path of ['dir-link/secret', 'missing', 'plain/x', 'a/b/c/d', 'dir-link']) {
+    for (let nth = 0; nth < 20; nth++) await storage.containers.stat(CONTAINER, path)
+  }
+  t.equal(await openDescriptors(), before)
+})
+
+t.test('where folders cannot be walked safely, shared prefixes are refused', async (t) => {
+  const folder = await openFolder(t)
+  const containers = openDiskContainers({ folder, trash: folder }, false)
+  t.match(await containers.open(CONTAINER, 'a'), { failure: { name: 'containers_unsupported' } })
+  t.match(await containers.list(CONTAINER, null, 1), { failure: { name: 'containers_unsupported' } })
+})

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import { access } from 'node:fs/promises'
+import t from 'tap'
+import { Secret } from '../../../src/schemas/secret.ts'
+import type { Storage } from '../../../src/server/ports/storage.ts'
+import { must, present } from '../../support/must.ts'
+import type { S3Call, S3Fault } from '../../support/s3.ts'
+import { CONTAINER, contentOf, drain, openS3, put, putInContainer, staged } from '../../support/storage.ts'
+
+const CONTENT = randomBytes(600_000)
+
+t.test('a wrong secret, key id or bucket is refused by the server and named as storage, without a repetition', async (t) => {
+  for (const wrong of [{ secretAccessKey: new Secret('wrong') }, { accessKeyId: 'WRONG' }, { bucket: 'other' }]) {
+    const { storage, s3 } = await openS3(t, wrong)
+    t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { failure: { name: 'storage_unavailable' } })
+    t.equal(s3.objects.size, 0)
+    t.equal(s3.calls.length, 1)
+  }
+})
+
+t.test('an upload is one request of known length that never replaces, under its prefix', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  await put(storage, 'file_a', CONTENT)
+  t.same(s3.calls, ['put node/objects/file_a'])
+  t.ok(present(s3.objects.get('node/objects/file_a')).body.equals(CONTENT))
+})
+
+const CALLS: readonly (readonly [S3Call, (storage: Storage) => Promise<{ readonly ok: boolean }>])[] = [
+  ['put', async (storage) => storage.publish('file_new', await staged(storage, CONTENT))],
+  ['head', (storage) => storage.open('file_a')],
+  ['list', (storage) => storage.list(null)],
+  ['delete', (storage) => storage.remove('file_a')],
+  ['get', async (storage) => {
+    const object = must(await storage.open('file_a'))
+    const piece = await object.read(0, CONTENT.length).next()
+    return piece.ok ? { ok: piece.value !== null && CONTENT.subarray(0, piece.value.length).equals(piece.value) } : piece
+  }],
+]
+
+for (const [call, run] of CALLS) {
+  for (const fault of ['error', 'reset', 'slow', 'lost'] as const satisfies readonly S3Fault[]) {
+    t.test(`${call}: a server that answers ${fault} twice is tried again, one that always does is storage_unavailable`, async (t) => {
+      const { storage, s3 } = await openS3(t)
+      s3.put('node/objects/file_a', CONTENT)
+      s3.failNext(call, fault, fault)
+      t.equal((await run(storage)).ok, true)
+      s3.put('node/objects/file_a', CONTENT)
+      s3.objects.delete('node/objects/file_new')
+      s3.failNext(call, ...Array<S3Fault>(12).fill(fault))
+      t.match(await run(storage), { ok: false, failure: { name: 'storage_unavailable', retryAfterS: 1 } })
+    })
+  }
+}
+
+t.test('a put whose answer was lost is known again as ours, and another object of the name is not', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  s3.failNext('put', 'lost')
+  t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { ok: true })
+  t.same(s3.calls, ['put node/objects/file_a', 'put node/objects/file_a', 'head node/objects/file_a'])
+  s3.put('node/objects/file_b', Buffer.from('other'))
+  s3.failNext('put', 'reset')
+  t.match(await storage.publish('file_b', await staged(storage, CONTENT)), { ok: false })
+  t.equal(present(s3.objects.get('node/objects/file_b')).body.toString(), 'other')
+})
+
+t.test('a failed publish leaves the staging file to its owner', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  s3.failNext('put', 'error', 'error', 'error', 'error')
+  const staging = await staged(storage, CONTENT)
+  t.match(await storage.publish('file_a', staging), { ok: false })
+  await access(staging.path)
+  t.match(await storage.publish('file_a', staging), { ok: true })
+  await t.rejects(access(staging.path))
+})
+
+t.test('a body that breaks off or stalls goes on where it ended', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  await put(storage, 'file_a', CONTENT)
+  const object = must(await storage.open('file_a'))
+  s3.failNext('get', 'half', 'stall', 'half')
+  t.ok((await drain(object.read(0, CONTENT.length))).equals(CONTENT))
+  t.equal(s3.calls.filter((call) => call.startsWith('get')).length, 4)
+})
+
+t.test('an object that was replaced is not spliced onto its predecessor', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  await putInContainer(storage, 'a', CONTENT)
+  const file = must(await storage.containers.open(CONTAINER, 'a'))
+  s3.failNext('get', 'half')
+  const reader = file.read(0, CONTENT.length)
+  must(await reader.next())
+  await putInContainer(storage, 'a', randomBytes(CONTENT.length))
+  t.match(await reader.next(), { failure: { name: 'content_damaged' } })
+})
+
+t.test('a server that ignores ranges is refused before a byte of it is given out', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  await put(storage, 'file_a', CONTENT)
+  s3.ignoresRanges = true
+  const object = must(await storage.open('file_a'))
+  t.match(await object.read(10, 20).next(), { failure: { name: 'storage_unavailable' } })
+})
+
+t.test('nothing is read ahead of a reader who does not ask', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  const large = Buffer.alloc(64 << 20, 3)
+  s3.put('node/objects/file_a', large)
+  const object = must(await storage.open('file_a'))
+  const reader = object.read(0, large.length)
+  must(await reader.next())
+  // Until the sockets between are full and the server is held back.
+  for (let before = -1; before !== s3.sentBytes;) {
+    before = s3.sentBytes
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  t.ok(s3.sentBytes < 24 << 20, `${s3.sentBytes} bytes were sent for one piece`)
+  reader.close()
+})
+
+t.test('a reader that is closed ends its request, and the next one works', async (t) => {
+  const { storage } = await openS3(t)
+  await put(storage, 'file_a', CONTENT)
+  for (let round = 0; round < 20; round++) {
+    const object = must(await storage.open('file_a'))
+    const reader = object.read(0, CONTENT.length)
+    must(await reader.next())
+    reader.close()
+    reader.close()
+    await object.close()
+  }
+  t.ok((await contentOf(storage, 'file_a')).equals(CONTENT))
+})
+
+t.test('a caller who leaves ends a call that hangs', async (t) => {
+  const { storage, s3 } = await openS3(t, { stallMs: 60_000 })
+  const leaving = new AbortController()
+  s3.failNext('put', 'slow')
+  const published = storage.publish('file_a', await staged(storage, CONTENT), leaving.signal)
+  leaving.abort()
+  t.match(await published, { failure: { name: 'client_gone' } })
+})
+
+t.test('keys that no path names are left out of a container, without shortening its pages', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  const prefix = `node/containers/${CONTAINER.workspaceId}/${CONTAINER.containerId}/`
+  for (const name of ['', 'a/', 'b//c', '../x', 'y/../z', './w']) s3.put(prefix + name, Buffer.from('x'))
+  for (const name of ['c', 'd\u0001e', 'f%2Fg']) s3.put(prefix + name, Buffer.from('x'))
+  s3.pageMax = 2
+  const page = must(await storage.containers.list(CONTAINER, null, 3))
+  t.same(page.files.map(({ path }) => path), ['c', 'd\u0001e', 'f%2Fg'])
+  t.equal(page.hasMore, false)
+})
+
+t.test('many containers and many objects come page by page', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  s3.pageMax = 7
+  const ids = Array.from({ length: 30 }, (_, nth) => `c${nth}`)
+  for (const id of ids) for (let nth = 0; nth < 9; nth++) s3.put(`node/containers/${CONTAINER.workspaceId}/${id}/${nth}`, Buffer.alloc(0))
+  for (const id of ids) s3.put(`node/objects/${id}`, Buffer.alloc(0))
+  const containers: string[] = []
+  const objects: string[] = []
+  for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+    const page: Awaited<ReturnType<Storage['containers']['listContainers']>> = await storage.containers.listContainers(cursor)
+    containers.push(...must(page).containers.map(({ containerId }) => containerId))
+    cursor = must(page).cursor
+  }
+  for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+    const page: Awaited<ReturnType<Storage['list']>> = await storage.list(cursor)
+    objects.push(...must(page).objects.map(({ objectId }) => objectId))
+    cursor = must(page).cursor
+  }
+  t.same([...new Set(containers)].sort(), [...ids].sort())
+  t.equal(containers.length, ids.length, 'each once')
+  t.same(objects, [...ids].sort())
+})
+
+t.test('no room on the machine that stages is storage_full, though the bucket has some', async (t) => {
+  const { storage } = await openS3(t)
+  t.equal(storage.failureOf(Object.assign(new Error(), { code: 'ENOSPC' })).name, 'storage_full')
+  t.match(await storage.stage(2 ** 50), { failure: { name: 'storage_full' } })
+})

@@ -1,0 +1,193 @@
+/** A small S3 server for tests: path style, SigV4 checked, conditional writes, ranges, list pages, faults on demand. */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * `error`: 500. `slow`: no answer ever. `reset`: cut before anything is done. `lost`: done, then cut before the answer.
+ * `half`: the answer breaks off in mid-body. `stall`: it stops there instead.
+ */
+export type S3Fault = 'error' | 'slow' | 'reset' | 'lost' | 'half' | 'stall'
+export type S3Call = 'put' | 'get' | 'head' | 'delete' | 'list'
+
+interface Stored {
+  readonly body: Buffer
+  readonly etag: string
+  readonly changedAt: Date
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export class FakeS3 {
+  readonly bucket = 'test-bucket'
+  readonly region = 'test-region-1'
+  readonly accessKeyId = 'TESTACCESSKEY'
+  readonly secretAccessKey = 'test-secret-access-key'
+  readonly objects = new Map<string, Stored>()
+  /** Calls served so far, faults included: `put objects/a`. */
+  readonly calls: string[] = []
+  /** Bytes of bodies written to sockets so far: what back-pressure holds back is not in it. */
+  sentBytes = 0
+  /** Keys at most in one page of a listing. */
+  pageMax = 1_000
+  ignoresRanges = false
+  readonly #faults: { readonly call: S3Call; readonly fault: S3Fault }[] = []
+  readonly #server: Server
+
+  constructor() {
+    this.#server = createServer((req, res) => void this.#serve(req, res).catch(() => res.destroy()))
+  }
+
+  static async start(t: { teardown(done: () => unknown): unknown }): Promise<FakeS3> {
+    const fake = new FakeS3()
+    await new Promise<void>((resolve) => fake.#server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      fake.#server.closeAllConnections()
+      return new Promise((resolve) => fake.#server.close(resolve))
+    })
+    return fake
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** The next calls of a kind fail, one for each. */
+  failNext(call: S3Call, ...faults: readonly S3Fault[]): void {
+    this.#faults.push(...faults.map((fault) => ({ call, fault })))
+  }
+
+  put(key: string, body: Buffer, metadata: Readonly<Record<string, string>> = {}): Stored {
+    const stored = { body, etag: `"${createHash('md5').update(body).digest('hex')}"`, changedAt: new Date(), metadata }
+    this.objects.set(key, stored)
+    return stored
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const url = new URL(req.url ?? '/', 'http://host')
+    const [, bucket = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
+    const key = rest.join('/')
+    const call: S3Call = req.method === 'GET' && key === '' ? 'list' : ((req.method ?? '').toLowerCase() as S3Call)
+    this.calls.push(`${call} ${key}`)
+    const fault = this.#takeFault(call)
+    if (fault === 'reset') return void req.socket.resetAndDestroy()
+    if (fault === 'slow') return void req.resume()
+    const chunks: Buffer[] = []
+    for await (const chunk of req) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks)
+    if (fault === 'error') return void refuse(res, 500, 'InternalError')
+    const refusal = this.#checkSignature(req, body)
+    if (refusal !== null) return void refuse(res, 403, refusal)
+    if (bucket !== this.bucket) return void refuse(res, 404, 'NoSuchBucket')
+    if (fault === 'lost') {
+      this.#answer({ call, key, url, req, body, res: null, fault: null })
+      return void req.socket.resetAndDestroy()
+    }
+    this.#answer({ call, key, url, req, body, res, fault })
+  }
+
+  #takeFault(call: S3Call): S3Fault | null {
+    const at = this.#faults.findIndex((fault) => fault.call === call)
+    return at < 0 ? null : (this.#faults.splice(at, 1)[0]?.fault ?? null)
+  }
+
+  #answer(asked: Asked): void {
+    const { call, key, url, req, res } = asked
+    if (call === 'list') return this.#list(url.searchParams, res)
+    const there = this.objects.get(key)
+    if (call === 'put') {
+      if (req.headers['if-none-match'] === '*' && there !== undefined) return refuse(res, 412, 'PreconditionFailed')
+      const marks = Object.entries(req.headers).filter(([name]) => name.startsWith('x-amz-meta-'))
+      const stored = this.put(key, asked.body, Object.fromEntries(marks.map(([name, value]) => [name, String(value)])))
+      return void res?.writeHead(200, { etag: stored.etag }).end()
+    }
+    if (call === 'delete') {
+      this.objects.delete(key)
+      return void res?.writeHead(204).end()
+    }
+    if (there === undefined) return refuse(res, 404, 'NoSuchKey', call === 'head')
+    if (req.headers['if-match'] !== undefined && req.headers['if-match'] !== there.etag) return refuse(res, 412, 'PreconditionFailed')
+    if (res !== null) this.#send(there, asked, res)
+  }
+
+  #send(stored: Stored, { call, req, fault }: Asked, res: ServerResponse): void {
+    const range = this.ignoresRanges ? null : /^bytes=(\d+)-(\d+)$/.exec(req.headers.range ?? '')
+    const [from, to] = range === null ? [0, stored.body.length] : [Number(range[1]), Math.min(Number(range[2]) + 1, stored.body.length)]
+    if (range !== null && from >= stored.body.length) return refuse(res, 416, 'InvalidRange')
+    res.writeHead(range === null ? 200 : 206, {
+      ...stored.metadata, etag: stored.etag, 'last-modified': stored.changedAt.toUTCString(), 'content-length': to - from,
+      ...(range === null ? {} : { 'content-range': `bytes ${from}-${to - 1}/${stored.body.length}` }),
+    })
+    if (call === 'head') return void res.end()
+    const sent = fault === null ? to : from + Math.floor((to - from) / 2)
+    const write = (at: number): void => {
+      if (res.destroyed) return
+      if (at >= sent) return fault === null ? void res.end() : fault === 'half' ? void res.destroy() : undefined
+      const piece = stored.body.subarray(at, Math.min(at + 65_536, sent))
+      this.sentBytes += piece.length
+      if (res.write(piece)) setImmediate(write, at + piece.length)
+      else res.once('drain', () => write(at + piece.length))
+    }
+    write(from)
+  }
+
+  #list(query: URLSearchParams, res: ServerResponse | null): void {
+    const prefix = query.get('prefix') ?? ''
+    const after = query.get('start-after') ?? ''
+    const countMax = Math.min(Number(query.get('max-keys') ?? 1_000), this.pageMax)
+    const bytes = (text: string): Buffer => Buffer.from(text)
+    const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && bytes(key).compare(bytes(after)) > 0)
+      .sort((a, b) => bytes(a).compare(bytes(b)))
+    const contents = keys.slice(0, countMax).map((key) => {
+      const { body, etag, changedAt } = this.objects.get(key) ?? { body: Buffer.alloc(0), etag: '', changedAt: new Date() }
+      return `<Contents><Key>${encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+')}</Key><Size>${body.length}</Size>`
+        + `<ETag>${etag.replaceAll('"', '&quot;')}</ETag><LastModified>${changedAt.toISOString()}</LastModified></Contents>`
+    })
+    res?.writeHead(200, { 'content-type': 'application/xml' }).end(
+      `<?xml version="1.0"?><ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${keys.length > countMax}</IsTruncated>`
+      + `<KeyCount>${contents.length}</KeyCount>${contents.join('')}</ListBucketResult>`)
+  }
+
+  /** @returns the error's name, or null when the request is signed with our secret */
+  #checkSignature(req: IncomingMessage, body: Buffer): string | null {
+    const header = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/
+    const [, accessKeyId, day = '', region = '', signed = '', signature = ''] = header.exec(req.headers.authorization ?? '') ?? []
+    if (accessKeyId !== this.accessKeyId || region !== this.region) return 'InvalidAccessKeyId'
+    const payload = String(req.headers['x-amz-content-sha256'])
+    if (/^[0-9a-f]{64}$/.test(payload) && payload !== sha256(body)) return 'XAmzContentSHA256Mismatch'
+    const [path = '', query = ''] = (req.url ?? '').split('?')
+    const names = signed.split(';')
+    if (!names.includes('host') || !names.includes('x-amz-date')) return 'AccessDenied'
+    const canonical = [
+      req.method, path, query.split('&').filter((part) => part !== '').map((part) => (part.includes('=') ? part : `${part}=`)).sort().join('&'),
+      ...names.map((name) => `${name}:${String(req.headers[name]).trim().replace(/ +/g, ' ')}`), '', signed, payload,
+    ].join('\n')
+    const scope = `${day}/${region}/s3/aws4_request`
+    const text = ['AWS4-HMAC-SHA256', String(req.headers['x-amz-date']), scope, sha256(Buffer.from(canonical))].join('\n')
+    const key = [day, region, 's3', 'aws4_request'].reduce<Buffer>((from, part) => hmac(from, part), Buffer.from(`AWS4${this.secretAccessKey}`))
+    return timingSafeEqual(Buffer.from(signature, 'hex'), hmac(key, text)) ? null : 'SignatureDoesNotMatch'
+  }
+}
+
+interface Asked {
+  readonly call: S3Call
+  readonly key: string
+  readonly url: URL
+  readonly req: IncomingMessage
+  readonly body: Buffer
+  /** Null: the answer is lost. */
+  readonly res: ServerResponse | null
+  readonly fault: S3Fault | null
+}
+
+function refuse(res: ServerResponse | null, status: number, code: string, isHead = false): void {
+  const body = isHead ? '' : `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`
+  res?.writeHead(status, { 'content-type': 'application/xml' }).end(body)
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}
