@@ -44,6 +44,11 @@ export interface UploadWish {
   readonly workspaceId: string
   /** Bytes to reserve: the declared length less the smallest form overhead, or 0 for a body of unknown length. */
   readonly reserveBytes: number
+  /**
+   * How much smaller than that the file may turn out: the most that a form may be longer than its smallest overhead.
+   * Where `reserveBytes` does not fit but a file without the slack does, it is begun all the same, and `extend` decides.
+   */
+  readonly slackBytes?: number
   readonly idempotency: IdempotencyWish | null
   readonly signal?: AbortSignal
 }
@@ -80,7 +85,8 @@ export interface Files {
   /**
    * Makes the file visible and settles the reservation to its true size. Call after the object is published.
    * `upload_lost`: the sweep took the row over, and the caller removes the object. Failures: also quota_exceeded (the
-   * file is larger than what was reserved, and that does not fit), store_unavailable (it may be committed all the same).
+   * file is larger than what was reserved, and that does not fit), store_unavailable (it may be committed all the same):
+   * after those two call `abandon`, which leaves a committed row alone, and leave the object to the sweep.
    */
   commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>>
   /**

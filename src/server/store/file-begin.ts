@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
+import type { FileRecord, IdempotencyWish, UploadWish } from '../ports/files.ts'
+import { reserve, usageOf, type PendingRow } from './file-quota.ts'
+import { fileOf, type FileRow, type FileState } from './file-rows.ts'
+import { newFileId } from './ids.ts'
+import type { Sql } from './open.ts'
+import { reach, violatedUnique } from './translate.ts'
+
+/** What one try to begin an upload found. */
+export type Tried =
+  | { readonly kind: 'new'; readonly id: string; readonly reservedBytes: number }
+  | { readonly kind: 'replay'; readonly file: FileRecord }
+  /** The first call under the key is at work. */
+  | { readonly kind: 'running' }
+  | { readonly kind: 'mismatch' }
+  /** @see mayFit: true when uploads under way hold what is missing */
+  | { readonly kind: 'full'; readonly mayFit: boolean }
+
+export interface Terms {
+  readonly quotaBytes: number
+  readonly leaseMs: number
+}
+
+export function tryBegin(sql: Sql, wish: UploadWish, terms: Terms): Promise<Outcome<Tried>> {
+  return reach(async () => ok(await begin(sql, wish, terms)))
+}
+
+async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs }: Terms): Promise<Tried> {
+  const { workspaceId, reserveBytes, idempotency } = wish
+  const record = idempotency === null ? null : { id: idempotencyId(idempotency), requestDigest: idempotency.requestDigest }
+  const known = record === null ? null : await lookUp(sql, record)
+  if (known !== null) return known
+  const row = { id: newFileId(), workspaceId, leaseMs, idempotency: record }
+  const leastBytes = Math.max(0, reserveBytes - (wish.slackBytes ?? 0))
+  try {
+    const usage = await reserveEither(sql, row, { wishes: [reserveBytes, leastBytes], quotaBytes })
+    if (typeof usage === 'number') return { kind: 'new', id: row.id, reservedBytes: usage }
+    return { kind: 'full', mayFit: usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= quotaBytes }
+  } catch (problem) {
+    if (violatedUnique(problem) === 'files_idempotency_key') return { kind: 'running' }
+    throw problem
+  }
+}
+
+/** @returns the bytes that were reserved, or what stood in the way */
+async function reserveEither(
+  sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { wishes, quotaBytes }: { readonly wishes: readonly number[]; readonly quotaBytes: number },
+): Promise<number | { readonly usedBytes: number; readonly reservedBytes: number }> {
+  let usage = { usedBytes: 0, reservedBytes: 0 }
+  // The row of a workspace is made at its first upload: the second round finds it.
+  for (const round of [1, 2]) {
+    for (const reserveBytes of wishes) if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
+    if (round === 1) usage = await usageOf(sql, row.workspaceId)
+  }
+  return usage
+}
+
+async function lookUp(sql: Sql, record: { readonly id: string; readonly requestDigest: string }): Promise<Tried | null> {
+  const [row] = await sql<KeyedRow[]>`
+    SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld" FROM files
+    WHERE idempotency_id = ${record.id} AND state <> 'abandoned'`
+  if (row === undefined) return null
+  if (row.isOld === true) {
+    await sql`UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE id = ${row.id} AND idempotency_id = ${record.id}`
+    return null
+  }
+  if (row.request_digest !== record.requestDigest) return { kind: 'mismatch' }
+  return row.state === 'pending' ? { kind: 'running' } : { kind: 'replay', file: fileOf(row) }
+}
+
+type KeyedRow = FileRow & { readonly state: FileState; readonly request_digest: string; readonly isOld: boolean | null }
+
+/** The key as sent is the caller's text: only its digest is kept. */
+function idempotencyId({ key, apiKeyHash }: IdempotencyWish): string {
+  return createHash('sha256').update(`${apiKeyHash}\n${key}`).digest('hex')
+}

@@ -1,0 +1,96 @@
+import type { StorageUsage } from '../ports/files.ts'
+import type { Queryable } from './open.ts'
+
+/*
+ * The quota of a workspace: what its files use, and what uploads under way may come to use. Every change locks the row
+ * of the file, then that of the workspace: without one order two of them would deadlock.
+ */
+
+/** The row of an upload as its owner knows it. */
+export interface Held {
+  readonly id: string
+  readonly attempt: number
+}
+
+export interface PendingRow {
+  readonly id: string
+  readonly workspaceId: string
+  readonly reserveBytes: number
+  readonly leaseMs: number
+  readonly idempotency: { readonly id: string; readonly requestDigest: string } | null
+}
+
+/** Makes the pending row if its bytes fit beside all that is used and reserved. @returns false when they do not */
+export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: number): Promise<boolean> {
+  const { count } = await sql`
+    WITH room AS (
+      UPDATE workspace_storage SET reserved_bytes = reserved_bytes + ${row.reserveBytes}
+      WHERE workspace_id = ${row.workspaceId} AND used_bytes + reserved_bytes + ${row.reserveBytes} <= ${quotaBytes} RETURNING 1)
+    INSERT INTO files (id, workspace_id, state, lease_until, reserved_bytes, idempotency_id, request_digest)
+    SELECT ${row.id}, ${row.workspaceId}, 'pending', clock_timestamp() + ${row.leaseMs} * interval '1 ms', ${row.reserveBytes},
+      ${row.idempotency?.id ?? null}, ${row.idempotency?.requestDigest ?? null}
+    FROM room`
+  return count === 1
+}
+
+/** @returns false when the row is no longer ours, or the bytes do not fit */
+export async function reserveMore(
+  sql: Queryable, held: Held, { bytes, quotaBytes }: { readonly bytes: number; readonly quotaBytes: number },
+): Promise<boolean> {
+  const { count } = await sql`
+    WITH held AS (${ours(sql, held)}), room AS (
+      UPDATE workspace_storage s SET reserved_bytes = s.reserved_bytes + ${bytes} FROM held
+      WHERE s.workspace_id = held.workspace_id AND s.used_bytes + s.reserved_bytes + ${bytes} <= ${quotaBytes} RETURNING 1)
+    UPDATE files SET reserved_bytes = files.reserved_bytes + ${bytes} FROM room WHERE files.id = ${held.id}`
+  return count === 1
+}
+
+/**
+ * Turns a reservation into use, of another size where it must be. @returns false when the row is no longer ours, or the
+ * size is above the reservation and does not fit
+ */
+export async function settle(
+  sql: Queryable, held: Held, { sizeBytes, quotaBytes }: { readonly sizeBytes: number; readonly quotaBytes: number },
+): Promise<boolean> {
+  const { count } = await sql`
+    WITH held AS (${ours(sql, held)}), room AS (
+      UPDATE workspace_storage s
+      SET used_bytes = s.used_bytes + ${sizeBytes}, reserved_bytes = s.reserved_bytes - held.reserved_bytes FROM held
+      WHERE s.workspace_id = held.workspace_id
+        AND (${sizeBytes} <= held.reserved_bytes OR s.used_bytes + s.reserved_bytes - held.reserved_bytes + ${sizeBytes} <= ${quotaBytes})
+      RETURNING 1)
+    UPDATE files SET reserved_bytes = 0, ready_at = clock_timestamp() FROM room WHERE files.id = ${held.id}`
+  return count === 1
+}
+
+/** Gives a reservation back. @returns false when the row is no longer ours */
+export async function release(sql: Queryable, held: Held): Promise<boolean> {
+  const { count } = await sql`
+    WITH held AS (${ours(sql, held)}), room AS (
+      UPDATE workspace_storage s SET reserved_bytes = s.reserved_bytes - held.reserved_bytes FROM held
+      WHERE s.workspace_id = held.workspace_id RETURNING 1)
+    UPDATE files SET reserved_bytes = 0 FROM room WHERE files.id = ${held.id}`
+  return count === 1
+}
+
+/** Gives back what a file used. */
+export async function giveBack(sql: Queryable, workspaceId: string, sizeBytes: number): Promise<void> {
+  await sql`UPDATE workspace_storage SET used_bytes = used_bytes - ${sizeBytes} WHERE workspace_id = ${workspaceId}`
+}
+
+/** Makes the workspace's row where it is missing. */
+export async function usageOf(sql: Queryable, workspaceId: string): Promise<Omit<StorageUsage, 'quotaBytes'>> {
+  await sql`INSERT INTO workspace_storage (workspace_id) VALUES (${workspaceId}) ON CONFLICT DO NOTHING`
+  const [row] = await sql<{ used_bytes: string; reserved_bytes: string }[]>`
+    SELECT used_bytes, reserved_bytes FROM workspace_storage WHERE workspace_id = ${workspaceId}`
+  return { usedBytes: Number(row?.used_bytes ?? 0), reservedBytes: Number(row?.reserved_bytes ?? 0) }
+}
+
+export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
+  const rows = await sql`SELECT 1 FROM files WHERE id = ${held.id} AND attempt = ${held.attempt} AND state = 'pending'`
+  return rows.length === 1
+}
+
+function ours(sql: Queryable, { id, attempt }: Held) {
+  return sql`SELECT workspace_id, reserved_bytes FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'pending' FOR UPDATE`
+}

@@ -1,0 +1,54 @@
+import { ok } from '../../schemas/failures.ts'
+import { IDEMPOTENCY_KEPT_MS, UPLOAD_LEASE_MS } from '../../schemas/limits.ts'
+import type { FileSweep, StaleUpload } from '../ports/files.ts'
+import { release } from './file-quota.ts'
+import { fileRows, listFiles } from './file-rows.ts'
+import type { Store, Transaction } from './open.ts'
+import { reach } from './translate.ts'
+
+/** The rows that nobody will finish. Design §5. */
+export function openFileSweep(store: Store): FileSweep {
+  return {
+    claimStale: (countMax) => reach(async () => {
+      const claimed: StaleUpload[] = []
+      for (const id of await fileRows.due(store.sql, countMax)) {
+        const stale = await store.sql.begin((tx) => claim(tx, id))
+        if (stale !== null) claimed.push(stale)
+      }
+      return ok(claimed)
+    }),
+    forget: ({ id, attempt }) => reach(async () => {
+      const { count } = await store.sql`DELETE FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'abandoned'`
+      return ok(count === 1)
+    }),
+    withoutRow: (ids) => reach(async () => {
+      if (ids.length === 0) return ok([])
+      const { sql } = store
+      const rows = await sql<{ id: string }[]>`SELECT id FROM files WHERE id IN ${sql([...ids])} AND state <> 'deleted'`
+      const known = new Set(rows.map(({ id }) => id))
+      return ok(ids.filter((id) => !known.has(id)))
+    }),
+    page: (after, countMax) => reach(async () => ok(await listFiles(store.sql, null, { after, countMax }))),
+    expire: () => reach(async () => ok(await expire(store))),
+  }
+}
+
+/** Abandoned first, with the quota freed in the same transaction; the bytes are removed by whoever holds this claim. */
+async function claim(tx: Transaction, id: string): Promise<StaleUpload | null> {
+  const claimed = await fileRows.claim(tx, id, UPLOAD_LEASE_MS)
+  if (claimed === null) return null
+  if (claimed.state === 'pending') {
+    await release(tx, claimed)
+    await fileRows.advance(tx, claimed, 'abandoned')
+  }
+  const [row] = await tx<{ workspace_id: string }[]>`SELECT workspace_id FROM files WHERE id = ${id}`
+  return { id, workspaceId: row?.workspace_id ?? '', attempt: claimed.attempt }
+}
+
+async function expire({ sql }: Store): Promise<number> {
+  const isOld = sql`ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
+  const removed = await sql`DELETE FROM files WHERE state = 'deleted' AND ${isOld}`
+  const cleared = await sql`
+    UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE state = 'ready' AND idempotency_id IS NOT NULL AND ${isOld}`
+  return removed.count + cleared.count
+}

@@ -1,0 +1,198 @@
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import {
+  IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
+} from '../../schemas/limits.ts'
+import type { Begun, FileFacts, FileRecord, Files, Upload, UploadWish } from '../ports/files.ts'
+import { tryBegin } from './file-begin.ts'
+import { giveBack, isOurs, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
+import { columnsOf, fileOf, fileRows, listFiles, type FileRow } from './file-rows.ts'
+import type { Store, Transaction } from './open.ts'
+import { Patience, type PatienceOptions } from './patience.ts'
+import { reach } from './translate.ts'
+
+export interface FilesOptions extends PatienceOptions {
+  readonly store: Store
+  readonly quotaBytes?: number
+  readonly quotaWaitMs?: number
+  readonly idempotencyWaitMs?: number
+  readonly leaseMs?: number
+  readonly renewMs?: number
+}
+
+/** Rows of files, with the leases of this process's uploads. */
+export function openFiles(options: FilesOptions): Files {
+  return new FileStore(options)
+}
+
+interface OwnUpload extends Upload {
+  reservedBytes: number
+}
+
+class FileStore implements Files {
+  readonly #options: FilesOptions
+  readonly #quotaBytes: number
+  readonly #leaseMs: number
+  readonly #uploads = new Map<string, OwnUpload>()
+  readonly #renewing: NodeJS.Timeout
+
+  constructor(options: FilesOptions) {
+    this.#options = options
+    this.#quotaBytes = options.quotaBytes ?? STORAGE_QUOTA_BYTES_DEFAULT
+    this.#leaseMs = options.leaseMs ?? UPLOAD_LEASE_MS
+    // A renewal that fails leaves three quarters of the lease for the next ones.
+    this.#renewing = setInterval(() => void this.#renew().catch(() => undefined), options.renewMs ?? UPLOAD_RENEW_MS).unref()
+  }
+
+  async begin(wish: UploadWish): Promise<Outcome<Begun>> {
+    const patience = new Patience(this.#options)
+    for (;;) {
+      const tried = await tryBegin(this.#sql, wish, { quotaBytes: this.#quotaBytes, leaseMs: this.#leaseMs })
+      if (!tried.ok) return tried
+      const found = tried.value
+      if (found.kind === 'replay') return ok(found)
+      if (found.kind === 'new') return ok({ kind: 'new', upload: this.#own(wish.workspaceId, found) })
+      if (found.kind === 'mismatch') return fail('idempotency_mismatch')
+      const isRunning = found.kind === 'running'
+      const waitMs = isRunning ? (this.#options.idempotencyWaitMs ?? IDEMPOTENCY_WAIT_MS_MAX) : this.#quotaWaitMs
+      const mayChange = isRunning || found.mayFit
+      if (mayChange && (await patience.wait(waitMs, wish.signal))) continue
+      if (wish.signal?.aborted === true) return fail('client_gone')
+      return isRunning ? fail('idempotency_running', { retryAfterS: 5 }) : this.#full()
+    }
+  }
+
+  async extend(upload: Upload, bytes: number, signal?: AbortSignal): Promise<Outcome<null>> {
+    const own = this.#uploads.get(upload.id)
+    if (own === undefined) return fail('upload_lost')
+    if (bytes <= own.reservedBytes) return ok(null)
+    const patience = new Patience(this.#options)
+    const step = Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES
+    for (;;) {
+      // Where a whole step does not fit any more the bytes themselves may.
+      for (const target of [step, bytes]) {
+        const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }
+        const reserved = await reach(async () => ok(await reserveMore(this.#sql, own, more)))
+        if (!reserved.ok) return reserved
+        if (!reserved.value) continue
+        own.reservedBytes = target
+        return ok(null)
+      }
+      const chance = await this.#chanceOf(own, bytes - own.reservedBytes)
+      if (!chance.ok) return chance
+      if (chance.value && (await patience.wait(this.#quotaWaitMs, signal))) continue
+      return signal?.aborted === true ? fail('client_gone') : this.#full()
+    }
+  }
+
+  async commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>> {
+    const committed = await reach<FileRecord>(async () => {
+      const row = await this.#sql.begin((tx) => this.#settleAndAdvance(tx, upload, facts))
+      if (row !== null) return ok(fileOf(row))
+      return (await isOurs(this.#sql, upload)) ? this.#full() : fail('upload_lost')
+    })
+    if (committed.ok || committed.failure.name === 'upload_lost') this.#uploads.delete(upload.id)
+    return committed
+  }
+
+  abandon(upload: Upload, mayHaveObject: boolean): Promise<Outcome<null>> {
+    this.#uploads.delete(upload.id)
+    return reach(async () => ok(await this.#sql.begin((tx) => endUpload(tx, upload, mayHaveObject))))
+  }
+
+  get(workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
+    return reach(async () => {
+      const [row] = await this.#sql<FileRow[]>`
+        SELECT * FROM files WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready'`
+      return row === undefined ? fail('file_unknown') : ok(fileOf(row))
+    })
+  }
+
+  list(workspaceId: string, { after, limit }: { readonly after: string | null; readonly limit: number }): ReturnType<Files['list']> {
+    return reach(async () => {
+      const files = await listFiles(this.#sql, workspaceId, { after, countMax: limit + 1 })
+      return ok({ files: files.slice(0, limit), hasMore: files.length > limit })
+    })
+  }
+
+  remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
+    return reach(async () => {
+      const file = await this.#sql.begin((tx) => removeRow(tx, workspaceId, id))
+      return file === null ? fail('file_unknown') : ok(file)
+    })
+  }
+
+  usage(workspaceId: string): ReturnType<Files['usage']> {
+    return reach(async () => ok({ quotaBytes: this.#quotaBytes, ...(await usageOf(this.#sql, workspaceId)) }))
+  }
+
+  close(): void {
+    clearInterval(this.#renewing)
+    this.#uploads.clear()
+  }
+
+  get #sql() {
+    return this.#options.store.sql
+  }
+
+  get #quotaWaitMs(): number {
+    return this.#options.quotaWaitMs ?? QUOTA_WAIT_MS_MAX
+  }
+
+  #own(workspaceId: string, { id, reservedBytes }: { readonly id: string; readonly reservedBytes: number }): Upload {
+    const upload: OwnUpload = { id, workspaceId, attempt: 1, reservedBytes }
+    this.#uploads.set(id, upload)
+    return upload
+  }
+
+  /** @returns whether others may still make room for so many more bytes; `upload_lost` when the row is not ours */
+  #chanceOf(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
+    return reach(async () => {
+      if (!(await isOurs(this.#sql, own))) return fail('upload_lost')
+      const { usedBytes, reservedBytes } = await usageOf(this.#sql, own.workspaceId)
+      return ok(reservedBytes > own.reservedBytes && usedBytes + own.reservedBytes + bytes <= this.#quotaBytes)
+    })
+  }
+
+  async #settleAndAdvance(tx: Transaction, upload: Held, facts: FileFacts): Promise<FileRow | null> {
+    if (!(await settle(tx, upload, { sizeBytes: facts.sizeBytes, quotaBytes: this.#quotaBytes }))) return null
+    const claim = { id: upload.id, attempt: upload.attempt, state: 'pending' as const }
+    await fileRows.advance(tx, claim, 'ready', columnsOf(facts))
+    const [row] = await tx<FileRow[]>`SELECT * FROM files WHERE id = ${upload.id}`
+    return row ?? null
+  }
+
+  /** All leases in one statement. A row that somebody took over is left to the commit to find. */
+  async #renew(): Promise<void> {
+    const ours = [...this.#uploads.values()].map(({ id, attempt }) => [id, attempt] as const)
+    if (ours.length === 0) return
+    const { sql } = this.#options.store
+    await sql`
+      UPDATE files SET lease_until = clock_timestamp() + ${this.#leaseMs} * interval '1 ms'
+      FROM (VALUES ${sql(ours.map(([id, attempt]) => [id, String(attempt)]))}) AS own (id, attempt)
+      WHERE files.id = own.id AND files.attempt = own.attempt::int AND files.state = 'pending'`
+  }
+
+  #full(): { readonly ok: false; readonly failure: Failure } {
+    const limit = this.#quotaBytes
+    return fail('quota_exceeded', { fields: { limit }, metadata: { limit_source: 'workspace_storage', limit } })
+  }
+}
+
+async function endUpload(tx: Transaction, { id, attempt }: Held, mayHaveObject: boolean): Promise<null> {
+  if (!(await release(tx, { id, attempt }))) return null
+  if (!mayHaveObject) {
+    await tx`DELETE FROM files WHERE id = ${id}`
+    return null
+  }
+  await fileRows.advance(tx, { id, attempt, state: 'pending' }, 'abandoned', { lease_until: new Date(0) })
+  return null
+}
+
+async function removeRow(tx: Transaction, workspaceId: string, id: string): Promise<FileRecord | null> {
+  const [row] = await tx<(FileRow & { readonly idempotency_id: string | null })[]>`
+    UPDATE files SET state = 'deleted' WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready' RETURNING *`
+  if (row === undefined) return null
+  await giveBack(tx, workspaceId, Number(row.size_bytes))
+  if (row.idempotency_id === null) await tx`DELETE FROM files WHERE id = ${id}`
+  return fileOf(row)
+}

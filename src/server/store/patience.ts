@@ -1,0 +1,32 @@
+import { setTimeout as sleepFor } from 'node:timers/promises'
+
+export interface PatienceOptions {
+  /** Milliseconds; monotonic. */
+  readonly now: () => number
+  /** 0 to 1. */
+  readonly random: () => number
+}
+
+const FIRST_MS = 15
+const MOST_MS = 250
+const GROWTH = 1.5
+
+/** Time between looks at something that others are about to change: soon at first, then more rarely, never in step. */
+export class Patience {
+  readonly #options: PatienceOptions
+  readonly #beganAt: number
+  #nth = 0
+
+  constructor(options: PatienceOptions) {
+    this.#options = options
+    this.#beganAt = options.now()
+  }
+
+  /** @returns false at once when more than `mostMs` have passed since the begin, or the signal has come */
+  async wait(mostMs: number, signal?: AbortSignal): Promise<boolean> {
+    if (signal?.aborted === true || this.#options.now() - this.#beganAt >= mostMs) return false
+    const ms = Math.min(MOST_MS, FIRST_MS * GROWTH ** this.#nth++) * (0.5 + this.#options.random())
+    await sleepFor(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+    return true
+  }
+}

@@ -1,0 +1,49 @@
+/** File rows in a database of their own, with a workspace to put them in. */
+import type { FileFacts, Files, Upload, UploadWish } from '../../src/server/ports/files.ts'
+import { openFiles, type FilesOptions } from '../../src/server/store/files.ts'
+import { insertOrganization } from '../../src/server/store/organizations.ts'
+import { insertWorkspace } from '../../src/server/store/workspaces.ts'
+import type { Store } from '../../src/server/store/open.ts'
+import { must } from './must.ts'
+import { openTestStore } from './postgres.ts'
+
+export interface FileStand {
+  readonly store: Store
+  readonly files: Files
+  readonly workspaceId: string
+  readonly otherWorkspaceId: string
+  /** Another process on the same database. */
+  open(more?: Partial<FilesOptions>): Files
+}
+
+export async function openFileStand(t: Parameters<typeof openTestStore>[0], more: Partial<FilesOptions> = {}, poolMax = 8): Promise<FileStand> {
+  const store = await openTestStore(t, poolMax)
+  const { workspace, other } = await store.sql.begin(async (tx) => {
+    const { organization, workspace } = await insertOrganization(tx, 'Test')
+    return { workspace, other: await insertWorkspace(tx, { organizationId: organization.id, name: 'Other', slug: 'other' }) }
+  })
+  const open = (again: Partial<FilesOptions> = {}): Files => {
+    const files = openFiles({
+      store, now: () => performance.now(), random: Math.random, quotaWaitMs: 0, idempotencyWaitMs: 0, ...more, ...again,
+    })
+    t.teardown(async () => files.close())
+    return files
+  }
+  return { store, files: open(), workspaceId: workspace.id, otherWorkspaceId: other.id, open }
+}
+
+export const FACTS: FileFacts = {
+  filename: 'a.txt', mimeType: 'text/plain', sizeBytes: 100, sha256: 'a'.repeat(64),
+  dataKeyId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', isDownloadable: false, purpose: null,
+}
+
+export async function begun(files: Files, workspaceId: string, reserveBytes: number, more: Partial<UploadWish> = {}): Promise<Upload> {
+  const value = must(await files.begin({ workspaceId, reserveBytes, idempotency: null, ...more }))
+  if (value.kind !== 'new') throw new Error('the preparation met an earlier call')
+  return value.upload
+}
+
+export async function storedFile(files: Files, workspaceId: string, facts: Partial<FileFacts> = {}): Promise<string> {
+  const upload = await begun(files, workspaceId, facts.sizeBytes ?? FACTS.sizeBytes)
+  return must(await files.commit(upload, { ...FACTS, ...facts })).id
+}
