@@ -179,3 +179,10 @@ export const CONTAINER_KEPT_MS = 30 * 86_400_000
 export const CONTAINER_USE_MS = 3_600_000
 /** Unwrapped data keys that one process holds. Decision. */
 export const DATA_KEYS_CACHED_MAX = 1_000
+
+/** Levels of an uploaded JSON text beyond which it is reported as plain text. C26. */
+export const JSON_TEXT_DEPTH_MAX = 10_000
+/** Entries, bytes of the directory, and times its size that an uploaded Office document may unpack to. C26. */
+export const OOXML_ENTRIES_MAX = 10_000
+export const OOXML_DIRECTORY_BYTES_MAX = 1_048_576
+export const OOXML_RATIO_MAX = 200

@@ -1,0 +1,130 @@
+/**
+ * Whether a text is CSV under RFC 4180: at least two records, all with the same two or more fields, by one of
+ * `,`, `;` and tab. Lines end with CR LF or LF. Empty lines at the very end are no records; elsewhere one is
+ * a record of a single field. Memory does not depend on the text. Source: contract C26.
+ */
+export class CsvScanner {
+  #candidates: readonly CsvCandidate[] = [
+    new CsvCandidate(','),
+    new CsvCandidate(';'),
+    new CsvCandidate('\t'),
+  ]
+
+  /** False: it is not CSV, and no further byte can change that. */
+  push(chunk: Uint8Array): boolean {
+    if (this.#candidates.length > 0)
+      this.#candidates = this.#candidates.filter((candidate) => candidate.push(chunk))
+    return this.#candidates.length > 0
+  }
+
+  finish(): boolean {
+    return this.#candidates.some((candidate) => candidate.finish())
+  }
+}
+
+/** One delimiter's reading of the text. */
+class CsvCandidate {
+  readonly #table: Uint8Array
+  readonly #delimiter: number
+  #state = FIELD
+  #fields = 0
+  #records = 0
+  #expected = 0
+  #hasEmptyLine = false
+
+  constructor(delimiter: ',' | ';' | '\t') {
+    this.#table = TABLES[delimiter]
+    this.#delimiter = delimiter.charCodeAt(0)
+  }
+
+  /** False: it is not CSV with this delimiter. It is not asked again. */
+  push(chunk: Uint8Array): boolean {
+    if (this.#isOneStretch(chunk)) return true
+    const table = this.#table
+    let state = this.#state
+    for (let at = 0; at < chunk.length; at++) {
+      const next = table[(state << 8) | (chunk[at] ?? 0)] ?? 0
+      if (next === state) continue
+      if (next < FIRST_ACTION) {
+        state = next
+        continue
+      }
+      if (next === DELIMIT) this.#fields++
+      else if (next === FAIL || !this.#endRecord(state)) return false
+      state = FIELD
+    }
+    this.#state = state
+    return true
+  }
+
+  /**
+   * Whether the chunk is one stretch of a field, which the vectorised search tells at once. It makes the
+   * candidates cheap whose delimiter a long first line does not have.
+   */
+  #isOneStretch(chunk: Uint8Array): boolean {
+    if (this.#state === QUOTED) return !chunk.includes(QUOTE)
+    return this.#state === PLAIN && ![this.#delimiter, QUOTE, CR, LF].some((byte) => chunk.includes(byte))
+  }
+
+  finish(): boolean {
+    const isCut = this.#state === QUOTED || this.#state === RETURN || this.#state === EMPTY_RETURN
+    if (isCut) return false
+    const isOpen = this.#state !== FIELD || this.#fields > 0
+    return (!isOpen || this.#endRecord(this.#state)) && this.#records >= 2
+  }
+
+  /** @param state the one before the line break */
+  #endRecord(state: number): boolean {
+    if (this.#fields === 0 && (state === FIELD || state === EMPTY_RETURN)) {
+      this.#hasEmptyLine = true
+      return this.#records > 0
+    }
+    if (this.#hasEmptyLine) return false
+    const fields = this.#fields + 1
+    this.#fields = 0
+    if (this.#records++ === 0) this.#expected = fields
+    return fields >= 2 && fields === this.#expected
+  }
+}
+
+/**
+ * At a field's beginning, in a plain field, in a quoted one, behind its quote, behind a CR that ends a
+ * record.
+ */
+const FIELD = 0
+const PLAIN = 1
+const QUOTED = 2
+const CLOSED = 3
+const RETURN = 4
+const EMPTY_RETURN = 5
+const FIRST_ACTION = 6
+const DELIMIT = 6
+const RECORD = 7
+const FAIL = 8
+
+const QUOTE = 0x22
+const CR = 0x0d
+const LF = 0x0a
+
+const TABLES = { ',': buildTable(','), ';': buildTable(';'), '\t': buildTable('\t') } as const
+
+function buildTable(delimiter: string): Uint8Array {
+  const table = new Uint8Array(FIRST_ACTION * 256).fill(FAIL)
+  const put = (state: number, byte: string, next: number): void => {
+    table[state * 256 + byte.charCodeAt(0)] = next
+  }
+  for (const state of [FIELD, PLAIN]) table.fill(PLAIN, state * 256, state * 256 + 256)
+  table.fill(QUOTED, QUOTED * 256, QUOTED * 256 + 256)
+  for (const state of [FIELD, PLAIN, CLOSED]) {
+    put(state, delimiter, DELIMIT)
+    put(state, '\n', RECORD)
+    put(state, '\r', state === FIELD ? EMPTY_RETURN : RETURN)
+  }
+  put(FIELD, '"', QUOTED)
+  // RFC 4180 has no quote inside a field that is not quoted.
+  put(PLAIN, '"', FAIL)
+  put(QUOTED, '"', CLOSED)
+  put(CLOSED, '"', QUOTED)
+  for (const state of [RETURN, EMPTY_RETURN]) put(state, '\n', RECORD)
+  return table
+}

@@ -1,0 +1,108 @@
+import { JSON_TEXT_DEPTH_MAX } from '../../schemas/limits.ts'
+import { ACTIONS, JSON_TABLE, STATES } from './json-table.ts'
+
+/** What the text is as JSON, by RFC 8259 and contract C26. */
+export interface JsonFinding {
+  /** The whole text is one object or array. */
+  readonly isJson: boolean
+  /** At least two lines that are not empty, each one object or array. */
+  readonly isNdjson: boolean
+  /** It was given up where it nests deeper than JSON_TEXT_DEPTH_MAX. */
+  readonly isTooDeep: boolean
+}
+
+const OBJECT = 1
+const ARRAY = 2
+
+/**
+ * Reads JSON and NDJSON in one pass: a table of states over the bytes and one byte per open level. A line
+ * break inside a value ends the hope for NDJSON, a second value the hope for JSON, and without either it
+ * stops.
+ */
+export class JsonScanner {
+  #state: number = STATES.start
+  readonly #levels = new Uint8Array(JSON_TEXT_DEPTH_MAX)
+  #depth = 0
+  #values = 0
+  /** Whether a line has ended since the last value did. */
+  #isNewLine = true
+  #mayBeNdjson = true
+  #isTooDeep = false
+
+  /** False: it is neither, and no further byte can change that. */
+  push(chunk: Uint8Array): boolean {
+    const table = JSON_TABLE
+    let state = this.#state
+    if (state === STATES.failed) return false
+    let row = state << 8
+    for (let at = 0; at < chunk.length; at++) {
+      const next = table[row | (chunk[at] ?? 0)] ?? 0
+      // Within strings, numbers and white space the state stays; a test for it is cheaper than waiting for
+      // the table.
+      if (next === state) continue
+      state = next < ACTIONS.first ? next : this.#act(next, state)
+      row = state << 8
+    }
+    this.#state = state
+    return state !== STATES.failed
+  }
+
+  finish(): JsonFinding {
+    const isComplete = this.#state === STATES.start && this.#depth === 0
+    return {
+      isJson: isComplete && this.#values === 1,
+      isNdjson: isComplete && this.#mayBeNdjson && this.#values >= 2,
+      isTooDeep: this.#isTooDeep,
+    }
+  }
+
+  #act(action: number, state: number): number {
+    switch (action) {
+      case ACTIONS.openObject:
+        return this.#open(OBJECT, STATES.keyOrEnd)
+      case ACTIONS.openArray:
+        return this.#open(ARRAY, STATES.valueOrEnd)
+      case ACTIONS.closeObject:
+        return this.#close(OBJECT)
+      case ACTIONS.closeArray:
+        return this.#close(ARRAY)
+      case ACTIONS.comma:
+        return this.#levels[this.#depth - 1] === OBJECT ? STATES.key : STATES.value
+      case ACTIONS.newLine:
+        return this.#endLine(state)
+      default:
+        return STATES.failed
+    }
+  }
+
+  #open(kind: number, state: number): number {
+    if (this.#depth === 0) {
+      const isSecond = this.#values > 0
+      if (isSecond && !(this.#mayBeNdjson && this.#isNewLine)) return STATES.failed
+      this.#isNewLine = false
+    }
+    if (this.#depth === JSON_TEXT_DEPTH_MAX) {
+      this.#isTooDeep = true
+      return STATES.failed
+    }
+    this.#levels[this.#depth++] = kind
+    return state
+  }
+
+  #close(kind: number): number {
+    if (this.#levels[this.#depth - 1] !== kind) return STATES.failed
+    this.#depth--
+    if (this.#depth > 0) return STATES.after
+    this.#values++
+    return STATES.start
+  }
+
+  /** A line ends between tokens. A number ends with it, any other state goes on. */
+  #endLine(state: number): number {
+    this.#isNewLine = true
+    if (this.#depth === 0) return state
+    this.#mayBeNdjson = false
+    if (this.#values > 0) return STATES.failed
+    return STATES.isNumber(state) ? STATES.after : state
+  }
+}

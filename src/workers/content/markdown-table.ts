@@ -1,0 +1,229 @@
+/** Signs of Markdown as tables: one row of 256 entries a state, each the next state or an action. */
+
+export const STATES = {
+  lineStart: 0,
+  /** Behind a CR: a line's start, unless LF belongs to the same line break. */
+  afterReturn: 1,
+  /** Behind one to three spaces. */
+  indent: 2,
+  /** Behind one to six `#`, then behind the space that makes a heading of what follows. */
+  hash: 5,
+  heading: 11,
+  /** Behind one and two back-ticks, three or more, and the words after those. */
+  tick: 12,
+  fence: 14,
+  fenceNote: 15,
+  tilde: 16,
+  /** Behind a list marker, behind its space, and behind a star after that: an item, or a line of stars. */
+  marker: 18,
+  item: 19,
+  star: 20,
+  /** Behind one to nine digits. */
+  digit: 21,
+  rest: 30,
+  pipe: 31,
+  escape: 32,
+  linkStart: 33,
+  linkText: 34,
+  linkEscape: 35,
+  linkClosed: 36,
+  target: 37,
+  targetText: 38,
+  targetNested: 39,
+  targetAngle: 40,
+  afterTarget: 41,
+  /** In a title within `"`, `'` and `(`, and behind it. */
+  title: 42,
+  afterTitle: 45,
+  count: 46,
+} as const
+
+export const ACTIONS = {
+  first: 64,
+  found: 64,
+  endLine: 65,
+  endLineByReturn: 66,
+  pipe: 67,
+  leadingPipe: 68,
+  openLink: 69,
+  endLink: 70,
+  item: 71,
+} as const
+
+/** States of the row of dashes under a table's head; from `enough` on the row may end. */
+export const DASHES = { none: 0, start: 1, lead: 2, colon: 3, enough: 4, cell: 4, dash: 5, closed: 6, gap: 7 } as const
+
+const BLANK = ' \t'
+const DIGITS = '0123456789'
+
+export const MARKDOWN_TABLE: Uint8Array = buildMarkdown()
+export const DASHES_TABLE: Uint8Array = buildDashes()
+
+type Put = (state: number, bytes: string, next: number) => void
+
+function putInto(table: Uint8Array): Put {
+  return (state, bytes, next) => {
+    for (const byte of Buffer.from(bytes, 'latin1')) table[state * 256 + byte] = next
+  }
+}
+
+function buildMarkdown(): Uint8Array {
+  const table = new Uint8Array(STATES.count * 256)
+  const put = putInto(table)
+  for (let state = 0; state < STATES.count; state++) {
+    table.fill(STATES.rest, state * 256, state * 256 + 256)
+    put(state, '\n', ACTIONS.endLine)
+    put(state, '\r', ACTIONS.endLineByReturn)
+    put(state, '|', ACTIONS.pipe)
+    put(state, '[', ACTIONS.openLink)
+    put(state, '\\', STATES.escape)
+  }
+  put(STATES.escape, '|[\\', STATES.rest)
+  put(STATES.pipe, BLANK, STATES.pipe)
+  putLineStarts(put)
+  putHeadings(put, table)
+  putFences(put, table)
+  putLists(put, table)
+  putLinks(put, table)
+  return table
+}
+
+function putLineStarts(put: Put): void {
+  const { lineStart, afterReturn, indent } = STATES
+  for (const state of [lineStart, afterReturn, indent, indent + 1, indent + 2]) {
+    put(state, '#', STATES.hash)
+    put(state, '`', STATES.tick)
+    put(state, '~', STATES.tilde)
+    put(state, '-+*', STATES.marker)
+    put(state, DIGITS, STATES.digit)
+    put(state, '|', ACTIONS.leadingPipe)
+  }
+  for (const state of [lineStart, afterReturn]) put(state, ' ', indent)
+  put(indent, ' ', indent + 1)
+  put(indent + 1, ' ', indent + 2)
+  put(afterReturn, '\n', lineStart)
+}
+
+/** A heading needs a text: lines of nothing but `#` separate things in configuration files. */
+function putHeadings(put: Put, table: Uint8Array): void {
+  for (let nth = 0; nth < 6; nth++) {
+    if (nth < 5) put(STATES.hash + nth, '#', STATES.hash + nth + 1)
+    put(STATES.hash + nth, BLANK, STATES.heading)
+  }
+  fill(table, STATES.heading, ACTIONS.found)
+  put(STATES.heading, BLANK, STATES.heading)
+  putLineEnds(put, STATES.heading)
+}
+
+/** Words behind three back-ticks hold no further one: that would be code within a line. */
+function putFences(put: Put, table: Uint8Array): void {
+  const { tick, fence, fenceNote, tilde } = STATES
+  put(tick, '`', tick + 1)
+  put(tick + 1, '`', fence)
+  for (const state of [fence, fenceNote]) {
+    fill(table, state, fenceNote)
+    put(state, '`', state === fence ? fence : STATES.rest)
+    put(state, '\r\n', ACTIONS.found)
+  }
+  put(tilde, '~', tilde + 1)
+  put(tilde + 1, '~', ACTIONS.found)
+}
+
+/** `* * *` and `- - -` are lines across the page; `* **bold**` is an item. */
+function putLists(put: Put, table: Uint8Array): void {
+  const { marker, item, star, digit } = STATES
+  put(marker, BLANK, item)
+  for (const state of [item, star]) {
+    fill(table, state, ACTIONS.item)
+    putLineEnds(put, state)
+  }
+  put(item, BLANK, item)
+  put(item, '*', star)
+  put(item, '-', STATES.rest)
+  put(star, BLANK, STATES.rest)
+  for (let nth = 0; nth < 9; nth++) {
+    put(digit + nth, DIGITS, nth < 8 ? digit + nth + 1 : STATES.rest)
+    put(digit + nth, '.)', marker)
+  }
+}
+
+/** `[text](target)` or `[text](target "title")` on one line, neither of them empty. */
+function putLinks(put: Put, table: Uint8Array): void {
+  const { linkStart, linkText, linkEscape, linkClosed, target, targetText, targetNested, targetAngle } =
+    STATES
+  for (const state of [linkStart, linkText]) {
+    fill(table, state, linkText)
+    put(state, '\\', linkEscape)
+    put(state, '|', ACTIONS.pipe)
+    put(state, '[', ACTIONS.openLink)
+    put(state, ']', state === linkStart ? STATES.rest : linkClosed)
+    putLineEnds(put, state)
+  }
+  fill(table, linkEscape, linkText)
+  putLineEnds(put, linkEscape)
+  put(linkClosed, '(', target)
+  for (const state of [target, targetText, targetNested, targetAngle]) {
+    fill(table, state, state === target ? targetText : state)
+    putLineEnds(put, state)
+  }
+  put(target, BLANK, target)
+  put(target, '<', targetAngle)
+  put(target, ')', STATES.rest)
+  put(targetText, ')', ACTIONS.endLink)
+  put(targetText, '(', targetNested)
+  put(targetText, '<', STATES.rest)
+  put(targetText, BLANK, STATES.afterTarget)
+  put(targetNested, ')', targetText)
+  put(targetNested, '( \t', STATES.rest)
+  put(targetAngle, '>', STATES.afterTarget)
+  putTitles(put, table)
+}
+
+function putTitles(put: Put, table: Uint8Array): void {
+  const { afterTarget, title, afterTitle } = STATES
+  for (const state of [afterTarget, afterTitle]) {
+    put(state, BLANK, state)
+    put(state, ')', ACTIONS.endLink)
+  }
+  for (const [nth, [open, close]] of [
+    ['"', '"'] as const,
+    ["'", "'"] as const,
+    ['(', ')'] as const,
+  ].entries()) {
+    put(afterTarget, open, title + nth)
+    fill(table, title + nth, title + nth)
+    putLineEnds(put, title + nth)
+    put(title + nth, close, afterTitle)
+  }
+}
+
+function fill(table: Uint8Array, state: number, next: number): void {
+  table.fill(next, state * 256, state * 256 + 256)
+}
+
+function putLineEnds(put: Put, state: number): void {
+  put(state, '\n', ACTIONS.endLine)
+  put(state, '\r', ACTIONS.endLineByReturn)
+}
+
+/** Cells of dashes with a colon at either side, between pipes. A line break leaves the row as it is. */
+function buildDashes(): Uint8Array {
+  const table = new Uint8Array((DASHES.gap + 1) * 256)
+  const put = putInto(table)
+  const { start, lead, colon, cell, dash, closed, gap } = DASHES
+  for (const state of [start, lead, colon, cell, dash, closed, gap]) put(state, '\r\n', state)
+  for (const state of [start, lead, cell]) {
+    put(state, BLANK, state)
+    put(state, ':', colon)
+    put(state, '-', dash)
+  }
+  put(start, '|', lead)
+  put(colon, '-', dash)
+  put(dash, '-', dash)
+  put(dash, ':', closed)
+  for (const state of [dash, closed, gap]) {
+    put(state, BLANK, gap)
+    put(state, '|', cell)
+  }
+  return table
+}

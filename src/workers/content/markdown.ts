@@ -1,0 +1,143 @@
+import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, STATES } from './markdown-table.ts'
+
+/** Decision: a link is shorter than this; a bracket that is closed later than that begins none. */
+const LINK_BYTES_MAX = 4_096
+const LIST_ITEMS_MIN = 2
+
+/**
+ * Looks for one sure sign of Markdown: an ATX heading, a fence, a table, a link, or two list items at line
+ * starts. Two tables of states over the bytes: one for lines and links, one for the row of dashes under a
+ * table's head, which must have as many cells. Of the lines before it keeps counts and no text. Source:
+ * contract C26.
+ */
+export class MarkdownScanner {
+  #isFound = false
+  #state: number = STATES.lineStart
+  #dashes: number = DASHES.start
+  #items = 0
+  #pipes = 0
+  #hasLeadingPipe = false
+  /** Cells of the line before, 0 when it had no pipe. */
+  #cellsAbove = 0
+  /** Bytes before the current chunk, and the place of the bracket that may begin a link. */
+  #passed = 0
+  #linkAt = 0
+  #lastByte = 0
+  /** The chunk that is being read. */
+  #chunk: Uint8Array = NOTHING
+
+  /** False: it has been found. */
+  push(chunk: Uint8Array): boolean {
+    if (this.#isFound) return false
+    this.#chunk = chunk
+    const table = MARKDOWN_TABLE
+    let state = this.#state
+    let dashes = this.#dashes
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0
+      if (dashes !== DASHES.none) dashes = DASHES_TABLE[(dashes << 8) | byte] ?? 0
+      const next = table[(state << 8) | byte] ?? 0
+      if (next === state) {
+        // Most of a text is the rest of a line: no other state has to be looked at in there.
+        if (dashes === DASHES.none) at = passSame(chunk, at, state)
+      } else if (next < ACTIONS.first) {
+        state = next
+      } else if (next === ACTIONS.endLine && this.#pipes === 0) {
+        this.#cellsAbove = 0
+        dashes = DASHES.start
+        state = STATES.lineStart
+      } else {
+        this.#dashes = dashes
+        state = this.#act(next, state, at)
+        if (this.#isFound) return false
+        dashes = this.#dashes
+      }
+    }
+    this.#dashes = dashes
+    this.#state = state
+    this.#passed += chunk.length
+    this.#lastByte = chunk[chunk.length - 1] ?? this.#lastByte
+    this.#chunk = NOTHING
+    return true
+  }
+
+  finish(): boolean {
+    const isFence = this.#state === STATES.fence || this.#state === STATES.fenceNote
+    if (isFence) this.#isFound = true
+    else this.#endLine(this.#state)
+    return this.#isFound
+  }
+
+  /** @param at the place in the chunk of the byte that calls for it */
+  #act(action: number, state: number, at: number): number {
+    switch (action) {
+      case ACTIONS.pipe:
+        this.#pipes++
+        return STATES.pipe
+      case ACTIONS.endLine:
+        this.#endLine(state)
+        return STATES.lineStart
+      case ACTIONS.endLineByReturn:
+        this.#endLine(state)
+        return STATES.afterReturn
+      case ACTIONS.leadingPipe:
+        this.#hasLeadingPipe = true
+        this.#pipes++
+        return STATES.pipe
+      case ACTIONS.openLink:
+        return this.#openLink(at)
+      case ACTIONS.endLink:
+        if (this.#passed + at - this.#linkAt <= LINK_BYTES_MAX) this.#isFound = true
+        return STATES.rest
+      case ACTIONS.item:
+        return this.#countItem(at)
+      default:
+        this.#isFound = true
+        return STATES.rest
+    }
+  }
+
+  /** Behind an identifier or a closing bracket a bracket is an index in code. */
+  #openLink(at: number): number {
+    const before = at === 0 ? this.#lastByte : (this.#chunk[at - 1] ?? 0)
+    if (isCodeBefore(before)) return STATES.rest
+    this.#linkAt = this.#passed + at
+    return STATES.linkStart
+  }
+
+  /** The item's first byte may mean something of its own. */
+  #countItem(at: number): number {
+    if (++this.#items === LIST_ITEMS_MIN) this.#isFound = true
+    const next = MARKDOWN_TABLE[(STATES.rest << 8) | (this.#chunk[at] ?? 0)] ?? 0
+    return next < ACTIONS.first ? next : this.#act(next, STATES.rest, at)
+  }
+
+  #endLine(state: number): void {
+    const ends = (this.#hasLeadingPipe ? 1 : 0) + (state === STATES.pipe ? 1 : 0)
+    const cells = this.#pipes === 0 ? 0 : this.#pipes + 1 - ends
+    const isUnderline = this.#dashes >= DASHES.enough
+    if (isUnderline && cells > 0 && cells === this.#cellsAbove) this.#isFound = true
+    this.#cellsAbove = cells
+    this.#pipes = 0
+    this.#hasLeadingPipe = false
+    this.#dashes = DASHES.start
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+
+/** @returns the last place from `at` on up to which the bytes leave the state as it is */
+function passSame(chunk: Uint8Array, at: number, state: number): number {
+  const table = MARKDOWN_TABLE
+  const row = state << 8
+  let next = at + 1
+  while (next < chunk.length && table[row | (chunk[next] ?? 0)] === state) next++
+  return next - 1
+}
+
+/** ASCII letters, digits, `_`, `)` and `]`. */
+function isCodeBefore(byte: number): boolean {
+  const lower = byte | 0x20
+  if (lower >= 0x61 && lower <= 0x7a) return true
+  return (byte >= 0x30 && byte <= 0x39) || byte === 0x5f || byte === 0x29 || byte === 0x5d
+}

@@ -1,0 +1,84 @@
+import { CsvScanner } from './csv.ts'
+import { JsonScanner } from './json.ts'
+import { MarkdownScanner } from './markdown.ts'
+import { SOURCE_HEAD_BYTES, SOURCE_TAIL_BYTES, sourceKind } from './source-text.ts'
+import { Utf8Check } from './utf8.ts'
+import type { TextType } from './verdict.ts'
+import { HeadWindow, TailWindow } from './windows.ts'
+
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const
+
+/**
+ * What a text is by its structure, and whether it is UTF-8 at all. A byte order mark is borne and passed
+ * over.
+ */
+export class TextScanner {
+  readonly #utf8 = new Utf8Check()
+  readonly #head = new HeadWindow(SOURCE_HEAD_BYTES)
+  readonly #tail = new TailWindow(SOURCE_TAIL_BYTES)
+  readonly #json = new JsonScanner()
+  readonly #csv = new CsvScanner()
+  readonly #markdown = new MarkdownScanner()
+  /** Bytes of a byte order mark seen so far, or null once it is clear whether there is one. */
+  #markBytes: number | null = 0
+
+  /** False: it is not UTF-8 text. */
+  push(chunk: Uint8Array): boolean {
+    if (!this.#utf8.push(chunk)) return false
+    const text = this.#markBytes === null ? chunk : this.#withoutMark(chunk, this.#markBytes)
+    this.#read(text)
+    return true
+  }
+
+  get fault(): 'nul' | 'invalid' | null {
+    return this.#utf8.fault
+  }
+
+  /** Null: it is not UTF-8 text. */
+  finish(): TextType | null {
+    return this.#utf8.finish() ? this.#typeByStructure() : null
+  }
+
+  #read(text: Uint8Array): void {
+    this.#head.push(text)
+    this.#tail.push(text)
+    this.#json.push(text)
+    this.#csv.push(text)
+    this.#markdown.push(text)
+  }
+
+  /** The order of contract C26. */
+  #typeByStructure(): TextType {
+    const { isJson, isNdjson, isTooDeep } = this.#json.finish()
+    if (isJson) return 'application/json'
+    if (isNdjson) return 'application/x-ndjson'
+    const source = sourceKind(this.#head.latin1(), this.#tail.latin1())
+    if (isTooDeep || source === 'document' || source === 'script') return 'text/plain'
+    if (source !== 'fragment' && this.#csv.finish()) return 'text/csv'
+    return this.#markdown.finish() ? 'text/markdown' : 'text/plain'
+  }
+
+  /**
+   * A valid text that begins with the mark's first byte and not with the mark has its bytes read after all.
+   */
+  #withoutMark(chunk: Uint8Array, seen: number): Uint8Array {
+    let at = 0
+    while (
+      seen + at < BYTE_ORDER_MARK.length &&
+      at < chunk.length &&
+      chunk[at] === BYTE_ORDER_MARK[seen + at]
+    )
+      at++
+    if (seen + at === BYTE_ORDER_MARK.length) {
+      this.#markBytes = null
+      return chunk.subarray(at)
+    }
+    if (at === chunk.length) {
+      this.#markBytes = seen + at
+      return chunk.subarray(at)
+    }
+    this.#markBytes = null
+    if (seen > 0) this.#read(Uint8Array.from(BYTE_ORDER_MARK.slice(0, seen)))
+    return chunk
+  }
+}

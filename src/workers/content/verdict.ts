@@ -1,0 +1,71 @@
+/** What an upload is, by its bytes alone. Source: §4.7, contract C26. */
+export type ContentVerdict = AcceptedContent | RefusedContent
+
+export interface AcceptedContent {
+  readonly ok: true
+  readonly mimeType: MimeType
+}
+
+export interface RefusedContent {
+  readonly ok: false
+  /** An empty file has a refusal of its own. */
+  readonly isEmpty: boolean
+  /** What was found, as a noun phrase for the refusal's text: `an MP4 video`, `UTF-16 text`. */
+  readonly found: string
+}
+
+export type MimeType =
+  | 'application/pdf'
+  | 'image/png'
+  | 'image/jpeg'
+  | 'image/gif'
+  | 'image/webp'
+  | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
+  | 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+  | 'application/vnd.openxmlformats-officedocument.presentationml.presentation'
+  | 'audio/mpeg'
+  | 'audio/wav'
+  | 'audio/flac'
+  | 'audio/ogg'
+  | TextType
+
+export type TextType =
+  'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/markdown' | 'text/plain'
+
+/** The accepted types in words, for the text of a refusal. §4.7. */
+export const ACCEPTED_CONTENT =
+  'PDF; PNG, JPEG, GIF and WebP images; DOCX, XLSX and PPTX documents; MP3, WAV, FLAC and OGG audio; UTF-8 text'
+
+/**
+ * What one type's scanner says of the whole file. `foreign`: it is certainly something else that has a name,
+ * such as an Ogg video or a plain zip. `broken`: it begins as the type does but does not keep its structure,
+ * so it may still be text. `unclaimed`: it does not even begin so.
+ */
+export type StructureEnd =
+  | { readonly kind: 'whole'; readonly mimeType: MimeType }
+  | { readonly kind: 'foreign'; readonly found: string }
+  | { readonly kind: 'broken'; readonly found: string }
+  | { readonly kind: 'unclaimed' }
+
+/** The scanner of one binary type. It sees every byte of a file, in order, in pieces of any size. */
+export interface StructureScanner {
+  /** Keeps no view of `chunk`. False: it has its answer and needs no more. */
+  push(chunk: Uint8Array): boolean
+  /** Call once, after the last byte or after a false. */
+  finish(): StructureEnd
+}
+
+export const UNCLAIMED: StructureEnd = { kind: 'unclaimed' }
+
+export function whole(mimeType: MimeType): StructureEnd {
+  return { kind: 'whole', mimeType }
+}
+
+export function foreign(found: string): StructureEnd {
+  return { kind: 'foreign', found }
+}
+
+/** @param what the type with its article: `a PNG image` */
+export function broken(what: string): StructureEnd {
+  return { kind: 'broken', found: `${what} that is damaged, cut short or followed by other data` }
+}

@@ -1,0 +1,65 @@
+/** The last bytes of a stream, at most `size` of them. */
+export class TailWindow {
+  readonly #size: number
+  readonly #bytes: Uint8Array
+  #length = 0
+
+  constructor(size: number) {
+    this.#size = size
+    // Twice the room, so that bytes are moved once in `size` bytes and not with each small chunk.
+    this.#bytes = new Uint8Array(2 * size)
+  }
+
+  push(chunk: Uint8Array): void {
+    const kept = chunk.length > this.#size ? chunk.subarray(chunk.length - this.#size) : chunk
+    if (this.#length + kept.length > this.#bytes.length) {
+      const stay = Math.min(this.#length, this.#size)
+      this.#bytes.copyWithin(0, this.#length - stay, this.#length)
+      this.#length = stay
+    }
+    this.#bytes.set(kept, this.#length)
+    this.#length += kept.length
+  }
+
+  /** One character a byte. */
+  latin1(): string {
+    const start = Math.max(0, this.#length - this.#size)
+    return Buffer.from(this.#bytes.buffer, start, this.#length - start).toString('latin1')
+  }
+}
+
+/** The first bytes of a stream, at most `size` of them. */
+export class HeadWindow {
+  readonly #size: number
+  #bytes: Uint8Array
+  #length = 0
+
+  constructor(size: number) {
+    this.#size = size
+    this.#bytes = new Uint8Array(Math.min(size, 256))
+  }
+
+  push(chunk: Uint8Array): void {
+    const length = Math.min(this.#size, this.#length + chunk.length)
+    if (length === this.#length) return
+    if (length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.min(this.#size, Math.max(length, 2 * this.#bytes.length)))
+      grown.set(this.#bytes)
+      this.#bytes = grown
+    }
+    this.#bytes.set(chunk.subarray(0, length - this.#length), this.#length)
+    this.#length = length
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  get isFull(): boolean {
+    return this.#length === this.#size
+  }
+
+  latin1(): string {
+    return Buffer.from(this.#bytes.buffer, 0, this.#length).toString('latin1')
+  }
+}
