@@ -1,0 +1,79 @@
+import { endsHere, more, skip, type ByteFeed } from './byte-feed.ts'
+import { broken, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+
+const EXTENSION = 0x21
+const IMAGE = 0x2c
+const TRAILER = 0x3b
+/** Position, size and packed field of an image, after the byte that announces it. */
+const IMAGE_HEAD_BYTES = 9
+
+/** GIF: every block by its lengths to the trailer, at least one image, and nothing after it. */
+export function* gif(feed: ByteFeed): Generator<void, StructureEnd> {
+  if (!(yield* more(feed, 6)) || !/^GIF8[79]a$/.test(feed.latin1(0, 6))) return UNCLAIMED
+  feed.at += 6
+  const isWhole = (yield* screen(feed)) && (yield* blocks(feed)) && (yield* endsHere(feed))
+  return isWhole ? whole('image/gif') : broken('a GIF image')
+}
+
+function* screen(feed: ByteFeed): Generator<void, boolean> {
+  if (!(yield* more(feed, 7))) return false
+  const colours = colourBytes(feed.u8(4))
+  feed.at += 7
+  return yield* skip(feed, colours)
+}
+
+/** Bytes of the colour table that a packed field announces. */
+function colourBytes(packed: number): number {
+  return (packed & 0x80) === 0 ? 0 : 3 * 2 ** ((packed & 7) + 1)
+}
+
+/** Written without a generator per block: a block may be three bytes long, and there may be millions. */
+function* blocks(feed: ByteFeed): Generator<void, boolean> {
+  let hasImage = false
+  for (;;) {
+    if (!feed.has(1) && !(yield* more(feed, 1))) return false
+    const kind = feed.u8()
+    if (kind === TRAILER) {
+      feed.at++
+      return hasImage
+    }
+    if (kind === IMAGE) {
+      hasImage = true
+      if (!feed.has(1 + IMAGE_HEAD_BYTES) && !(yield* more(feed, 1 + IMAGE_HEAD_BYTES))) return false
+      if (feed.u16le(5) === 0 || feed.u16le(7) === 0) return false
+      const left = feed.jump(1 + IMAGE_HEAD_BYTES + colourBytes(feed.u8(9)))
+      if (left > 0 && !(yield* skip(feed, left))) return false
+      if (!feed.has(1) && !(yield* more(feed, 1))) return false
+      if (!isCodeSize(feed.u8())) return false
+      feed.at++
+    } else if (kind !== EXTENSION) return false
+    else if (feed.jump(2) > 0 && !(yield* skip(feed, 1))) return false
+    for (let left = passSubBlocks(feed); left >= 0; left = passSubBlocks(feed)) {
+      if (!(yield* skip(feed, left)) || !(yield* more(feed, 1))) return false
+    }
+  }
+}
+
+/** Bits of a code: 2 to 8, though some writers say 1 or up to 11. */
+function isCodeSize(bits: number): boolean {
+  return bits >= 1 && bits <= 11
+}
+
+/**
+ * Passes over data in pieces of up to 255 bytes, ended by an empty one.
+ * @returns -1 at that end, else the bytes of a piece that are still to come
+ */
+function passSubBlocks(feed: ByteFeed): number {
+  const { view, limit } = feed
+  let at = feed.at
+  while (at < limit) {
+    const length = view[at] ?? 0
+    if (length === 0) {
+      feed.at = at + 1
+      return -1
+    }
+    at += length + 1
+  }
+  feed.at = limit
+  return at - limit
+}

@@ -1,0 +1,105 @@
+import { more, passZeros, skip, type ByteFeed } from './byte-feed.ts'
+import { broken, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+
+const SOI = 0xffd8
+const EOI = 0xd9
+const SOS = 0xda
+
+/**
+ * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last one.
+ * Cameras put further JPEGs (previews, gain maps) behind the first; they are walked too. Anything else behind
+ * it is refused.
+ */
+export function* jpeg(feed: ByteFeed): Generator<void, StructureEnd> {
+  if (!(yield* more(feed, 3))) return UNCLAIMED
+  if (feed.u16be(0) !== SOI || feed.u8(2) !== 0xff) return UNCLAIMED
+  return (yield* images(feed)) ? whole('image/jpeg') : broken('a JPEG image')
+}
+
+function* images(feed: ByteFeed): Generator<void, boolean> {
+  for (;;) {
+    if (!(yield* more(feed, 2)) || feed.u16be(0) !== SOI) return false
+    feed.at += 2
+    if (!(yield* segments(feed))) return false
+    while (passZeros(feed)) if (!(yield* more(feed, 1))) return true
+  }
+}
+
+/** Written without a generator per segment: segments may be four bytes long, and there may be millions. */
+function* segments(feed: ByteFeed): Generator<void, boolean> {
+  let hasFrame = false
+  let hasScan = false
+  for (;;) {
+    while (!passFill(feed)) if (!(yield* more(feed, 2))) return false
+    const marker = feed.u8(1)
+    if (marker === EOI) {
+      feed.at += 2
+      return hasScan
+    }
+    if (feed.u8(0) !== 0xff || !hasLength(marker)) return false
+    if (!feed.has(SEGMENT_HEAD_BYTES) && !(yield* more(feed, 4))) return false
+    const length = feed.u16be(2)
+    if (length < 2) return false
+    if (isFrame(marker)) {
+      if (!(yield* more(feed, SEGMENT_HEAD_BYTES)) || !isSensibleFrame(feed)) return false
+      hasFrame = true
+    }
+    const left = feed.jump(2 + length)
+    if (left > 0 && !(yield* skip(feed, left))) return false
+    if (marker !== SOS) continue
+    if (!hasFrame) return false
+    hasScan = true
+    while (!passScanData(feed)) if (!(yield* more(feed, 2))) return false
+  }
+}
+
+/** Marker, length, and of a frame header the precision, height, width and number of components. */
+const SEGMENT_HEAD_BYTES = 10
+
+/** Passes over the 0xff that may fill the room before a marker. False: the marker has not come yet. */
+function passFill(feed: ByteFeed): boolean {
+  if (!feed.has(2)) return false
+  const { view, limit } = feed
+  let at = feed.at
+  while (at + 1 < limit && view[at] === 0xff && view[at + 1] === 0xff) at++
+  feed.at = at
+  return at + 1 < limit
+}
+
+/** Markers that a segment with a length follows, less those that may not stand between segments. */
+function hasLength(marker: number): boolean {
+  return marker >= 0xc0 && marker !== 0xff && (marker < 0xd0 || marker > 0xd9)
+}
+
+/** SOF0 to SOF15, less the three markers in between that are tables. */
+function isFrame(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
+}
+
+/** A height of 0 is legal: it may come later. */
+function isSensibleFrame(feed: ByteFeed): boolean {
+  return feed.u16be(2) >= 11 && feed.u16be(7) !== 0 && feed.u8(9) !== 0
+}
+
+/**
+ * Passes over entropy-coded data up to the next marker that is neither a stuffed zero nor a restart.
+ * False: it goes on behind what has come.
+ */
+function passScanData(feed: ByteFeed): boolean {
+  if (!feed.has(2)) return false
+  const { view } = feed
+  const last = feed.limit - 1
+  let at = feed.at
+  while (at < last) {
+    if (view[at] !== 0xff) {
+      at++
+      continue
+    }
+    const next = view[at + 1] ?? 0
+    if (next === 0 || (next >= 0xd0 && next <= 0xd7)) at += 2
+    else if (next === 0xff) at++
+    else break
+  }
+  feed.at = at
+  return at < last
+}

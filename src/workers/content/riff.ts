@@ -1,0 +1,111 @@
+import { endsHere, more, skip, type ByteFeed } from './byte-feed.ts'
+import { broken, UNCLAIMED, whole, type MimeType, type StructureEnd } from './verdict.ts'
+
+/** Sizes that writers to a pipe leave, because they cannot go back: the data ends with the file. */
+const UNKNOWN_SIZE = 0xffffffff
+const CHUNK_HEAD_BYTES = 8
+/** The longest beginning of a chunk that is looked at. */
+const PEEK_BYTES = 16
+
+/**
+ * RIFF: WAVE with a sensible `fmt ` before `data`, and WebP with an image chunk. Chunks are walked by their
+ * lengths to the end that the header announces, and nothing may follow.
+ */
+export function* riff(feed: ByteFeed): Generator<void, StructureEnd> {
+  if (!(yield* more(feed, 12))) return UNCLAIMED
+  const size = feed.u32le(4)
+  const kind = KINDS[feed.name(8)]
+  if (feed.name(0) !== 'RIFF' || kind === undefined) return UNCLAIMED
+  feed.at += 12
+  const isWhole = (yield* chunks(feed, kind, size)) && (yield* endsHere(feed))
+  return isWhole ? whole(kind.mimeType) : broken(kind.what)
+}
+
+interface RiffKind {
+  readonly what: string
+  readonly mimeType: MimeType
+  /** How far the walk has come: each chunk moves it or leaves it, and null is a fault. */
+  step(state: string, name: number, length: number, feed: ByteFeed): string | null
+  /** The state in which the file may end. */
+  readonly last: string
+}
+
+const KINDS: Readonly<Record<string, RiffKind>> = {
+  WAVE: { what: 'a WAV audio file', mimeType: 'audio/wav', step: stepWave, last: 'data' },
+  WEBP: { what: 'a WebP image', mimeType: 'image/webp', step: stepWebp, last: 'image' },
+}
+
+/** @param size what the header says of everything after its first eight bytes */
+function* chunks(feed: ByteFeed, kind: RiffKind, size: number): Generator<void, boolean> {
+  const mayStream = kind.last === 'data' && (size === UNKNOWN_SIZE || size === 0)
+  const end = mayStream ? Infinity : size + CHUNK_HEAD_BYTES
+  let state = 'start'
+  while (feed.offset < end) {
+    if (!feed.has(CHUNK_HEAD_BYTES) && !(yield* more(feed, CHUNK_HEAD_BYTES))) {
+      return mayStream && state === kind.last && !feed.has(1)
+    }
+    const name = feed.u32be(0)
+    const length = feed.u32le(4)
+    feed.at += CHUNK_HEAD_BYTES
+    const peeked = Math.min(length, PEEK_BYTES)
+    if (!feed.has(peeked) && !(yield* more(feed, peeked))) return false
+    const next = kind.step(state, name, length, feed)
+    if (next === null) return false
+    state = next
+    if (mayStream && name === DATA && (length === UNKNOWN_SIZE || length === 0)) return yield* toEnd(feed)
+    if (feed.offset + length > end) return false
+    // Without a generator per chunk: chunks of one byte may come by the million. An odd length is padded by a
+    // byte, which some writers leave out at the very end.
+    const isPadded = length % 2 === 1 && feed.offset + length < end
+    const left = feed.jump(length)
+    if (left > 0 && !(yield* skip(feed, left))) return false
+    if (isPadded && (feed.has(1) || (yield* more(feed, 1)))) feed.at++
+  }
+  return state === kind.last
+}
+
+function* toEnd(feed: ByteFeed): Generator<void, boolean> {
+  while (yield* more(feed, 1)) feed.at = feed.limit
+  return true
+}
+
+const FMT = 0x666d7420
+const DATA = 0x64617461
+const VP8 = 0x56503820
+const VP8L = 0x5650384c
+const VP8X = 0x56503858
+const ANMF = 0x414e4d46
+
+function stepWave(state: string, name: number, length: number, feed: ByteFeed): string | null {
+  if (!isChunkName(name)) return null
+  if (name === DATA) return state === 'start' ? null : 'data'
+  if (name !== FMT) return state
+  const isSensible = length >= 16 && feed.u16le(2) > 0 && feed.u32le(4) > 0 && feed.u16le(12) > 0
+  return state === 'start' && isSensible ? 'fmt' : null
+}
+
+function stepWebp(state: string, name: number, length: number, feed: ByteFeed): string | null {
+  if (!isChunkName(name)) return null
+  if (name === VP8X) return state === 'start' && length >= 10 ? 'extended' : null
+  if (name === VP8) return length >= 10 && isKeyFrame(feed) ? 'image' : null
+  if (name === VP8L) return length >= 5 && feed.u8() === VP8L_SIGNATURE ? 'image' : null
+  if (state === 'start') return null
+  if (name === ANMF) return length >= 16 ? 'image' : null
+  return state
+}
+
+const VP8L_SIGNATURE = 0x2f
+
+/** The start code of a VP8 key frame, after its three bytes of frame tag. */
+function isKeyFrame(feed: ByteFeed): boolean {
+  return (feed.u8() & 1) === 0 && feed.u8(3) === 0x9d && feed.u8(4) === 0x01 && feed.u8(5) === 0x2a
+}
+
+/** Four printable characters. */
+function isChunkName(name: number): boolean {
+  for (let shift = 0; shift < 32; shift += 8) {
+    const byte = (name >>> shift) & 0xff
+    if (byte < 0x20 || byte > 0x7e) return false
+  }
+  return true
+}
