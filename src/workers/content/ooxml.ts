@@ -1,0 +1,110 @@
+import { inflateRawSync } from 'node:zlib'
+import { foreign, whole, type MimeType, type StructureEnd } from './verdict.ts'
+import { hashName, type ZipEntries } from './zip-entries.ts'
+
+/** Bytes of `[Content_Types].xml`, packed and unpacked: ten thousand parts fit. Decision. */
+const PACKED_BYTES_MAX = 131_072
+const PLAIN_BYTES_MAX = 1_048_576
+
+/** The packed bytes of one entry, kept as they stream by, up to a bound. */
+export class PackedPart {
+  readonly #isDeflated: boolean
+  #pieces: Uint8Array[] = []
+  #length = 0
+
+  constructor(isDeflated: boolean) {
+    this.#isDeflated = isDeflated
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#length += bytes.length
+    if (this.#length <= PACKED_BYTES_MAX && bytes.length > 0) this.#pieces.push(new Uint8Array(bytes))
+    else if (this.#length > PACKED_BYTES_MAX) this.#pieces = []
+  }
+
+  /** The part's text, or null when it is above the bounds or not deflate. */
+  text(): string | null {
+    if (this.#length > PACKED_BYTES_MAX) return null
+    const packed = Buffer.concat(this.#pieces)
+    const plain = this.#isDeflated ? inflate(packed) : packed
+    if (plain === null) return null
+    return plain[0] === 0xff && plain[1] === 0xfe ? plain.toString('utf16le') : plain.toString('utf8')
+  }
+}
+
+function inflate(packed: Buffer): Buffer | null {
+  try {
+    return inflateRawSync(packed, { maxOutputLength: PLAIN_BYTES_MAX })
+  } catch {
+    return null
+  }
+}
+
+const FORMATS = 'application/vnd.openxmlformats-officedocument.'
+
+/** Content types of a package's main part, and what a package with it is. */
+const MAIN_PARTS: ReadonlyMap<string, MimeType> = new Map([
+  [`${FORMATS}wordprocessingml.document.main+xml`, `${FORMATS}wordprocessingml.document`],
+  [`${FORMATS}spreadsheetml.sheet.main+xml`, `${FORMATS}spreadsheetml.sheet`],
+  [`${FORMATS}presentationml.presentation.main+xml`, `${FORMATS}presentationml.presentation`],
+])
+/** Not an embedded workbook with macros: only main parts and projects of macros. */
+const MACROS = /macroenabled(?:template)?\.main(?:\+xml)?$|vbaproject/
+const TEMPLATE = /(?:template|slideshow|addin)\.main\+xml$/
+
+/**
+ * Says what kind of Office document a package is. Its content types must name exactly one main part of an
+ * accepted kind, that part must be there, and nothing in it may be a macro. Source: §4.7, contract C26.
+ */
+export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEnd {
+  const text = types.text()
+  if (text === null) return foreign('an Office document whose content types cannot be read')
+  const declared = declaredTypes(text)
+  if (declared.some(({ type }) => MACROS.test(type))) return foreign('an Office document with macros')
+  const kinds = new Set<MimeType>()
+  for (const { type, part } of declared) {
+    const kind = MAIN_PARTS.get(type)
+    if (kind !== undefined && part !== null && entries.hasName(hashName(Buffer.from(part)))) kinds.add(kind)
+  }
+  const [kind] = kinds
+  if (kind !== undefined && kinds.size === 1) return whole(kind)
+  if (kinds.size > 1) return foreign('an Office document of several kinds at once')
+  if (declared.some(({ type }) => TEMPLATE.test(type))) return foreign('an Office template or slide show')
+  return foreign('a ZIP archive with content types that are not those of DOCX, XLSX or PPTX')
+}
+
+interface DeclaredType {
+  readonly type: string
+  /** The part's name in the archive, or null where the type belongs to a file extension. */
+  readonly part: string | null
+}
+
+function declaredTypes(text: string): readonly DeclaredType[] {
+  const found: DeclaredType[] = []
+  for (const [, attributes = ''] of withoutComments(text).matchAll(ELEMENT)) {
+    const type = firstGroup(TYPE.exec(attributes))
+    const part = firstGroup(PART.exec(attributes))
+    if (type !== null) found.push({ type: type.toLowerCase(), part: part?.replace(/^\//, '') ?? null })
+  }
+  return found
+}
+
+const ELEMENT = /<(?:[\w.-]+:)?(?:Override|Default)\s([^<>]*)>/g
+const TYPE = /(?:^|\s)ContentType\s*=\s*(?:"([^"]*)"|'([^']*)')/
+const PART = /(?:^|\s)PartName\s*=\s*(?:"([^"]*)"|'([^']*)')/
+
+function firstGroup(found: RegExpExecArray | null): string | null {
+  return found?.[1] ?? found?.[2] ?? null
+}
+
+function withoutComments(text: string): string {
+  let kept = ''
+  let from = 0
+  for (let at = text.indexOf('<!--'); at >= 0; at = text.indexOf('<!--', from)) {
+    kept += text.slice(from, at)
+    const end = text.indexOf('-->', at + 4)
+    if (end < 0) return kept
+    from = end + 3
+  }
+  return kept + text.slice(from)
+}
