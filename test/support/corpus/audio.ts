@@ -1,0 +1,227 @@
+import { bytes, file, noise, u16be, u16le, u32be, u32le, type CorpusFile, type Part } from './bytes.ts'
+import { riff, riffChunk } from './images.ts'
+
+/** Layer III, MPEG-1, 44.1 kHz, 128 kbit/s: 417 bytes, 418 with padding. */
+function frame(options: { padding?: boolean; mono?: boolean } = {}): Buffer {
+  const head = [0xff, 0xfb, 0x90 | (options.padding === true ? 2 : 0), options.mono === true ? 0xc4 : 0x44]
+  return bytes(head, noise(options.padding === true ? 414 : 413, 7))
+}
+
+/** MPEG-2, 22.05 kHz, 64 kbit/s: 208 bytes. */
+function frame2(): Buffer {
+  return bytes([0xff, 0xf3, 0x80, 0xc4], noise(204, 9))
+}
+
+export function frames(count: number): Buffer {
+  return bytes(...Array.from({ length: count }, (_, nth) => frame({ padding: nth % 3 === 0 })))
+}
+
+/** @param bodyBytes of the tag's content, which its header states seven bits a byte */
+export function id3(bodyBytes: number, major = 3): Buffer {
+  const size = [21, 14, 7, 0].map((shift) => (bodyBytes >>> shift) & 0x7f)
+  return bytes(
+    'ID3',
+    major,
+    0,
+    0,
+    size,
+    bytes('TIT2', Buffer.alloc(Math.max(0, bodyBytes - 4))).subarray(0, bodyBytes),
+  )
+}
+
+const ID3V1 = bytes('TAG', Buffer.alloc(125, 0x20))
+const APE = bytes(
+  'APETAGEX',
+  u32le(2000),
+  u32le(32 + 20),
+  u32le(1),
+  u32le(0xa0000000),
+  Buffer.alloc(8),
+  noise(52),
+)
+
+const MP3: readonly CorpusFile[] = [
+  file('mp3', 'audio/mpeg', frames(20)),
+  file('mp3 of two frames', 'audio/mpeg', frames(2)),
+  file('mp3 with ID3v2.3', 'audio/mpeg', bytes(id3(300), frames(5))),
+  file('mp3 with ID3v2.4', 'audio/mpeg', bytes(id3(0, 4), frames(5))),
+  file('mp3 with a tag of 70 KB', 'audio/mpeg', () => bytes(id3(70_000), frames(5))),
+  file(
+    'mp3 with two tags and zeros before the frames',
+    'audio/mpeg',
+    bytes(id3(40), id3(50), Buffer.alloc(500), frames(4)),
+  ),
+  file('mp3 with ID3v1', 'audio/mpeg', bytes(frames(5), ID3V1)),
+  file('mp3 with APE and ID3v1', 'audio/mpeg', bytes(frames(5), APE, ID3V1)),
+  file('mp3 whose last frame is cut', 'audio/mpeg', () => frames(6).subarray(0, -100)),
+  file('mp3 cut within a header', 'audio/mpeg', bytes(frames(4), [0xff, 0xfb])),
+  file('mp3 of MPEG-2', 'audio/mpeg', bytes(frame2(), frame2(), frame2())),
+  file('mp3 changing between stereo and mono', 'audio/mpeg', bytes(frame(), frame({ mono: true }), frame())),
+  file(
+    'mp3 of two recordings with a tag between',
+    'audio/mpeg',
+    bytes(frames(3), id3(20), frame2(), frame2()),
+  ),
+  file('mp3 tag alone', /MP3/, id3(300)),
+  file('mp3 tag and then noise', /MP3/, bytes(id3(300), noise(900))),
+  file('mp3 after a thousand zeros', /unrecognised|NUL/, bytes(Buffer.alloc(1000), frames(5))),
+  file('mp3 frames with junk behind', /MP3/, bytes(frames(8), noise(90, 5))),
+  file('mp3 frames with a program behind', /MP3/, bytes(frames(8), '\x7fELF', noise(90, 5))),
+  file('mp3 of one frame and noise', /MPEG audio/, bytes(frame(), noise(900, 3))),
+  file('mp3 whose sample rate changes', /MP3|MPEG/, bytes(frames(4), frame2(), frame2())),
+  file('mpeg audio of layer II', /layer II/, bytes([0xff, 0xfd, 0x90, 0x44], noise(900))),
+  file('aac', /AAC/, bytes([0xff, 0xf1, 0x50, 0x80, 0x2e, 0x7f, 0xfc], noise(900))),
+]
+
+const FMT = riffChunk('fmt ', u16le(1), u16le(2), u32le(44_100), u32le(176_400), u16le(4), u16le(16))
+
+export const wav = riff('WAVE', FMT, riffChunk('data', noise(400)))
+
+const WAV: readonly CorpusFile[] = [
+  file('wav', 'audio/wav', wav),
+  file(
+    'wav of float samples',
+    'audio/wav',
+    riff(
+      'WAVE',
+      riffChunk('fmt ', u16le(3), u16le(1), u32le(8_000), u32le(32_000), u16le(4), u16le(32), u16le(0)),
+      riffChunk('fact', u32le(4)),
+      riffChunk('data', noise(16)),
+    ),
+  ),
+  file(
+    'wav with a list before and behind',
+    'audio/wav',
+    riff(
+      'WAVE',
+      riffChunk('JUNK', noise(28)),
+      FMT,
+      riffChunk('LIST', 'INFO', noise(9)),
+      riffChunk('data', noise(301)),
+      riffChunk('id3 ', noise(33)),
+    ),
+  ),
+  file('wav of no samples', 'audio/wav', riff('WAVE', FMT, riffChunk('data'))),
+  file(
+    'wav written to a pipe',
+    'audio/wav',
+    bytes('RIFF', u32le(0xffffffff), 'WAVE', FMT, 'data', u32le(0xffffffff), noise(333)),
+  ),
+  file('wav truncated', /WAV/, () => wav.subarray(0, -50)),
+  file('wav without fmt', /WAV/, riff('WAVE', riffChunk('data', noise(50)))),
+  file('wav without data', /WAV/, riff('WAVE', FMT)),
+  file('wav with data before fmt', /WAV/, riff('WAVE', riffChunk('data', noise(50)), FMT)),
+  file(
+    'wav of no channels',
+    /WAV/,
+    riff(
+      'WAVE',
+      riffChunk('fmt ', u16le(1), u16le(0), u32le(8_000), u32le(8_000), u16le(1), u16le(8)),
+      riffChunk('data', 1),
+    ),
+  ),
+  file('wav with an archive behind', /WAV/, bytes(wav, 'PK\x03\x04', noise(50))),
+  file('avi', /AVI video/, riff('AVI ', riffChunk('LIST', 'hdrl', noise(50)))),
+]
+
+const STREAMINFO = bytes(
+  u16be(4096),
+  u16be(4096),
+  [0, 0, 14, 0, 16, 0],
+  [0x0a, 0xc4, 0x42, 0xf0],
+  u32be(44_100),
+  noise(16),
+)
+
+function block(type: number, data: Uint8Array, isLast = false): Buffer {
+  return bytes(type | (isLast ? 0x80 : 0), u32be(data.length).subarray(1), data)
+}
+
+export const flac = bytes('fLaC', block(0, STREAMINFO, true), [0xff, 0xf8, 0xc9, 0x18, 0], noise(600))
+
+const FLAC: readonly CorpusFile[] = [
+  file('flac', 'audio/flac', flac),
+  file('flac with comments and a picture', 'audio/flac', () =>
+    bytes(
+      'fLaC',
+      block(0, STREAMINFO),
+      block(4, noise(80)),
+      block(6, noise(70_000)),
+      block(1, Buffer.alloc(99), true),
+      [0xff, 0xf9],
+      noise(90),
+    ),
+  ),
+  file('flac behind an ID3 tag', 'audio/flac', bytes(id3(50), flac)),
+  file('flac of silence', 'audio/flac', bytes('fLaC', block(0, STREAMINFO, true))),
+  file('flac without STREAMINFO', /FLAC/, bytes('fLaC', block(4, noise(80), true), [0xff, 0xf8], noise(90))),
+  file(
+    'flac whose STREAMINFO has no sample rate',
+    /FLAC/,
+    bytes('fLaC', block(0, Buffer.alloc(34, 16).fill(0, 10, 14), true)),
+  ),
+  file(
+    'flac cut within its comments',
+    /FLAC/,
+    bytes('fLaC', block(0, STREAMINFO), block(4, noise(80))).subarray(0, 90),
+  ),
+  file(
+    'flac without a frame where one must be',
+    /FLAC/,
+    bytes('fLaC', block(0, STREAMINFO, true), noise(90, 2)),
+  ),
+]
+
+/** One page with one packet of up to 255 × 255 bytes. @param flags 2 the first of its stream, 4 the last */
+export function page(flags: number, serial: number, data: Uint8Array): Buffer {
+  const segments = [...Array.from({ length: Math.floor(data.length / 255) }, () => 255), data.length % 255]
+  return bytes(
+    'OggS',
+    0,
+    flags,
+    Buffer.alloc(8),
+    u32le(serial),
+    u32le(0),
+    u32le(0),
+    segments.length,
+    segments,
+    data,
+  )
+}
+
+function ogg(begin: Part): Buffer {
+  return bytes(page(2, 1, bytes(begin, noise(20))), page(0, 1, noise(3000)), page(4, 1, noise(900)))
+}
+
+const OGG: readonly CorpusFile[] = [
+  file('ogg vorbis', 'audio/ogg', ogg('\x01vorbis')),
+  file('ogg opus', 'audio/ogg', ogg('OpusHead')),
+  file('ogg speex', 'audio/ogg', ogg('Speex   ')),
+  file('ogg flac', 'audio/ogg', ogg('\x7fFLAC')),
+  file('ogg of two songs', 'audio/ogg', bytes(ogg('\x01vorbis'), ogg('\x01vorbis'))),
+  file('ogg with a skeleton', 'audio/ogg', bytes(page(2, 9, bytes('fishead\0', noise(56))), ogg('OpusHead'))),
+  file('ogg with an empty page', 'audio/ogg', bytes(ogg('OpusHead'), page(4, 1, bytes()))),
+  file('ogg theora', /Ogg video/, ogg('\x80theora')),
+  file('ogg theora with vorbis', /Ogg video/, bytes(page(2, 1, bytes('\x80theora')), ogg('\x01vorbis'))),
+  file(
+    'ogg vorbis with theora behind',
+    /Ogg video/,
+    bytes(ogg('\x01vorbis'), page(2, 2, bytes('\x80theora', noise(9)))),
+  ),
+  file('ogg dirac', /Ogg video/, ogg('BBCD\0')),
+  file('ogg of an unknown codec', /Ogg/, ogg('whatever')),
+  file('ogg truncated', /Ogg/, () => ogg('OpusHead').subarray(0, -10)),
+  file('ogg with junk between pages', /Ogg/, bytes(ogg('OpusHead'), 'junk', ogg('OpusHead'))),
+  file('ogg with a program behind', /Ogg/, bytes(ogg('OpusHead'), '\x7fELF', noise(40))),
+]
+
+export const AUDIO: readonly CorpusFile[] = [
+  ...MP3,
+  ...WAV,
+  ...FLAC,
+  ...OGG,
+  file('m4a', /M4A/, bytes(u32be(24), 'ftypM4A \0\0\0\0', noise(99))),
+  file('aiff', /AIFF/, bytes('FORM', u32be(90), 'AIFF', noise(82))),
+  file('midi', /MIDI/, bytes('MThd', u32be(6), [0, 1, 0, 1, 0, 96], noise(82))),
+  file('amr', /AMR/, bytes('#!AMR\n', noise(82))),
+]

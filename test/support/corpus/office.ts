@@ -1,0 +1,320 @@
+import { bytes, file, noise, u16le, u32le, utf8, type CorpusFile } from './bytes.ts'
+import { endRecords, zip, type EntryOptions, type ZipOptions } from './zip-writer.ts'
+
+const FORMATS = 'application/vnd.openxmlformats-officedocument.'
+export const DOCX = `${FORMATS}wordprocessingml.document`
+const XLSX = `${FORMATS}spreadsheetml.sheet`
+const PPTX = `${FORMATS}presentationml.presentation`
+const TYPES_NAME = '[Content_Types].xml'
+const MEBIBYTE = 1_048_576
+
+function override(part: string, type: string): string {
+  return `<Override PartName="/${part}" ContentType="${type}"/>`
+}
+
+function types(...inner: string[]): string {
+  const start = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+  const xml = '<Default Extension="xml" ContentType="application/xml"/>'
+  return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${start}${xml}${inner.join('')}</Types>`
+}
+
+function entry(name: string, text: string): EntryOptions {
+  return { name, data: utf8(text) }
+}
+
+const RELS = entry('_rels/.rels', '<Relationships/>')
+
+/** @param change how each entry is written */
+export function office(
+  main: string,
+  type: string,
+  change: Partial<EntryOptions> = {},
+  options: ZipOptions = {},
+): Buffer {
+  const parts = [
+    entry(TYPES_NAME, types(override(main, `${type}.main+xml`))),
+    RELS,
+    entry(main, '<x>Hello</x>'.repeat(9)),
+  ]
+  return zip(
+    parts.map((part) => ({ ...part, ...change })),
+    options,
+  )
+}
+
+const docx = (change: Partial<EntryOptions> = {}, options: ZipOptions = {}): Buffer =>
+  office('word/document.xml', DOCX, change, options)
+
+/** A document with further entries, its content types first, or last. */
+function docxWith(
+  extra: readonly EntryOptions[],
+  options: { typesLast?: boolean; types?: string } & ZipOptions = {},
+): Buffer {
+  const declared = entry(
+    TYPES_NAME,
+    options.types ?? types(override('word/document.xml', `${DOCX}.main+xml`)),
+  )
+  const parts = [RELS, entry('word/document.xml', '<w/>'), ...extra]
+  return zip(options.typesLast === true ? [...parts, declared] : [declared, ...parts], options)
+}
+
+const declares = (...inner: string[]): Buffer => docxWith([], { types: types(...inner) })
+const MAIN = override('word/document.xml', `${DOCX}.main+xml`)
+
+const WHOLE: readonly CorpusFile[] = [
+  file('docx', DOCX, docx()),
+  file('xlsx', XLSX, office('xl/workbook.xml', XLSX)),
+  file('pptx', PPTX, office('ppt/presentation.xml', PPTX)),
+  file(
+    'docx with content types last',
+    DOCX,
+    docxWith([entry('word/styles.xml', '<s/>')], { typesLast: true }),
+  ),
+  file('docx stored, not deflated', DOCX, docx({ isStored: true })),
+  file('docx with signed descriptors', DOCX, docx({ descriptor: 'signed' })),
+  file('docx with bare descriptors', DOCX, docx({ descriptor: 'bare' })),
+  file('docx with signed 64-bit descriptors', DOCX, docx({ descriptor: 'signed64' })),
+  file('docx with bare 64-bit descriptors', DOCX, docx({ descriptor: 'bare64' })),
+  file('docx stored with descriptors', DOCX, docx({ isStored: true, descriptor: 'signed' })),
+  file('xlsx with descriptors', XLSX, office('xl/workbook.xml', XLSX, { descriptor: 'signed' })),
+  file('docx of zip64', DOCX, docx({ zip64: true }, { zip64: true })),
+  file(
+    'docx of zip64 with descriptors',
+    DOCX,
+    docx({ zip64: true, descriptor: 'signed64' }, { zip64: true }),
+  ),
+  file('docx with a comment', DOCX, docx({}, { comment: 'PK\x05\x06 made by hand' })),
+  file(
+    'docx with room in extra fields',
+    DOCX,
+    docx({ extra: bytes(u16le(0xa220), u16le(300), Buffer.alloc(300)) }),
+  ),
+  file('docx whose directory has another order', DOCX, docx({}, { order: (lines) => lines.toReversed() })),
+  file('docx with a large picture', DOCX, () =>
+    docxWith([{ name: 'word/media/a.png', data: noise(700_000), isStored: true }]),
+  ),
+  file('docx holding a zip that is stored', DOCX, () =>
+    docxWith([{ name: 'word/embeddings/a.xlsx', data: docx(), isStored: true }]),
+  ),
+  file('docx holding a stored zip, with descriptors', DOCX, () =>
+    docxWith([
+      {
+        name: 'word/embeddings/a.xlsx',
+        data: docx({ descriptor: 'signed' }),
+        isStored: true,
+        descriptor: 'signed',
+      },
+    ]),
+  ),
+  file('docx with 9,000 parts', DOCX, () =>
+    docxWith(Array.from({ length: 9_000 }, (_, nth) => entry(`word/p${nth}.xml`, '<p/>'))),
+  ),
+  file('docx with a folder entry', DOCX, docxWith([{ name: 'word/', data: bytes(), isStored: true }])),
+  file(
+    'docx with content types in UTF-16',
+    DOCX,
+    zip([
+      { name: TYPES_NAME, data: Buffer.from(`\ufeff${types(MAIN)}`, 'utf16le') },
+      RELS,
+      entry('word/document.xml', '<w/>'),
+    ]),
+  ),
+  file(
+    'docx with an embedded workbook that has macros',
+    DOCX,
+    declares(
+      '<Default Extension="xlsm" ContentType="application/vnd.ms-excel.sheet.macroEnabled.12"/>',
+      MAIN,
+    ),
+  ),
+  file(
+    'docx with a prefix and single quotes in its types',
+    DOCX,
+    declares(`<ct:Override ContentType='${DOCX}.main+xml' PartName='/word/document.xml'/>`),
+  ),
+]
+
+const OTHER: readonly CorpusFile[] = [
+  file('plain zip', /ZIP archive/, zip([entry('a.txt', 'hello')])),
+  file(
+    'plain zip with a Word path',
+    /ZIP archive/,
+    zip([entry('word/notes.txt', 'hello'), entry('word/document.xml', '<w/>')]),
+  ),
+  file('empty zip', /ZIP archive/, endRecords(0, 0, 0)),
+  file(
+    'epub',
+    /ZIP archive/,
+    zip([{ name: 'mimetype', data: bytes('application/epub+zip'), isStored: true }, entry('a.html', '<p>')]),
+  ),
+  file(
+    'odt',
+    /ZIP archive/,
+    zip([{ name: 'mimetype', data: bytes('application/vnd.oasis.opendocument.text'), isStored: true }]),
+  ),
+  file('jar', /ZIP archive/, zip([entry('META-INF/MANIFEST.MF', 'Manifest-Version: 1.0\n')])),
+  file(
+    'content types without an office type',
+    /ZIP archive/,
+    declares('<Override PartName="/3d.model" ContentType="application/3mf"/>'),
+  ),
+  file('content types in a comment only', /ZIP archive/, declares(`<!--${MAIN}-->`)),
+  file(
+    'content types naming a part that is not there',
+    /ZIP archive/,
+    declares(override('word/missing.xml', `${DOCX}.main+xml`)),
+  ),
+  file(
+    'docm',
+    /macros/,
+    declares(override('word/document.xml', 'application/vnd.ms-word.document.macroEnabled.main+xml')),
+  ),
+  file(
+    'xlsm',
+    /macros/,
+    declares(override('word/document.xml', 'application/vnd.ms-excel.sheet.macroEnabled.main+xml')),
+  ),
+  file(
+    'xlsb',
+    /macros/,
+    declares(override('word/document.xml', 'application/vnd.ms-excel.sheet.binary.macroEnabled.main')),
+  ),
+  file(
+    'docx with a project of macros',
+    /macros/,
+    declares(MAIN, override('word/vbaProject.bin', 'application/vnd.ms-office.vbaProject')),
+  ),
+  file(
+    'dotx',
+    /template/,
+    declares(override('word/document.xml', `${FORMATS}wordprocessingml.template.main+xml`)),
+  ),
+  file(
+    'ppsx',
+    /slide show/,
+    declares(override('word/document.xml', `${FORMATS}presentationml.slideshow.main+xml`)),
+  ),
+  file('docx and xlsx at once', /several kinds/, declares(MAIN, override('_rels/.rels', `${XLSX}.main+xml`))),
+  file('docx whose entries are encrypted', /encrypted/, docx({ flags: 1 })),
+  file(
+    'docx encrypted by Office',
+    /OLE/,
+    bytes([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], noise(900)),
+  ),
+]
+
+const DAMAGED: readonly CorpusFile[] = [
+  file('docx truncated in the directory', /Office/, () => docx().subarray(0, -40)),
+  file('docx truncated in an entry', /Office/, () => docx().subarray(0, 330)),
+  file('docx without its end record', /Office/, () => docx().subarray(0, -22)),
+  file('docx with junk behind', /Office/, bytes(docx(), 'junk')),
+  file('docx with a program in front', /unrecognised|executable/, () =>
+    bytes('MZ\x90\0', noise(200), docx()),
+  ),
+  file('docx with junk before the directory', /Office/, docx({}, { gap: noise(40) })),
+  file(
+    'docx whose directory leaves an entry out',
+    /Office/,
+    docx({}, { order: (lines) => lines.slice(0, 2) }),
+  ),
+  file(
+    'docx whose directory names an entry twice',
+    /Office/,
+    docx({}, { order: (lines) => [...lines, ...lines.slice(0, 1)] }),
+  ),
+  file(
+    'docx whose directory gives another name',
+    /Office/,
+    docx(
+      {},
+      {
+        order: (lines) =>
+          lines.map((line) =>
+            Buffer.from(line.toString('latin1').replace('word/document', 'work/document'), 'latin1'),
+          ),
+      },
+    ),
+  ),
+  file(
+    'docx with content types twice',
+    /Office/,
+    docxWith([entry(TYPES_NAME, types(override('word/document.xml', `${XLSX}.main+xml`)))]),
+  ),
+  file('docx whose content types are not deflate', /cannot be read/, () => {
+    const whole = docx()
+    whole.fill(0xff, 49, 60)
+    return whole
+  }),
+]
+
+/** Entries that only the directory knows. */
+function crowdedDirectory(count: number): Buffer {
+  const first = zip([entry('a.txt', 'hello')])
+  const local = first.subarray(0, first.indexOf('PK\x01\x02'))
+  const line = first.subarray(local.length, first.indexOf('PK\x05\x06'))
+  const directory = Buffer.alloc(line.length * count, line)
+  return bytes(local, directory, endRecords(count, directory.length, local.length, { zip64: true }))
+}
+
+/** Entries of 30 bytes and a name each, one behind the other. */
+function crowdedEntries(count: number): Buffer {
+  const local = bytes(
+    'PK\x03\x04',
+    u16le(20),
+    u16le(0),
+    u16le(0),
+    u32le(0),
+    u32le(0),
+    u32le(0),
+    u32le(0),
+    u16le(1),
+    u16le(0),
+    'a',
+  )
+  return Buffer.alloc(local.length * count, local)
+}
+
+const BOMBS: readonly CorpusFile[] = [
+  file('bomb: 50 MB of zeros in a docx', /times its size/, () =>
+    docxWith([{ name: 'word/media/zeros.bin', data: Buffer.alloc(50 * MEBIBYTE) }]),
+  ),
+  file('bomb: 50 MB of zeros beside a large picture', /times its size/, () =>
+    docxWith([
+      { name: 'word/media/zeros.bin', data: Buffer.alloc(50 * MEBIBYTE), descriptor: 'signed' },
+      { name: 'word/media/a.png', data: noise(MEBIBYTE), isStored: true },
+    ]),
+  ),
+  file('bomb: content types of 30 MB', /times its size/, () =>
+    docxWith([], { types: types(MAIN, ' '.repeat(30 * MEBIBYTE)) }),
+  ),
+  file('bomb: content types of 30 MB beside a large picture', /times its size|cannot be read/, () =>
+    docxWith([{ name: 'a', data: noise(MEBIBYTE) }], { types: types(MAIN, ' '.repeat(30 * MEBIBYTE)) }),
+  ),
+  file('content types that unpack to more than 1 MiB', /cannot be read/, () =>
+    docxWith([], {
+      types: types(
+        MAIN,
+        '<Default Extension="a" ContentType="b"/>'.repeat(26_000),
+        noise(90_000).toString('hex'),
+      ),
+    }),
+  ),
+  file('content types packed to 200 KB', /cannot be read/, () =>
+    docxWith([], { types: types(MAIN, noise(200_000).toString('hex')) }),
+  ),
+  file(
+    'bomb: a directory that claims 4 GB',
+    /times its size/,
+    docxWith([{ name: 'a', data: bytes('x'), claimsPlainBytes: 0xfffffff0 }]),
+  ),
+  file('bomb: a million lines in the directory', /entries|ZIP/, () => crowdedDirectory(1_000_000)),
+  file('bomb: a million entries', /10000 entries/, () => crowdedEntries(1_000_000)),
+  file('bomb: 10,001 entries of a document', /10000 entries/, () =>
+    docxWith(Array.from({ length: 9_999 }, (_, nth) => entry(`p${nth}`, ''))),
+  ),
+  file('bomb: a directory above 1 MiB', /1 MiB/, () =>
+    docxWith(Array.from({ length: 9_000 }, (_, nth) => entry(`word/${'p'.repeat(90)}${nth}.xml`, ''))),
+  ),
+]
+
+export const OFFICE: readonly CorpusFile[] = [...WHOLE, ...OTHER, ...DAMAGED, ...BOMBS]
