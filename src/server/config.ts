@@ -3,12 +3,16 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { masked } from '../schemas/masked.ts'
 import { Secret } from '../schemas/secret.ts'
+
+const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
+const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
 
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
  * The environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a
- * password.
+ * password, `'whole'` those that are a secret from end to end.
  */
 export const Settings = Type.Object({
   SLUICE_HOST: address(),
@@ -32,6 +36,11 @@ export const Settings = Type.Object({
   SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
   SLUICE_EGRESS_CA: file('a readable PEM file'),
+  SLUICE_ROOT_KEY: Type.Optional(text(
+    '32 bytes as 64 hex digits or base64; several parted by commas, the current one first',
+    { pattern: ROOT_KEYS, mask: 'whole' },
+  )),
+  SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
   SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, 1_000_000_000)),
 })
 export type Settings = Static<typeof Settings>
@@ -59,6 +68,9 @@ export interface Config {
   readonly broadcastUrl: Secret | null
   readonly otlpEndpoint: Secret | null
   readonly egressCaFile: string | null
+  /** Where the root keys are; both null: in the data directory. Design §8. */
+  readonly rootKey: Secret | null
+  readonly rootKeyFile: string | null
   /** Limit of keys that are made without one; null = none. C11. */
   readonly rateLimitRpm: number | null
 }
@@ -201,6 +213,8 @@ function configOf(values: Settings): Config {
     broadcastUrl: secret(values.SLUICE_BROADCAST),
     otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),
     egressCaFile: path(values.SLUICE_EGRESS_CA),
+    rootKey: secret(values.SLUICE_ROOT_KEY),
+    rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
   })
 }
@@ -215,6 +229,10 @@ function contradictions(
   for (const [one, other] of pairs) {
     if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
     problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
+  }
+  if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
+    const expected = 'nothing, since SLUICE_ROOT_KEY is set'
+    problems.push({ name: 'SLUICE_ROOT_KEY_FILE', expected, got: 'a file' })
   }
   const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort } = values
   if (port === adminPort && port !== undefined) {
@@ -291,7 +309,7 @@ interface Given {
 }
 
 function effectiveText(config: Config, { name, schema, given }: Given): string {
-  if (given !== undefined && given !== 'auto') return 'mask' in schema ? masked(given) : given
+  if (given !== undefined && given !== 'auto') return 'mask' in schema ? hidden(schema, given) : given
   if (name === 'SLUICE_FRONTS') return String(config.fronts)
   if (name === 'SLUICE_WORKERS') return String(config.workers)
   return 'default' in schema ? String(schema.default) : ''
@@ -299,26 +317,12 @@ function effectiveText(config: Config, { name, schema, given }: Given): string {
 
 /** A problem shows what was given, cut short, and never the password in it. */
 function shown(schema: TSchema, given: string): string {
-  return JSON.stringify('mask' in schema ? masked(given) : given.slice(0, 80))
+  return JSON.stringify('mask' in schema ? hidden(schema, given) : given.slice(0, 80))
 }
 
-/**
- * Of an URL its scheme, its host and the database of a Postgres: a user may be a token as well as a password, and so
- * may a path. Any other text only by its length.
- */
-export function masked(given: string): string {
-  const length = `*** (${given.length} characters)`
-  try {
-    const { protocol, username, password, host, pathname, search } = new URL(given)
-    // An `@` behind a slash: the password holds the slash, and what looks like a host is its beginning.
-    if (host === '' || pathname.includes('@')) return length
-    const user = username + password === '' ? '' : '***@'
-    const isDatabase = protocol.startsWith('postgres') && DATABASE_PATH.test(pathname)
-    const rest = (isDatabase || pathname.length < 2 ? '' : '/***') + (search === '' ? '' : '?***')
-    return `${protocol}//${user}${host}${isDatabase ? pathname : ''}${rest}`
-  } catch {
-    return length
-  }
+/** A key with an id before it reads like an URL with a path: what is nothing but a secret is never shown in parts. */
+function hidden(schema: TSchema, given: string): string {
+  return 'mask' in schema && schema.mask === 'whole' ? `*** (${given.length} characters)` : masked(given)
 }
 
 function expectedOf(schema: TSchema, given: string | undefined): string {
@@ -331,8 +335,6 @@ function expectedOf(schema: TSchema, given: string | undefined): string {
 function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
 }
-
-const DATABASE_PATH = /^\/[A-Za-z0-9_-]+$/
 
 /** The file of settings itself, and the name under which the banner's line expects a caller's key. */
 const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', 'SLUICE_KEY'])
@@ -347,7 +349,7 @@ function durationMs(given: string): number {
 interface TextOptions {
   readonly default?: string
   readonly pattern?: string
-  readonly mask?: true
+  readonly mask?: true | 'whole'
   readonly file?: true
 }
 

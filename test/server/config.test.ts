@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { masked, readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
+import { masked } from '../../src/schemas/masked.ts'
+import { readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
 
 function good(texts: Texts): Generation {
   const reading = readFrom(texts)

@@ -1,8 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { isSlug } from '../../schemas/workspaces.ts'
 import { findOrganization } from '../store/organizations.ts'
-import { createWorkspace, listWorkspaces, type Workspace } from '../store/workspaces.ts'
+import { createWorkspace, findWorkspace, listWorkspaces, type Workspace } from '../store/workspaces.ts'
 import { nameOf, need, table, withAdmin } from './admin.ts'
+import { parseProviderKey, setProviderKeys, type ProviderKeyWish } from './provider-keys.ts'
 import { addVerb, print } from './verb.ts'
 
 interface Options {
@@ -10,7 +11,7 @@ interface Options {
   readonly organization?: string
 }
 
-/** `workspaces create|list`. */
+/** `workspaces create|list|set`. */
 export function addWorkspaceVerbs(program: Command): void {
   const group = program.command('workspaces').description('workspaces of the organizations')
   addVerb(group, 'create', 'make a workspace')
@@ -32,6 +33,30 @@ export function addWorkspaceVerbs(program: Command): void {
       const rows = workspaces.map((workspace) => [workspace.id, workspace.slug, workspace.name, workspace.organizationId])
       print(options, { data: workspaces.map(wireOf) }, table([['ID', 'SLUG', 'NAME', 'ORGANIZATION'], ...rows]))
     }))
+  addSet(group)
+}
+
+function addSet(group: Command): void {
+  addVerb(group, 'set', 'change a workspace')
+    .argument('<ref>', 'id or slug')
+    .requiredOption(
+      '--provider-key <provider=key...>', 'its own key for openai or anthropic; "-" reads it from standard input, nothing removes it')
+    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .action(async (ref: string, options: Options & { providerKey: readonly string[] }, command: Command) => {
+      const wishes = options.providerKey.map((text) => wishOf(text, command))
+      await withAdmin(async ({ store }) => {
+        const { organization } = options
+        const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+        const workspace = need(await findWorkspace(store.sql, ref, organizationId))
+        const changes = await setProviderKeys(store, workspace.id, wishes)
+        print(options, { id: workspace.id, provider_keys: changes }, changes.map(({ provider, is }) => `${provider}: ${is}`).join('\n'))
+      })
+    })
+}
+
+function wishOf(text: string, command: Command): ProviderKeyWish {
+  const wish = parseProviderKey(text)
+  return typeof wish === 'string' ? command.error(`error: ${wish}`, { exitCode: 2 }) : wish
 }
 
 function slugOf(text: string): string {

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { Secret } from '../../../src/schemas/secret.ts'
+import type { DataKeys } from '../../../src/server/ports/key-ring.ts'
+import { openDataKeys } from '../../../src/server/store/data-keys.ts'
+import { openProviderKeyRows } from '../../../src/server/store/provider-keys.ts'
+import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
+import { openProviderKeys } from '../../../src/server/vault/provider-keys.ts'
+import { openRootKeys, type RootKeys } from '../../../src/server/vault/root-keys.ts'
+import { openFileStand } from '../../support/files.ts'
+import { must, present } from '../../support/must.ts'
+
+const [ROOT, OLD] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')]
+
+function rootKeys(text: string = ROOT): RootKeys {
+  return openRootKeys({ setting: new Secret(text), file: null, dataDir: '/nowhere' })
+}
+
+/** Counts the looks at the store. */
+function counted(rows: DataKeys): DataKeys & { count: number } {
+  const counting = {
+    count: 0,
+    current: (...args: Parameters<DataKeys['current']>) => (counting.count++, rows.current(...args)),
+    byId: (...args: Parameters<DataKeys['byId']>) => (counting.count++, rows.byId(...args)),
+    addFirst: (row: Parameters<DataKeys['addFirst']>[0]) => rows.addFirst(row),
+  }
+  return counting
+}
+
+t.test('a workspace gets one key for each purpose, and always the same', async (t) => {
+  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
+  const files = must(await ring.current(workspaceId, 'files'))
+  t.equal(files.key.length, 32)
+  t.same(must(await openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files')), files)
+  t.same(must(await ring.byId(workspaceId, 'files', files.id)), files)
+  const others = [must(await ring.current(workspaceId, 'secrets')), must(await ring.current(otherWorkspaceId, 'files'))]
+  t.equal(new Set([files, ...others].map(({ key }) => Buffer.from(key).toString('hex'))).size, 3)
+})
+
+t.test('of many processes that make the first key all get the same', async (t) => {
+  const { store, workspaceId } = await openFileStand(t)
+  const keys = await Promise.all(Array.from({ length: 20 }, () => (
+    openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files')
+  )))
+  t.equal(new Set(keys.map((key) => Buffer.from(must(key).key).toString('hex'))).size, 1)
+  t.equal((await store.sql`SELECT 1 FROM data_keys`).length, 1)
+})
+
+t.test('the store is asked once, whoever asks, and a caller may clear what it got', async (t) => {
+  const { store, workspaceId } = await openFileStand(t)
+  const rows = counted(openDataKeys(store))
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows })
+  const keys = await Promise.all(Array.from({ length: 50 }, () => ring.current(workspaceId, 'files')))
+  const first = Buffer.from(must(present(keys[0])).key)
+  for (const key of keys) must(key).key.fill(0)
+  t.ok(first.equals(must(await ring.current(workspaceId, 'files')).key))
+  t.equal(rows.count, 1)
+})
+
+t.test('keys that leave the cache are loaded again', async (t) => {
+  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store), cachedMax: 1 })
+  const first = must(await ring.current(workspaceId, 'files'))
+  must(await ring.current(otherWorkspaceId, 'files'))
+  t.same(must(await ring.byId(workspaceId, 'files', first.id)), first)
+})
+
+t.test('an older root key opens what it wrapped, and the current one wraps what is new', async (t) => {
+  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
+  const rows = openDataKeys(store)
+  const before = must(await openKeyRing({ rootKeys: rootKeys(OLD), rows }).current(workspaceId, 'files'))
+  const both = openKeyRing({ rootKeys: rootKeys(`${ROOT},${OLD}`), rows })
+  t.same(must(await both.current(workspaceId, 'files')), before)
+  must(await both.current(otherWorkspaceId, 'files'))
+  t.ok((await openKeyRing({ rootKeys: rootKeys(), rows }).current(otherWorkspaceId, 'files')).ok)
+})
+
+t.test('a key whose root key is not here is unavailable, and no second one is made', async (t) => {
+  const { store, workspaceId } = await openFileStand(t)
+  const rows = openDataKeys(store)
+  const { id } = must(await openKeyRing({ rootKeys: rootKeys(OLD), rows }).current(workspaceId, 'files'))
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows })
+  for (const key of [await ring.current(workspaceId, 'files'), await ring.byId(workspaceId, 'files', id)]) {
+    t.match(key, { failure: { name: 'data_key_unavailable' } })
+  }
+  t.equal((await store.sql`SELECT 1 FROM data_keys`).length, 1)
+})
+
+t.test('a wrapped key that was moved to another workspace, purpose or id, or changed, does not open', async (t) => {
+  const changes = [`workspace_id = (SELECT id FROM workspaces WHERE slug = 'other')`, `purpose = 'secrets'`, `id = gen_random_uuid()`,
+    `wrapped = set_byte(wrapped, 20, get_byte(wrapped, 20) # 1)`, `wrapped = substring(wrapped FOR 59)`]
+  for (const change of changes) {
+    const { store, workspaceId } = await openFileStand(t)
+    must(await openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files'))
+    const [moved] = await store.sql.unsafe(`UPDATE data_keys SET ${change} RETURNING id, workspace_id, purpose`)
+    const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
+    t.match(await ring.byId(moved?.['workspace_id'], moved?.['purpose'], moved?.['id']), { failure: { name: 'data_key_unavailable' } }, change)
+  }
+})
+
+t.test('a key of another workspace is not given out by its id', async (t) => {
+  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
+  const { id } = must(await ring.current(workspaceId, 'files'))
+  t.match(await ring.byId(otherWorkspaceId, 'files', id), { failure: { name: 'data_key_unavailable' } })
+  t.match(await ring.byId(workspaceId, 'secrets', id), { failure: { name: 'data_key_unavailable' } })
+})
+
+t.test('a provider key reads back, is replaced, and is gone when it is removed', async (t) => {
+  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
+  const keys = openProviderKeys({ ring, rows: openProviderKeyRows(store) })
+  t.equal(must(await keys.get(workspaceId, 'openai')), null)
+  for (const text of ['sk-first', 'sk-second']) {
+    must(await keys.put(workspaceId, 'openai', new Secret(text)))
+    t.equal(must(await keys.get(workspaceId, 'openai'))?.reveal(), text)
+  }
+  t.equal(must(await keys.get(workspaceId, 'anthropic')), null)
+  t.equal(must(await keys.get(otherWorkspaceId, 'openai')), null)
+  t.equal(must(await keys.remove(workspaceId, 'openai')), true)
+  t.equal(must(await keys.remove(workspaceId, 'openai')), false)
+})
+
+t.test('a provider key is sealed: nowhere plain, and bound to its workspace and provider', async (t) => {
+  const { store, workspaceId } = await openFileStand(t)
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
+  const keys = openProviderKeys({ ring, rows: openProviderKeyRows(store) })
+  must(await keys.put(workspaceId, 'openai', new Secret('sk-canary')))
+  const [row] = await store.sql<{ sealed: Buffer }[]>`SELECT sealed FROM provider_keys`
+  t.equal(present(row).sealed.includes('canary'), false)
+  await store.sql`UPDATE provider_keys SET provider = 'anthropic'`
+  t.match(await keys.get(workspaceId, 'anthropic'), { failure: { name: 'data_key_unavailable' } })
+  await store.sql`UPDATE provider_keys SET provider = 'openai'`
+  t.equal(must(await keys.get(workspaceId, 'openai'))?.reveal(), 'sk-canary')
+  for (const at of [0, 40, 70, present(row).sealed.length - 1]) {
+    await store.sql`UPDATE provider_keys SET sealed = set_byte(${present(row).sealed}, ${at}, ${(present(row).sealed[at] ?? 0) ^ 1})`
+    t.match(await keys.get(workspaceId, 'openai'), { failure: { name: 'data_key_unavailable' } }, `byte ${at}`)
+  }
+})

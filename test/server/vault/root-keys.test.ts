@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { Secret } from '../../../src/schemas/secret.ts'
+import { openRootKeys, RootKeyInvalid, type RootKeySources } from '../../../src/server/vault/root-keys.ts'
+
+const KEY = randomBytes(32)
+const OTHER = randomBytes(32)
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-root-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+function open(setting: string | null, more: Partial<RootKeySources> = {}) {
+  return openRootKeys({ setting: setting === null ? null : new Secret(setting), file: null, dataDir: folder(), ...more })
+}
+
+t.test('a key reads alike as hex, base64 and base64url, and its id follows from it', async (t) => {
+  const forms = [KEY.toString('hex'), KEY.toString('hex').toUpperCase(), KEY.toString('base64'), KEY.toString('base64url'), ` ${KEY.toString('base64')}\n`]
+  const ids = forms.map((form) => {
+    const keys = open(form)
+    t.ok(keys.get(keys.currentId)?.equals(KEY))
+    return keys.currentId
+  })
+  t.equal(new Set(ids).size, 1)
+  t.match(ids[0], /^[0-9a-f]{16}$/)
+  t.not(ids[0], open(OTHER.toString('hex')).currentId)
+})
+
+t.test('several keys are held by their ids, and the first is the current one', async (t) => {
+  const id = open(OTHER.toString('hex')).currentId
+  const keys = open(`${KEY.toString('base64')},${id}:${OTHER.toString('hex')}`)
+  t.equal(keys.ids.length, 2)
+  t.ok(keys.get(keys.currentId)?.equals(KEY))
+  t.ok(keys.get(id)?.equals(OTHER))
+  t.equal(keys.get('0000000000000000'), undefined)
+})
+
+t.test('what is no key is refused, and never shown', async (t) => {
+  const secret = KEY.toString('base64')
+  const wrong = ['short', KEY.toString('hex').slice(1), randomBytes(31).toString('base64'), randomBytes(33).toString('base64'), ' ',
+    `${secret}${secret}`, `0123456789abcdef:${secret}`, `a:b:${secret}`, `${secret},bad`]
+  for (const text of wrong) {
+    try {
+      open(text)
+      t.fail(`taken for a key: ${text}`)
+    } catch (problem) {
+      t.ok(problem instanceof RootKeyInvalid)
+      t.notMatch(String(problem), secret.slice(0, 12))
+    }
+  }
+})
+
+t.test('without a setting a key is made once, for its owner alone, and found again', async (t) => {
+  const dataDir = join(folder(), 'data')
+  const first = open(null, { dataDir })
+  t.equal(first.madeFile, join(dataDir, 'root-key'))
+  t.equal(statSync(join(dataDir, 'root-key')).mode & 0o777, 0o600)
+  t.match(readFileSync(join(dataDir, 'root-key'), 'utf8'), new RegExp(`^${first.currentId}:`))
+  const second = open(null, { dataDir })
+  t.equal(second.madeFile, null)
+  t.equal(second.currentId, first.currentId)
+  t.same(readdirSync(dataDir), ['root-key'])
+})
+
+t.test('processes that make the first key at once all have the same one', async (t) => {
+  const dataDir = folder()
+  const program = `import { openRootKeys } from ${JSON.stringify(new URL('../../../src/server/vault/root-keys.js', import.meta.url).href)}
+    process.stdout.write(openRootKeys({ setting: null, file: null, dataDir: ${JSON.stringify(dataDir)} }).currentId)`
+  const run = (): Promise<string> => new Promise((resolve, reject) => {
+    execFile(process.execPath, ['--input-type=module', '-e', program], { env: {} }, (problem, out) => (problem === null ? resolve(out) : reject(problem)))
+  })
+  const ids = await Promise.all(Array.from({ length: 6 }, run))
+  t.equal(new Set(ids).size, 1)
+  t.same(readdirSync(dataDir), ['root-key'])
+})
+
+t.test('a setting or a file wins over the key that was made, which still opens what it wrapped', async (t) => {
+  const dataDir = folder()
+  const made = open(null, { dataDir })
+  const file = join(folder(), 'keys')
+  writeFileSync(file, `${KEY.toString('hex')}\n${OTHER.toString('base64')}\n`)
+  for (const keys of [open(KEY.toString('hex'), { dataDir }), open(null, { dataDir, file })]) {
+    t.ok(keys.get(keys.currentId)?.equals(KEY))
+    t.ok(keys.get(made.currentId)?.equals(made.get(made.currentId) ?? Buffer.alloc(0)))
+    t.equal(keys.madeFile, null)
+  }
+})
+
+t.test('a damaged key file is refused and not replaced', async (t) => {
+  const dataDir = folder()
+  writeFileSync(join(dataDir, 'root-key'), 'damaged')
+  t.throws(() => open(null, { dataDir }), /expected 32 bytes/)
+  t.equal(readFileSync(join(dataDir, 'root-key'), 'utf8'), 'damaged')
+  t.throws(() => open(null, { file: join(dataDir, 'missing') }), /cannot be read/)
+})
