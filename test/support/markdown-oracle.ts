@@ -4,8 +4,8 @@ const ITEM = /^ {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+(?![ \t-])(?!\*(?:[ \t]|$))./
 const DASHES = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/
 
 /**
- * Looks for headings, fences of tildes, lists and tables in a whole text, line by line with regular expressions:
- * independent of the product's tables. Links and back-ticks are none of its business.
+ * Looks for headings, fences of tildes, lists and tables in a whole text, line by line with regular
+ * expressions: independent of the product's tables. Links and back-ticks are none of its business.
  */
 export function hasMarkdownLines(text: string): boolean {
   const lines = text.split(/\r\n|\r|\n/)

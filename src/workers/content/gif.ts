@@ -7,7 +7,10 @@ const TRAILER = 0x3b
 /** Position, size and packed field of an image, after the byte that announces it. */
 const IMAGE_HEAD_BYTES = 9
 
-/** GIF: every block by its lengths to the trailer, at least one image, and nothing after it. */
+/**
+ * GIF: every block by its lengths, at least one image, and nothing after the trailer, which old programs
+ * leave out.
+ */
 export function* gif(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 6)) || !/^GIF8[79]a$/.test(feed.latin1(0, 6))) return UNCLAIMED
   feed.at += 6
@@ -31,7 +34,7 @@ function colourBytes(packed: number): number {
 function* blocks(feed: ByteFeed): Generator<void, boolean> {
   let hasImage = false
   for (;;) {
-    if (!feed.has(1) && !(yield* more(feed, 1))) return false
+    if (!feed.has(1) && !(yield* more(feed, 1))) return hasImage
     const kind = feed.u8()
     if (kind === TRAILER) {
       feed.at++

@@ -51,7 +51,17 @@ export const ACTIONS = {
 } as const
 
 /** States of the row of dashes under a table's head; from `enough` on the row may end. */
-export const DASHES = { none: 0, start: 1, lead: 2, colon: 3, enough: 4, cell: 4, dash: 5, closed: 6, gap: 7 } as const
+export const DASHES = {
+  none: 0,
+  start: 1,
+  lead: 2,
+  colon: 3,
+  enough: 4,
+  cell: 4,
+  dash: 5,
+  closed: 6,
+  gap: 7,
+} as const
 
 const BLANK = ' \t'
 const DIGITS = '0123456789'

@@ -1,7 +1,8 @@
 import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, STATES } from './markdown-table.ts'
 
-/** Decision: a link is shorter than this; a bracket that is closed later than that begins none. */
+/** Bytes of a link: a bracket that is closed later than that begins none. Decision. */
 const LINK_BYTES_MAX = 4_096
+
 const LIST_ITEMS_MIN = 2
 
 /**

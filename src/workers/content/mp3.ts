@@ -90,8 +90,9 @@ function* tags(feed: ByteFeed): Generator<void, boolean> {
   return false
 }
 
-/** Tags one behind the other. Decision: no writer leaves more than a few. */
+/** Tags one behind the other: no writer leaves more than a few. Decision. */
 const TAGS_MAX = 100
+
 /** An APE tag's header, the longest of the three. */
 const TAG_HEAD_BYTES = 32
 const ID3V1_BYTES = 128

@@ -3,8 +3,9 @@ import { broken, foreign, UNCLAIMED, whole, type StructureEnd } from './verdict.
 
 /** `OggS`, which begins every page. */
 const CAPTURE = 0x4f676753
-/** A recording of a radio station has one stream a song. Decision: more than this is nobody's recording. */
+/** Streams of an Ogg file: a recording of a radio station has one a song. Decision. */
 const STREAMS_MAX = 1_000
+
 const PAGE_HEAD_BYTES = 27
 const FIRST_OF_STREAM = 2
 /** Bytes of a stream's first packet that tell its codec. */

@@ -12,7 +12,8 @@ export function nameBySignature(head: string): SignatureName | null {
     if (bytes === undefined) continue
     return { found: typeof found === 'string' ? found : found(head), isSure: !/^[ -~\n]+$/.test(bytes) }
   }
-  return isTransportStream(head) ? { found: 'an MPEG transport stream', isSure: false } : null
+  if (isTransportStream(head)) return { found: 'an MPEG transport stream', isSure: false }
+  return isOldTar(head) ? { found: 'a tar archive', isSure: true } : null
 }
 
 export interface SignatureName {
@@ -134,4 +135,16 @@ function iffForm(head: string): string {
 /** Packets of 188 bytes, each with the same first byte. */
 function isTransportStream(head: string): boolean {
   return [0, 188, 376].every((at) => head[at] === 'G')
+}
+
+/**
+ * Archives from before `ustar`: the header's checksum, in octal, is the sum of its bytes with itself as
+ * spaces.
+ */
+function isOldTar(head: string): boolean {
+  const written = /^ *([0-7]{1,7})[\0 ]/.exec(head.slice(148, 156))?.[1]
+  if (written === undefined || head.length < 512) return false
+  let sum = 8 * 0x20
+  for (let at = 0; at < 512; at++) if (at < 148 || at >= 156) sum += head.charCodeAt(at)
+  return sum === Number.parseInt(written, 8)
 }

@@ -5,38 +5,28 @@ export const SOURCE_TAIL_BYTES = 256
 /**
  * Texts that are plain whatever else their structure looks like: `document` is HTML, SVG or XML and `script`
  * a program, which neither a comma nor a `# comment` makes CSV or Markdown. `fragment` begins with a tag,
- * which no CSV does, but Markdown may. Contract C26 names them without a rule; the rule is ours.
- * @param head the text's first bytes without a byte order mark, one character a byte
+ * which no CSV does, but Markdown may; `docstring` begins as Python modules do, which no Markdown does, but
+ * CSV may. Contract C26 names them without a rule; the rule is ours.
  */
-export function sourceKind(head: string, tail: string): 'document' | 'script' | 'fragment' | null {
+export type SourceKind = 'document' | 'script' | 'fragment' | 'docstring'
+
+/** @param head the text's first bytes without a byte order mark, one character a byte; `tail` its last ones */
+export function sourceKind(head: string, tail: string): SourceKind | null {
   if (head.startsWith('#!')) return 'script'
   const markup = withoutMarkupComments(head)
   if (/^<(?:[a-z]|[!?/])/i.test(markup)) return isDocument(markup, tail) ? 'document' : 'fragment'
-  return isScript(head) ? 'script' : null
+  return scriptKind(head)
 }
 
 const ROOTS = /^<(?:\?xml|\?php|!doctype|!entity|html|head|body|svg|script|style|rss|feed|urlset|project)\b/i
-/** Tags that Markdown files begin with and end with. */
-const IN_MARKDOWN = new Set([
-  'p',
-  'div',
-  'center',
-  'img',
-  'a',
-  'br',
-  'picture',
-  'details',
-  'h1',
-  'h2',
-  'h3',
-  'table',
-])
+/** Tags that Markdown files begin and end with. */
+const IN_MARKDOWN = /^(?:p|div|center|img|a|br|picture|details|h[1-6]|table)$/
 
 /** It begins as a document does, or with a tag that is closed by the very end. */
 function isDocument(markup: string, tail: string): boolean {
   if (ROOTS.test(markup)) return true
   const name = /^<([a-z][\w:.-]*)/i.exec(markup)?.[1]?.toLowerCase()
-  if (name === undefined || IN_MARKDOWN.has(name)) return false
+  if (name === undefined || IN_MARKDOWN.test(name)) return false
   return tail.trimEnd().toLowerCase().endsWith(`</${name}>`)
 }
 
@@ -51,37 +41,44 @@ function withoutMarkupComments(head: string): string {
 }
 
 /** Comments of the languages below, up to the first line that says something. */
-const COMMENTS = /^(?:\s+|(?:#|\/\/|--)[^\n]*(?:\n|$)|\/\*[^]*?\*\/)/
+const COMMENTS = /^(?:\s+|(?:#|--)[^\n]*(?:\n|$))/
+/** Characters of a line that are looked at, which bounds the time that an expression takes. */
+const LINE_CHARS_MAX = 500
 
-/**
- * First statements of common languages, line by line. Prose must not match: each asks for what prose lacks
- * there.
- */
+/** First statements of common languages. Prose must not match: each asks for what prose lacks there. */
 const STATEMENTS: readonly RegExp[] = [
+  /^(?:\/[*/]|[ru]?''')/,
   /^(['"])use strict\1;?\s*$/,
-  /^import\s+(?:[\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+)*\s*;?\s*$|static\s|[\w*{].*\sfrom\s+['"]|['"(])/,
+  /^import\s+[\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+)*\s*;?\s*$/,
+  /^import\s+(?:static\s|[\w*{].*\sfrom\s+['"]|\{\s*$|['"(])/,
   /^from\s+[\w.]+\s+import\s+[\w*(]/,
-  /^export\s+(?:default\s|const\s|function\s|class\s|async\s|\{|\*|\w+=)/,
+  /^export\s+(?:(?:default|const|function|class|async|type|interface)\s|\{|\*|\w+=)/,
   /^(?:export\s+)?(?:async\s+)?(?:def|function|func|fn|sub)\s+\w+\s*[({]/,
-  /^(?:const|let|var|local)\s+[\w{[].*=/,
+  /^[!;(+~]*\s*function\s*\w*\(/,
+  /^(?:const|let|var|local|my|our)\s+[\w{[$@%].*=/,
   /^(?:(?:public|abstract|final|export)\s+)*(?:class|interface|enum|struct|namespace)\s+\w+.*[{:]\s*$/,
-  /^(?:package\s+[\w.]+;?|using\s+[\w.\s]+;|use\s+[\w:\\]+;|(?:require|include)(?:_once)?\s*\(?\s*['"].*)\s*$/,
+  /^(?:package\s+[\w.:]+;?|using\s+[\w.\s]+;|use\s+[\w:\\]+;)\s*$/,
+  /^(?:require|include)(?:_once)?\s*\(?\s*['"]/,
   /^#(?:include|define|pragma|ifndef|ifdef)\s/,
-  /^(?:if|for|while)\s*[([].*(?:[{:]|then|do)\s*$/,
+  /^(?:try|(?:if|for|while|with|elif)\s.+):\s*$/,
   /^(?:print|console\.log|printf|puts|module\.exports)\s*[(=]/,
-  /^(?:echo\s+["'$]|set\s+-[a-z]|@echo\s+off\b|\w+=\$[({])/i,
+  /^(?:echo\s+["'$]|set\s+-[a-z]|@echo\s+off\b)/i,
+  /^(?:if\s+\[|require\s+[\d.]+;|[\w.$]+\(["'`])/,
+  /^[$@%]?[A-Za-z_][\w.$:{}'"[\]>-]*\s=\s(?:['"[{(]|\w+[.(])/,
+  /^[A-Za-z_]\w*=(?:"[^,;"]*"|'[^,;']*'|\$.*|[^\s,;"']*)\s*$/,
   /^(?:SELECT\s|INSERT\s+INTO\s|CREATE\s+(?:OR\s+REPLACE\s+)?(?:TABLE|VIEW|INDEX|FUNCTION|DATABASE)\s)/,
-  /^@(?:media|charset|font-face)\s.*[{;]/,
+  /(?:[\w)\]>"'*+] ?\{|\);|\};|=.*;)\s*$/,
 ]
 
-/** `#include` is a statement although it begins as a comment does. */
-function isScript(head: string): boolean {
-  let text = head
+/** Looks at the first line that is no comment; `#include` is a statement although it begins as one. */
+function scriptKind(head: string): 'script' | 'docstring' | null {
+  let text = head.trimStart()
   for (;;) {
-    const line = /^[^\r\n]*/.exec(text)?.[0] ?? ''
-    if (STATEMENTS.some((statement) => statement.test(line))) return true
+    const line = /^[^\r\n]*/.exec(text)?.[0].slice(0, LINE_CHARS_MAX) ?? ''
+    if (/^[ru]?"""/i.test(line)) return 'docstring'
+    if (STATEMENTS.some((statement) => statement.test(line))) return 'script'
     const comment = COMMENTS.exec(text)
-    if (comment === null || comment[0] === '') return false
+    if (comment === null) return null
     text = text.slice(comment[0].length)
   }
 }

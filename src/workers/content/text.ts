@@ -55,7 +55,7 @@ export class TextScanner {
     const source = sourceKind(this.#head.latin1(), this.#tail.latin1())
     if (isTooDeep || source === 'document' || source === 'script') return 'text/plain'
     if (source !== 'fragment' && this.#csv.finish()) return 'text/csv'
-    return this.#markdown.finish() ? 'text/markdown' : 'text/plain'
+    return this.#markdown.finish() && source !== 'docstring' ? 'text/markdown' : 'text/plain'
   }
 
   /**

@@ -17,12 +17,11 @@ const CENTRAL_BYTES = 46
 const END_BYTES = 22
 const END_64_BYTES = 56
 const LOCATOR_64_BYTES = 20
-/** Decision: part names are far shorter. */
+/** Bytes of an entry's name: those of Office parts are far shorter. Decision. */
 const NAME_BYTES_MAX = 4_096
-/**
- * An entry is a bomb by its own ratio from this size on; a white bitmap of an icon's size is not. Decision.
- */
+/** Unpacked bytes from which an entry may be a bomb by its own ratio: a white bitmap is none. Decision. */
 const BOMB_BYTES_MIN = 1_048_576
+
 const STORED = 0
 const DEFLATED = 8
 const IS_ENCRYPTED = 0x2041

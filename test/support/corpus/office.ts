@@ -307,7 +307,7 @@ const BOMBS: readonly CorpusFile[] = [
     /times its size/,
     docxWith([{ name: 'a', data: bytes('x'), claimsPlainBytes: 0xfffffff0 }]),
   ),
-  file('bomb: a million lines in the directory', /entries|ZIP/, () => crowdedDirectory(1_000_000)),
+  file('bomb: a million lines in the directory', /ZIP archive/, () => crowdedDirectory(1_000_000)),
   file('bomb: a million entries', /10000 entries/, () => crowdedEntries(1_000_000)),
   file('bomb: 10,001 entries of a document', /10000 entries/, () =>
     docxWith(Array.from({ length: 9_999 }, (_, nth) => entry(`p${nth}`, ''))),
