@@ -67,6 +67,7 @@ const MP3: readonly CorpusFile[] = [
   file('mp3 after a thousand zeros', /unrecognised|NUL/, bytes(Buffer.alloc(1000), frames(5))),
   file('mp3 frames with junk behind', /MP3/, bytes(frames(8), noise(90, 5))),
   file('mp3 frames with a program behind', /MP3/, bytes(frames(8), '\x7fELF', noise(90, 5))),
+  file('mp3 of one frame', /MPEG audio/, frame()),
   file('mp3 of one frame and noise', /MPEG audio/, bytes(frame(), noise(900, 3))),
   file('mp3 whose sample rate changes', /MP3|MPEG/, bytes(frames(4), frame2(), frame2())),
   file('mpeg audio of layer II', /layer II/, bytes([0xff, 0xfd, 0x90, 0x44], noise(900))),

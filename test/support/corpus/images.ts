@@ -170,6 +170,7 @@ export const IMAGES: readonly CorpusFile[] = [
     gif(0x2c, u16le(0), u16le(0), u16le(2), u16le(2), 0x81, noise(12), 2, 1, 7, 0),
   ),
   file('gif without a trailer', 'image/gif', () => gif().subarray(0, -1)),
+  file('gif of a screen alone', /GIF/, bytes('GIF89a', u16le(2), u16le(2), [0, 0, 0])),
   file('gif cut within its picture', /GIF/, () => gif().subarray(0, -4)),
   file('gif without a picture', /GIF/, bytes('GIF89a', u16le(2), u16le(2), [0, 0, 0], 0x3b)),
   file('gif truncated in its colours', /GIF/, () => gif().subarray(0, 15)),

@@ -203,7 +203,15 @@ const OTHER: readonly CorpusFile[] = [
   ),
 ]
 
+/** The end record says another size of the directory than it has. */
+function wrongEnd(): Buffer {
+  const whole = docx()
+  whole.writeUInt32LE(whole.readUInt32LE(whole.length - 10) - 1, whole.length - 10)
+  return whole
+}
+
 const DAMAGED: readonly CorpusFile[] = [
+  file('docx whose end record has a wrong size', /Office/, wrongEnd),
   file('docx truncated in the directory', /Office/, () => docx().subarray(0, -40)),
   file('docx truncated in an entry', /Office/, () => docx().subarray(0, 330)),
   file('docx without its end record', /Office/, () => docx().subarray(0, -22)),
@@ -216,6 +224,11 @@ const DAMAGED: readonly CorpusFile[] = [
     'docx whose directory leaves an entry out',
     /Office/,
     docx({}, { order: (lines) => lines.slice(0, 2) }),
+  ),
+  file(
+    'docx whose directory names an entry instead of another',
+    /Office/,
+    docx({}, { order: (lines) => [...lines.slice(0, 2), ...lines.slice(0, 1)] }),
   ),
   file(
     'docx whose directory names an entry twice',
@@ -275,6 +288,9 @@ function crowdedEntries(count: number): Buffer {
 }
 
 const BOMBS: readonly CorpusFile[] = [
+  file('bomb: 40 parts of 900 KB of zeros', /times its size/, () =>
+    docxWith(Array.from({ length: 40 }, (_, nth) => ({ name: `p${nth}`, data: Buffer.alloc(900_000) }))),
+  ),
   file('bomb: 50 MB of zeros in a docx', /times its size/, () =>
     docxWith([{ name: 'word/media/zeros.bin', data: Buffer.alloc(50 * MEBIBYTE) }]),
   ),

@@ -18,7 +18,7 @@ export interface EntryOptions {
 export interface ZipOptions {
   readonly comment?: string
   readonly zip64?: boolean
-  /** Puts the directory's lines in this order. */
+  /** Puts the directory's lines in another order, leaves some out or repeats them. */
   readonly order?: (lines: Buffer[]) => Buffer[]
   /** Bytes between the entries and the directory. */
   readonly gap?: Uint8Array
@@ -36,12 +36,13 @@ export function zip(entries: readonly EntryOptions[], options: ZipOptions = {}):
     offset += written.local.length
   }
   const gap = options.gap ?? bytes()
-  const directory = bytes(...(options.order?.(lines) ?? lines))
+  const ordered = options.order?.(lines) ?? lines
+  const directory = bytes(...ordered)
   return bytes(
     ...locals,
     gap,
     directory,
-    endRecords(entries.length, directory.length, offset + gap.length, options),
+    endRecords(ordered.length, directory.length, offset + gap.length, options),
   )
 }
 
