@@ -144,17 +144,12 @@ export const SILENT_FRONTS_KEPT_MS = 600_000
 /** Invalidations that one poll reads; a front that missed more drops all it has cached. Decision. */
 export const INVALIDATIONS_READ_MAX = 1_000
 
-/** Bytes of a file: uploaded, promoted, or written into a container. §8, C10. */
-export const FILE_BYTES_MAX = 100 * MIB
 /** Bytes of all files of a workspace. C10. */
 export const STORAGE_QUOTA_BYTES_DEFAULT = 10 * 1024 * MIB
 /** Bytes by which the reservation of a body of unknown length grows. Issue 3. */
 export const QUOTA_STEP_BYTES = MIB
 /** Milliseconds that a refusal for the quota waits for racing uploads to settle. Decision. */
 export const QUOTA_WAIT_MS_MAX = 10_000
-/** Page sizes of file lists, B2.7, and of container lists, B2.8. */
-export const FILES_PAGE_MAX = 1_000
-export const FILES_PAGE_DEFAULT = 100
 /** Milliseconds that a repeated call waits for the first one under its `Idempotency-Key`, and that answers are kept. C16. */
 export const IDEMPOTENCY_WAIT_MS_MAX = 30_000
 export const IDEMPOTENCY_KEPT_MS = 86_400_000
@@ -174,8 +169,7 @@ export const CONTAINER_ID_PART_CHARS_MAX = 64
 export const CONTAINER_PATH_BYTES_MAX = 768
 export const PATH_SEGMENT_BYTES_MAX = 255
 export const PATH_SEGMENTS_MAX = 64
-/** Milliseconds that container files are kept after the last use, and between two writes of a container's last use. C10. */
-export const CONTAINER_KEPT_MS = 30 * 86_400_000
+/** Milliseconds between two writes of a container's last use. C10. */
 export const CONTAINER_USE_MS = 3_600_000
 /** Unwrapped data keys that one process holds. Decision. */
 export const DATA_KEYS_CACHED_MAX = 1_000

@@ -109,7 +109,7 @@ export interface Files {
 export interface FilePageWish {
   /** Id of the last file of the page before (`after`, `after_id`, and what `cursor` decodes to); it need not exist. */
   readonly after: string | null
-  /** 1 to FILES_PAGE_MAX. */
+  /** At least 1; how many at most is the operation's to say. */
   readonly limit: number
 }
 
