@@ -1,9 +1,9 @@
 /** The grammar of RFC 8259 as a table: one row of 256 entries a state, each the next state or an action. */
 
-/** Numbers of the states. Those of a number may end without a byte of their own. */
+/** Numbers of the states. */
 export const STATES = {
   failed: 0,
-  /** Between the values of the whole text: only objects and arrays begin here. */
+  /** On a line without a value so far: only objects and arrays begin here. */
   start: 1,
   value: 2,
   valueOrEnd: 3,
@@ -27,11 +27,12 @@ export const STATES = {
   exponentDigits: 27,
   /** `true`, `false` and `null` less their first letters, one state a letter. */
   words: 28,
-  isNumber: (state: number): boolean => state === 21 || state === 22 || state === 24 || state === 27,
+  /** Behind a value of the whole text, on its line. */
+  done: 38,
+  count: 39,
 } as const
 
 const WORDS = ['rue', 'alse', 'ull'] as const
-const WORD_STATES = 10
 
 /** What needs more than a next state. Numbers above those of the states. */
 export const ACTIONS = {
@@ -44,13 +45,26 @@ export const ACTIONS = {
   newLine: 69,
 } as const
 
-const SPACE = ' \t\r'
+const SPACE = ' \t\r\n'
 const DIGITS = '0123456789'
+/** The line break that the tables differ in. */
+export const LINE_FEED = 0x0a
 
+/** Takes line breaks for white space. */
 export const JSON_TABLE: Uint8Array = buildTable()
+/** Reports a line break within a value, which ends the hope for NDJSON. */
+export const JSON_LINES_TABLE: Uint8Array = buildLinesTable()
+
+function buildLinesTable(): Uint8Array {
+  const table = JSON_TABLE.slice()
+  for (let state: number = STATES.value; state < STATES.done; state++) {
+    if (table[state * 256 + LINE_FEED] !== STATES.failed) table[state * 256 + LINE_FEED] = ACTIONS.newLine
+  }
+  return table
+}
 
 function buildTable(): Uint8Array {
-  const table = new Uint8Array((STATES.words + WORD_STATES) * 256)
+  const table = new Uint8Array(STATES.count * 256)
   const put = (state: number, bytes: string, next: number): void => {
     for (const byte of Buffer.from(bytes, 'latin1')) table[state * 256 + byte] = next
   }
@@ -65,11 +79,9 @@ function buildTable(): Uint8Array {
 type Put = (state: number, bytes: string, next: number) => void
 
 function putStructure(put: Put): void {
-  const { start, value, valueOrEnd, key, keyOrEnd, colon, after } = STATES
-  for (const state of [start, value, valueOrEnd, key, keyOrEnd, colon, after]) {
-    put(state, SPACE, state)
-    put(state, '\n', ACTIONS.newLine)
-  }
+  const { start, value, valueOrEnd, key, keyOrEnd, colon, after, done } = STATES
+  for (const state of [start, value, valueOrEnd, key, keyOrEnd, colon, after, done]) put(state, SPACE, state)
+  put(done, '\n', start)
   for (const state of [start, value, valueOrEnd]) {
     put(state, '{', ACTIONS.openObject)
     put(state, '[', ACTIONS.openArray)
@@ -90,7 +102,6 @@ function putStructure(put: Put): void {
 /** What may follow a value inside an object or array. */
 function putAfter(put: Put, state: number): void {
   put(state, SPACE, STATES.after)
-  put(state, '\n', ACTIONS.newLine)
   put(state, ',', ACTIONS.comma)
   put(state, '}', ACTIONS.closeObject)
   put(state, ']', ACTIONS.closeArray)

@@ -1,5 +1,5 @@
 import { JSON_TEXT_DEPTH_MAX } from '../../schemas/limits.ts'
-import { ACTIONS, JSON_TABLE, STATES } from './json-table.ts'
+import { ACTIONS, JSON_LINES_TABLE, JSON_TABLE, LINE_FEED, STATES } from './json-table.ts'
 
 /** What the text is as JSON, by RFC 8259 and contract C26. */
 export interface JsonFinding {
@@ -24,23 +24,25 @@ export class JsonScanner {
   readonly #levels = new Uint8Array(JSON_TEXT_DEPTH_MAX)
   #depth = 0
   #values = 0
-  /** Whether a line has ended since the last value did. */
-  #isNewLine = true
   #mayBeNdjson = true
   #isTooDeep = false
 
   /** False: it is neither, and no further byte can change that. */
   push(chunk: Uint8Array): boolean {
-    const table = JSON_TABLE
+    let table = this.#mayBeNdjson ? JSON_LINES_TABLE : JSON_TABLE
     let state = this.#state
     if (state === STATES.failed) return false
     let row = state << 8
     for (let at = 0; at < chunk.length; at++) {
       const next = table[row | (chunk[at] ?? 0)] ?? 0
-      // Within strings, numbers and white space the state stays; a test for it is cheaper than waiting for
-      // the table.
+      // Within strings, numbers and white space the state stays: a test for that is cheaper than to wait for
+      // the row.
       if (next === state) continue
-      state = next < ACTIONS.first ? next : this.#act(next, state)
+      if (next < ACTIONS.first) state = next
+      else {
+        state = this.#act(next, state)
+        if (!this.#mayBeNdjson) table = JSON_TABLE
+      }
       row = state << 8
     }
     this.#state = state
@@ -48,7 +50,7 @@ export class JsonScanner {
   }
 
   finish(): JsonFinding {
-    const isComplete = this.#state === STATES.start && this.#depth === 0
+    const isComplete = this.#state === STATES.start || this.#state === STATES.done
     return {
       isJson: isComplete && this.#values === 1,
       isNdjson: isComplete && this.#mayBeNdjson && this.#values >= 2,
@@ -76,11 +78,7 @@ export class JsonScanner {
   }
 
   #open(kind: number, state: number): number {
-    if (this.#depth === 0) {
-      const isSecond = this.#values > 0
-      if (isSecond && !(this.#mayBeNdjson && this.#isNewLine)) return STATES.failed
-      this.#isNewLine = false
-    }
+    if (this.#depth === 0 && this.#values > 0 && !this.#mayBeNdjson) return STATES.failed
     if (this.#depth === JSON_TEXT_DEPTH_MAX) {
       this.#isTooDeep = true
       return STATES.failed
@@ -94,15 +92,12 @@ export class JsonScanner {
     this.#depth--
     if (this.#depth > 0) return STATES.after
     this.#values++
-    return STATES.start
+    return STATES.done
   }
 
-  /** A line ends between tokens. A number ends with it, any other state goes on. */
+  /** A line ends within a value. */
   #endLine(state: number): number {
-    this.#isNewLine = true
-    if (this.#depth === 0) return state
     this.#mayBeNdjson = false
-    if (this.#values > 0) return STATES.failed
-    return STATES.isNumber(state) ? STATES.after : state
+    return this.#values > 0 ? STATES.failed : (JSON_TABLE[(state << 8) | LINE_FEED] ?? STATES.failed)
   }
 }

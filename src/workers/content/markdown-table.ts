@@ -35,7 +35,9 @@ export const STATES = {
   /** In a title within `"`, `'` and `(`, and behind it. */
   title: 42,
   afterTitle: 45,
-  count: 46,
+  /** Behind an empty line, where further ones change nothing. */
+  emptyLine: 46,
+  count: 47,
 } as const
 
 export const ACTIONS = {
@@ -99,8 +101,8 @@ function buildMarkdown(): Uint8Array {
 }
 
 function putLineStarts(put: Put): void {
-  const { lineStart, afterReturn, indent } = STATES
-  for (const state of [lineStart, afterReturn, indent, indent + 1, indent + 2]) {
+  const { lineStart, afterReturn, emptyLine, indent } = STATES
+  for (const state of [lineStart, afterReturn, emptyLine, indent, indent + 1, indent + 2]) {
     put(state, '#', STATES.hash)
     put(state, '`', STATES.tick)
     put(state, '~', STATES.tilde)
@@ -108,10 +110,11 @@ function putLineStarts(put: Put): void {
     put(state, DIGITS, STATES.digit)
     put(state, '|', ACTIONS.leadingPipe)
   }
-  for (const state of [lineStart, afterReturn]) put(state, ' ', indent)
+  for (const state of [lineStart, afterReturn, emptyLine]) put(state, ' ', indent)
   put(indent, ' ', indent + 1)
   put(indent + 1, ' ', indent + 2)
   put(afterReturn, '\n', lineStart)
+  put(emptyLine, '\n', emptyLine)
 }
 
 /** A heading needs a text: lines of nothing but `#` separate things in configuration files. */

@@ -46,7 +46,7 @@ export class MarkdownScanner {
       } else if (next === ACTIONS.endLine && this.#pipes === 0) {
         this.#cellsAbove = 0
         dashes = DASHES.start
-        state = STATES.lineStart
+        state = state === STATES.lineStart ? STATES.emptyLine : STATES.lineStart
       } else {
         this.#dashes = dashes
         state = this.#act(next, state, at)
