@@ -67,10 +67,11 @@ function grown<A extends Uint8Array | Uint32Array>(old: A, room: A): A {
   return room
 }
 
-/** FNV-1a over the name in lower case: part names differ by more than case. 32 bits, enough for a look-up. */
-export function hashName(name: Uint8Array): number {
+/** FNV-1a over a name in lower case: part names differ by more than case. 32 bits, enough for a look-up. */
+export function hashName(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let hash = 0x811c9dc5
-  for (const byte of name) {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0
     const lower = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
     hash = Math.imul(hash ^ lower, 0x01000193)
   }

@@ -1,10 +1,6 @@
 import { more, type ByteFeed } from './byte-feed.ts'
 import type { PackedPart } from './ooxml.ts'
 
-export interface StreamedSizes {
-  readonly packedBytes: number
-}
-
 /** How a descriptor may be written: with or without a signature, with sizes of 32 or 64 bits. */
 const FORMS = [
   { bytes: 16, sizeAt: 8, isSigned: true },
@@ -21,11 +17,9 @@ const LONGEST = 24
  * where a header follows a descriptor that states exactly the bytes since its beginning; the directory must
  * say the same later on. Null: the file ends before that.
  * @param part takes the packed bytes
+ * @returns how many they are
  */
-export function* passStreamed(
-  feed: ByteFeed,
-  part: PackedPart | null,
-): Generator<void, StreamedSizes | null> {
+export function* passStreamed(feed: ByteFeed, part: PackedPart | null): Generator<void, number | null> {
   const start = feed.offset
   // Bytes after `feed.at` from which the search goes on. What may be a descriptor stays in the view until
   // then.
@@ -38,7 +32,7 @@ export function* passStreamed(
       part?.add(feed.view.subarray(feed.at, at - length))
       const packedBytes = feed.offset + (at - feed.at) - length - start
       feed.at = at
-      return { packedBytes }
+      return packedBytes
     }
     const searched = feed.limit - 3
     const kept = Math.max(feed.at, searched - LONGEST)

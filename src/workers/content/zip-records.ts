@@ -1,0 +1,100 @@
+import type { ByteFeed } from './byte-feed.ts'
+import { hashName } from './zip-entries.ts'
+
+/** An entry's header, or its line in the directory, without what is judged nowhere. */
+export interface ZipRecord {
+  /** Bytes of the record itself. */
+  readonly bytes: number
+  readonly flags: number
+  readonly method: number
+  readonly nameHash: number
+  readonly plainBytes: number
+  readonly packedBytes: number
+  /** Where the directory says that the entry begins; 0 in an entry's own header. */
+  readonly offset: number
+}
+
+export const LOCAL_BYTES = 30
+export const LINE_BYTES = 46
+/** Bytes of an entry's name: those of Office parts are far shorter. Decision. */
+const NAME_BYTES_MAX = 4_096
+
+/** Bytes of the header at hand with its name and extra fields, of which LOCAL_BYTES must be readable. */
+export function localBytes(feed: ByteFeed): number {
+  return LOCAL_BYTES + feed.u16le(26) + feed.u16le(28)
+}
+
+/** Bytes of the directory's line at hand, of which LINE_BYTES must be readable. */
+export function lineBytes(feed: ByteFeed): number {
+  return LINE_BYTES + feed.u16le(28) + feed.u16le(30) + feed.u16le(32)
+}
+
+/** Reads the header at hand, all of which must be readable. Null: it contradicts itself. */
+export function readLocal(feed: ByteFeed): ZipRecord | null {
+  const sizes = { plain: feed.u32le(22), packed: feed.u32le(18), offset: 0 }
+  return record(feed, { fixedBytes: LOCAL_BYTES, flagsAt: 6, lengthsAt: 26, bytes: localBytes(feed), sizes })
+}
+
+/** Reads the directory's line at hand, all of which must be readable. Null: it contradicts itself. */
+export function readLine(feed: ByteFeed): ZipRecord | null {
+  const sizes = { plain: feed.u32le(24), packed: feed.u32le(20), offset: feed.u32le(42) }
+  return record(feed, { fixedBytes: LINE_BYTES, flagsAt: 8, lengthsAt: 28, bytes: lineBytes(feed), sizes })
+}
+
+interface Sizes {
+  readonly plain: number
+  readonly packed: number
+  readonly offset: number
+}
+
+interface Layout {
+  readonly fixedBytes: number
+  readonly flagsAt: number
+  readonly lengthsAt: number
+  readonly bytes: number
+  readonly sizes: Sizes
+}
+
+function record(feed: ByteFeed, layout: Layout): ZipRecord | null {
+  const nameBytes = feed.u16le(layout.lengthsAt)
+  const extraBytes = feed.u16le(layout.lengthsAt + 2)
+  const sizes = wideSizes(feed, { at: layout.fixedBytes + nameBytes, bytes: extraBytes }, layout.sizes)
+  if (sizes === null || nameBytes > NAME_BYTES_MAX) return null
+  const nameAt = feed.at + layout.fixedBytes
+  return {
+    bytes: layout.bytes,
+    flags: feed.u16le(layout.flagsAt),
+    method: feed.u16le(layout.flagsAt + 2),
+    nameHash: hashName(feed.view, nameAt, nameAt + nameBytes),
+    plainBytes: sizes.plain,
+    packedBytes: sizes.packed,
+    offset: sizes.offset,
+  }
+}
+
+/** A 32-bit field with this value stands in a zip64 field instead. */
+export const IN_ZIP64 = 0xffffffff
+const ZIP64_FIELD = 1
+
+/** The zip64 field holds, in this order, each value that is all ones in the record. */
+function wideSizes(feed: ByteFeed, extra: { at: number; bytes: number }, sizes: Sizes): Sizes | null {
+  const { plain, packed, offset } = sizes
+  if (plain !== IN_ZIP64 && packed !== IN_ZIP64 && offset !== IN_ZIP64) return sizes
+  const wide = zip64Values(feed, extra)
+  const [first, second, third] = [plain, packed, offset].map((value) =>
+    value === IN_ZIP64 ? wide.shift() : value,
+  )
+  if (first === undefined || second === undefined || third === undefined) return null
+  return { plain: first, packed: second, offset: third }
+}
+
+function zip64Values(feed: ByteFeed, extra: { at: number; bytes: number }): number[] {
+  const end = extra.at + extra.bytes
+  for (let at = extra.at; at + 4 <= end; at += 4 + feed.u16le(at + 2)) {
+    if (feed.u16le(at) !== ZIP64_FIELD) continue
+    const count = Math.min(3, Math.floor(feed.u16le(at + 2) / 8))
+    if (at + 4 + 8 * count > end) return []
+    return Array.from({ length: count }, (_, nth) => feed.u64le(at + 4 + 8 * nth))
+  }
+  return []
+}
