@@ -3,7 +3,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Secret } from '../../src/schemas/secret.ts'
-import type { ContainerRef, ObjectReader, Staging, Storage } from '../../src/server/ports/storage.ts'
+import type { ByteReader } from '../../src/server/ports/byte-streams.ts'
+import type { ContainerRef, Staging, Storage } from '../../src/server/ports/storage.ts'
 import { openDiskStorage } from '../../src/server/storage/disk.ts'
 import { openS3Storage } from '../../src/server/storage/s3.ts'
 import type { S3Options } from '../../src/server/storage/s3-client.ts'
@@ -55,7 +56,7 @@ export async function putInContainer(storage: Storage, path: string, content: st
 }
 
 /** Reads to the end; throws at a failure. */
-export async function drain(reader: ObjectReader): Promise<Buffer> {
+export async function drain(reader: ByteReader): Promise<Buffer> {
   const pieces: Buffer[] = []
   for (;;) {
     const piece = must(await reader.next())

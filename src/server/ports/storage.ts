@@ -1,4 +1,5 @@
 import type { Failure, Outcome } from '../../schemas/failures.ts'
+import type { ByteReader } from './byte-streams.ts'
 
 /**
  * Bytes of files and containers; nothing here knows a row. Objects of files are written once and are never replaced;
@@ -53,7 +54,7 @@ export interface StoredObject extends ObjectFacts {
   /** Open for reading until `close`, so that a worker thread can read by itself; null when the bytes are elsewhere. */
   readonly descriptor: number | null
   /** Reads bytes `from` up to but without `to`, in order. */
-  read(from: number, to: number, options?: ReadOptions): ObjectReader
+  read(from: number, to: number, options?: ReadOptions): ByteReader
   /** Call on every path, after the readers'. */
   close(): Promise<void>
 }
@@ -62,17 +63,6 @@ export interface ReadOptions {
   /** True: each piece is an ArrayBuffer of its own, which may be transferred. False: it is valid until the next call. */
   readonly mayTransfer?: boolean
   readonly signal?: AbortSignal
-}
-
-/** Back-pressure is that nobody asks: nothing is read ahead but what the network has sent already. */
-export interface ObjectReader {
-  /**
-   * @returns the next 1 to STORAGE_PIECE_BYTES bytes; null at the end, when exactly the range has been given out
-   * Failures: content_damaged (shorter than it was), storage_unavailable, client_gone.
-   */
-  next(): Promise<Outcome<Uint8Array | null>>
-  /** Harmless a second time. */
-  close(): void
 }
 
 export interface ListedObject {

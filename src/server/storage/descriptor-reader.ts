@@ -2,7 +2,8 @@ import { read, type BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
-import type { ObjectFacts, ObjectReader, ReadOptions, StoredObject } from '../ports/storage.ts'
+import type { ByteReader } from '../ports/byte-streams.ts'
+import type { ObjectFacts, ReadOptions, StoredObject } from '../ports/storage.ts'
 import { diskFailure } from './disk-failure.ts'
 
 /** Buffers of readers that ended, for the next ones: a download then allocates nothing per piece. */
@@ -46,7 +47,7 @@ export function factsOf(stats: BigIntStats): ObjectFacts {
   }
 }
 
-function descriptorReader(readPiece: ReadPiece, range: { from: number; to: number }, options: ReadOptions): ObjectReader {
+function descriptorReader(readPiece: ReadPiece, range: { from: number; to: number }, options: ReadOptions): ByteReader {
   let at = range.from
   let isClosed = false
   let isReading = false

@@ -2,7 +2,8 @@ import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { Readable } from 'node:stream'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
-import type { ObjectReader, ReadOptions } from '../ports/storage.ts'
+import type { ByteReader } from '../ports/byte-streams.ts'
+import type { ReadOptions } from '../ports/storage.ts'
 import type { S3Calls } from './s3-client.ts'
 
 /** Times in a row that a body may break off without a byte in between. Decision. */
@@ -20,7 +21,7 @@ interface Target {
  * Reads a range over the network. Nothing is asked of the socket but when the caller asks; a body that breaks off goes
  * on with a new request for the rest.
  */
-export function s3Reader(calls: S3Calls, target: Target, { signal }: ReadOptions): ObjectReader {
+export function s3Reader(calls: S3Calls, target: Target, { signal }: ReadOptions): ByteReader {
   let at = target.from
   let body: Readable | null = null
   let chunks: AsyncIterator<unknown> | null = null
