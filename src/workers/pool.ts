@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina'
+import { endedBy } from '../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import { SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
 import type { ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
@@ -173,11 +174,4 @@ class ShortPool implements ShortJobs {
       return turn(null)
     }
   }
-}
-
-/** The reason of a call's signal says why the call ended (`CallEnded`). */
-function endedBy(signal: AbortSignal): Failure {
-  const why = signal.reason instanceof Error ? signal.reason.message : ''
-  if (why === 'deadline') return { name: 'deadline_exceeded' }
-  return { name: why === 'drain' ? 'draining' : 'client_gone' }
 }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
 import type { EgressAnswer, EgressRequest } from '../ports/egress.ts'
@@ -36,6 +37,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void
   #isRepeated = false
   #hasAnswerBegun = false
+  /** Enough of the answer is here; what undici says of its end changes nothing. */
+  #isComplete = false
   /** Cuts the connection; undici gives it when it writes the request. */
   #cut: ((error: Error) => void) | null = null
   #resume: (() => void) | null = null
@@ -56,7 +59,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.#unwatch !== null) return
     const { signal } = this.request.call
     const onLeave = (): void => {
-      if (!this.isSent || this.request.mayCutSent) this.end('client_gone')
+      if (!this.isSent || this.request.mayCutSent) this.end(endedBy(signal).name)
     }
     signal.addEventListener('abort', onLeave)
     this.#unwatch = () => signal.removeEventListener('abort', onLeave)
@@ -75,11 +78,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onConnect(cut: (error?: Error) => void): void {
+    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the connection.
+    if (this.isSettled) throw CUT
     this.#cut = cut
-    if (this.isSettled) {
-      cut(CUT)
-      return
-    }
     this.isSent = true
     if (this.#unwatch !== null && !this.request.mayCutSent) this.#stopWatching()
   }
@@ -108,7 +109,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onData(chunk: Buffer): boolean {
     const body = this.#body
-    if (this.isSettled || body === null) return true
+    if (this.isSettled || this.#isComplete || body === null) return true
     const hasRoom = body.push(chunk, this.#goOn)
     if (this.#isSuccess) {
       if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()
@@ -136,8 +137,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return
     }
     this.#home.ended()
+    if (this.isSettled || this.#isComplete) return
     const detail = this.isSent ? 'The connection to it broke.' : 'It could not be reached.'
-    if (!this.isSettled) this.#finish(fail('upstream_failed', { detail, cause: error }))
+    this.#finish(fail('upstream_failed', { detail, cause: error }))
   }
 
   get #isSuccess(): boolean {
@@ -150,7 +152,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #complete(): void {
-    if (this.isSettled || this.#body === null || this.#headers === null) return
+    if (this.isSettled || this.#isComplete || this.#body === null || this.#headers === null) return
+    this.#isComplete = true
     const joined = this.#body.join()
     const { contentEncoding } = this.#headers
     if (joined instanceof Uint8Array && isPlain(contentEncoding)) this.#answer(joined, this.#body)

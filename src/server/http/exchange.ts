@@ -1,5 +1,5 @@
+import { CallEnded } from '../../schemas/call-ended.ts'
 import { DEADLINE_GRACE_MS } from '../../schemas/limits.ts'
-import { CallEnded } from '../operations/define.ts'
 import { Body, type BodyBudget, type BodySocket } from './body.ts'
 import { Discard } from './discard.ts'
 import type { Head } from './head.ts'

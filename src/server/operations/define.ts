@@ -68,15 +68,6 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly notes: CallNotes
 }
 
-/** Why a call's signal was aborted. */
-export class CallEnded extends Error {
-  readonly why: 'client_gone' | 'deadline' | 'drain'
-  constructor(why: CallEnded['why']) {
-    super(why)
-    this.why = why
-  }
-}
-
 /** A success: a JSON value, or bytes that are already JSON (slices of a provider's answer among them). */
 export type Success =
   | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }

@@ -35,8 +35,9 @@ export interface EgressAnswer {
 export interface TrustedOrigin {
   /**
    * Redirects are answers like any other, never followed.
-   * Failures: upstream_failed, upstream_invalid (content encoding), upstream_slow, upstream_too_large, client_gone,
-   * and busy when the pool or the budget for answers had no room within the attempt.
+   * Failures: upstream_failed, upstream_invalid (content encoding), upstream_slow, upstream_too_large; client_gone,
+   * deadline_exceeded and draining when the signal ended it before it was sent; and busy when the pool or the budget
+   * for answers had no room within the attempt.
    */
   call(request: EgressRequest): Promise<Outcome<EgressAnswer>>
 }

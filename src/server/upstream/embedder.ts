@@ -1,3 +1,4 @@
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingJob, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
@@ -52,7 +53,10 @@ class RoutingEmbedder implements Embedder {
     const trail = new Trail()
     for (const target of chosen.value) {
       const startedAt = this.#now()
-      if (startedAt >= job.deadlineAt) return { ok: false, failure: trail.deadline() }
+      if (startedAt >= job.deadlineAt) return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
+      // Asked for only once there was time to leave: a signal that nobody reads is never made.
+      if (trail.length > 0 && job.call.signal.aborted)
+        return { ok: false, failure: trail.ended(endedBy(job.call.signal)) }
       if (!target.health.admit(startedAt, job.caller)) {
         trail.skipped(target.health.restMs(startedAt, job.caller))
         continue
@@ -134,7 +138,10 @@ class RoutingEmbedder implements Embedder {
     const now = this.#now()
     const wasOpen = health.isOpen
     const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
-    if (STRIKES.has(name) && failure.cause !== MISCOUNTED) health.struck(now, strikes, job.caller)
+    const attemptEndsAt = startedAt + endpoint.provider.timeoutMs
+    // Cut by the call's own deadline, it might have answered within the time that it has.
+    const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
+    if (STRIKES.has(name) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller)
     else if (name === 'upstream_refused') health.alive()
     else health.unknown(job.caller)
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
@@ -144,7 +151,7 @@ class RoutingEmbedder implements Embedder {
     const fields = { ...attempt, endpoint: endpoint.tag, failure: name, durationMs }
     this.#log.debug('upstream.attempt_failed', fields)
     if (health.isOpen && !wasOpen) this.#log.warn('upstream.breaker_opened', fields)
-    const isDeadline = name === 'upstream_slow' && startedAt + endpoint.provider.timeoutMs >= job.deadlineAt
+    const isDeadline = name === 'upstream_slow' && attemptEndsAt >= job.deadlineAt
     return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
   }
 }

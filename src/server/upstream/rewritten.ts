@@ -1,3 +1,4 @@
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import type { Endpoint } from '../ports/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
@@ -38,8 +39,12 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
   }
 
   async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
-    const encoded = await this.#encode(attempt)
+    const encoding = this.#encode(attempt)
+    const encoded = encoding instanceof Promise ? await encoding : encoding
     if (!encoded.ok) return encoded
+    const { signal } = attempt.call
+    // A job that runs is not cancelled: its caller may have left meanwhile.
+    if (encoding instanceof Promise && signal.aborted) return { ok: false, failure: endedBy(signal) }
     if (!encoded.value.ok) return fail('input_unsupported', { detail: encoded.value.detail })
     const outcome = await this.#link.post(this.#wire.path, encoded.value.body, attempt)
     if (!outcome.ok) return outcome

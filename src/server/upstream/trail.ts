@@ -58,8 +58,9 @@ export class Trail {
     return withMetadata(failure, isProviders ? provider : null, this.errors)
   }
 
-  deadline(): Failure {
-    return withMetadata({ name: 'deadline_exceeded' }, null, this.errors)
+  /** The call ended before the next endpoint was tried. */
+  ended(failure: Failure): Failure {
+    return withMetadata(failure, null, this.errors)
   }
 
   /** The failure of a call that has tried all it could. */

@@ -1,6 +1,8 @@
 import { createServer, type AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { gzipSync } from 'node:zlib'
+import { randomBytes } from 'node:crypto'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { CallEnded } from '../../../src/schemas/call-ended.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { EgressAnswer, EgressRequest } from '../../../src/server/ports/egress.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
@@ -155,6 +157,18 @@ t.test('of a long error body only the first 64 KiB are read', async (t) => {
   t.same(await rest(), { heldBytes: 0, calls: 0 })
 })
 
+for (const [encoding, encode] of [['gzip', gzipSync], ['br', brotliCompressSync]] as const) {
+  t.test(`a long error body in ${encoding} is that error still, with its Retry-After`, async (t) => {
+    const { call, provider, rest } = await rigged(t)
+    const long = encode(randomBytes(512 * 1024))
+    provider.script(({ res }) => {
+      res.writeHead(429, { 'content-encoding': encoding, 'retry-after': '7' }).end(long)
+    })
+    t.match(await call(), { ok: true, value: { status: 429, retryAfter: '7' } })
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  })
+}
+
 t.test('a chunked answer in many pieces comes out in one', async (t) => {
   const { call, provider } = await rigged(t)
   provider.script(answers({ dimensions: 20_000, chunkBytes: 1000 }), answers({ dimensions: 20_000 }))
@@ -220,6 +234,27 @@ t.test('a caller who leaves before the request is sent cancels it', async (t) =>
   const outcome = origin.call(request({ call: caller }))
   caller.abort()
   t.equal(nameOf(await outcome), 'client_gone')
+})
+
+for (const [why, name] of [['deadline', 'deadline_exceeded'], ['drain', 'draining']] as const) {
+  t.test(`a call that ends by ${why} before its request is sent is ${name}`, async (t) => {
+    const { call } = await rigged(t)
+    const ender = new AbortController()
+    const outcome = call({ call: ender, mayCutSent: true })
+    ender.abort(new CallEnded(why))
+    t.equal(nameOf(await outcome), name)
+  })
+}
+
+t.test('a request that is given up before its connection stands leaves that to the next one', async (t) => {
+  const { call, provider, rest } = await rigged(t)
+  const caller = new AbortController()
+  const given = call({ call: caller, mayCutSent: true })
+  caller.abort()
+  t.equal(nameOf(await given), 'client_gone')
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+  t.equal(nameOf(await call()), 'answer 200')
+  t.same([provider.calls.length, provider.connections.total], [1, 1])
 })
 
 t.test('a caller who leaves after the request is sent changes nothing', async (t) => {

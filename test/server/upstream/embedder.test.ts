@@ -110,6 +110,16 @@ t.test('a call whose deadline ends during the second attempt lists the first one
   })
 })
 
+t.test('an attempt that the call itself cut short is no strike against its endpoint', async (t) => {
+  const { post, first } = await openEmbeddings(t, { deadlineMs: 120 })
+  first.script(neverAnswers, neverAnswers, neverAnswers, neverAnswers)
+  const ask = (key: string) => post({ model: 'acme/one', input: 'one' }, { authorization: `Bearer ${key}` })
+  for (const key of [KEY, OTHER_KEY, KEY, OTHER_KEY]) t.equal((await ask(key)).status, 504)
+  t.equal(first.calls.length, 4)
+  await ask(KEY)
+  t.equal(first.calls.length, 5)
+})
+
 const choices: readonly (readonly [
   string,
   Record<string, unknown>,

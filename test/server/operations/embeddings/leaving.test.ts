@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openEmbeddings } from '../../../support/embeddings-front.ts'
-import { answers } from '../../../support/provider-behaviours.ts'
+import { answers, refuses } from '../../../support/provider-behaviours.ts'
 
 const body = (model: string): RequestInit => ({
   method: 'POST',
@@ -26,6 +26,23 @@ t.test('a call that the provider has runs on when its client leaves, and is char
   await untilSettled(1)
   t.match(settled, [{ isClientGone: true, notes: { provider: 'first', promptTokens: 4, costUsd: 0.000004 } }])
   t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
+
+t.test('when its provider fails after the client left, no other one is asked', async (t) => {
+  const { url, first, second, settled, untilSettled } = await openEmbeddings(t)
+  let failNow: () => void = () => undefined
+  first.script((exchange) => void (failNow = () => refuses(500)(exchange)))
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/embed'), signal: client.signal }).catch(
+    () => null,
+  )
+  await first.arrived(1)
+  client.abort()
+  await call
+  setTimeout(() => failNow(), 30)
+  await untilSettled(1)
+  t.match(settled, [{ isClientGone: true, failure: 'client_gone', notes: { costUsd: undefined } }])
+  t.equal(second.calls.length, 0)
 })
 
 t.test('a call that was not sent yet is cancelled free of charge', async (t) => {
