@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']
 
-/** Throws when the compiler finds an error. */
+/** Ends the process when the compiler finds an error. */
 export function build() {
   const compiled = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'], {
     // The start command's own stdout must stay machine-readable.

@@ -29,7 +29,7 @@ interface Shape {
 const CHECKS = new WeakMap<TSchema, (value: unknown) => boolean>()
 
 /** Characters of a caller's member name in a path. Decision. */
-const NAME_CHARS_MAX = 64
+const PATH_NAME_CHARS_MAX = 64
 
 /**
  * What is wrong with a value that its compiled validator refused, in words a caller can act on. Made only on failure:
@@ -202,6 +202,6 @@ function kindOf(value: unknown): string {
 }
 
 function below(path: string, name: string): string {
-  const short = name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name
+  const short = name.length > PATH_NAME_CHARS_MAX ? `${name.slice(0, PATH_NAME_CHARS_MAX)}…` : name
   return `${path}/${short.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

@@ -144,7 +144,7 @@ export function readFrom(env: Texts): Reading {
   return { ok: true, generation: generationOf(values, texts, env) }
 }
 
-/** The environment of a forked process of ours: the thread pool of design §2, nothing of a test runner's. */
+/** The environment of a forked process of ours: ours, with the thread pool of design §2. */
 export function childEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, UV_THREADPOOL_SIZE: '32' }
 }

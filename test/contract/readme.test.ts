@@ -33,6 +33,17 @@ t.test('the README lists the decisions as the source has them (node tools/decisi
   t.ok(readme.includes(decisionTable(readSources('src'))))
 })
 
+t.test('no two decisions have the same name', async (t) => {
+  const names = decisions(readSources('src')).map(({ name }) => name)
+  t.same(names.filter((name, at) => names.indexOf(name) !== at), [])
+})
+
+t.test('only numbers are limits, whatever else stands beside them', async (t) => {
+  const text =
+    "/** Why. Decision. */\nconst A_MAX = 64 * KIB\nconst EMPTY = new Uint8Array(0)\nconst BUSY = fail('busy')\nconst B = 1 / 4\n"
+  t.same(decisions([sourceFile('a.ts', text)]).map(({ name }) => name), ['A_MAX', 'B'])
+})
+
 t.test('a decision is found with each constant that its comment covers', async (t) => {
   const text =
     '/** Why it is so. Decision. */\nexport const A_MAX = 1\nconst B_MS = 2\n\n/** Design §1. */\nconst C = 3\n'

@@ -10,15 +10,19 @@ export interface Decision {
 const DECIDED =
   /\/\*\*((?:(?!\*\/)[\s\S])*?\bDecision\b(?:(?!\*\/)[\s\S])*)\*\/\n((?:(?:export )?const [A-Z_0-9]+ = .*\n)+)/g
 
-/** Constants whose comment says that they are our decision: all that follow it up to the next comment or empty line. */
+/** A number, or one made of numbers and of other constants. */
+const NUMERIC = /^[\w.]+(?: [*/+-] [\w.]+)*$/
+
+/**
+ * Limits whose comment says that they are our decision: all numbers that follow it up to the next comment or empty
+ * line.
+ */
 export function decisions(files: readonly SourceFile[]): readonly Decision[] {
   return files.flatMap(({ text }) =>
     [...text.matchAll(DECIDED)].flatMap(([, comment = '', constants = '']) =>
-      [...constants.matchAll(/const ([A-Z_0-9]+) = (.*)\n/g)].map(([, name = '', value = '']) => ({
-        name,
-        value,
-        why: sentence(comment),
-      })),
+      [...constants.matchAll(/const ([A-Z_0-9]+) = (.*)\n/g)]
+        .filter(([, , value = '']) => NUMERIC.test(value))
+        .map(([, name = '', value = '']) => ({ name, value, why: sentence(comment) })),
     ),
   )
 }

@@ -1,5 +1,6 @@
 /** Milliseconds of one step of the wheel: every timer is late by at most this. Decision. */
 export const TIMER_STEP_MS = 50
+
 const SLOTS = 512
 
 export interface Timer {

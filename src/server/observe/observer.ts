@@ -25,6 +25,7 @@ const SAMPLED_SHARE = 0.01
  * and must buy lines with neither. Decision.
  */
 const FAILURE_LINES_MAX = 50
+
 const SECOND_MS = 1_000
 
 /**
