@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
+import { glibcVersion } from '../src/server/supervisor/checks.ts'
 
 /** What the figures were taken on; without it they mean nothing. */
 export interface Machine {
@@ -22,18 +23,10 @@ export function machine(): Machine {
     memoryGb: Math.round(totalmem() / 1e8) / 10,
     kernel: release(),
     node: process.version,
-    glibc: glibcVersion(),
+    glibc: glibcVersion() ?? 'none',
     loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
     stolenPerMille: stolen(),
   }
-}
-
-function glibcVersion(): string {
-  const report: unknown = process.report.getReport()
-  const header = typeof report === 'object' && report !== null && 'header' in report ? report.header : null
-  return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header
-    ? String(header.glibcVersionRuntime)
-    : 'none'
 }
 
 function stolen(): number | null {

@@ -1,6 +1,6 @@
 /** Other people's servers on the same rig: nginx as a plain keep-alive proxy, and a gateway from npm. */
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -85,7 +85,7 @@ export async function startPortkey(root: string, upstream: Upstream): Promise<Ta
       },
       body: upstream.chat,
     },
-    note: '@portkey-ai/gateway 1.15.2: the chat route with an answer of as many bytes; no key store was set up',
+    note: `@portkey-ai/gateway ${packageVersion(join(root, PORTKEY))}: the chat route with an answer of as many bytes; no key store was set up`,
     stop: () => stopServer(server.child),
   }
 }
@@ -93,6 +93,11 @@ export async function startPortkey(root: string, upstream: Upstream): Promise<Ta
 function programOnPath(name: string): string | null {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null
+}
+
+/** @param folder of an installed package */
+function packageVersion(folder: string): string {
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
 }
 
 function versionOf(program: string): string {

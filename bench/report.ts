@@ -19,6 +19,8 @@ export interface Check {
   readonly text: string
   readonly found: Spread
   readonly atMost: number
+  /** Answers of its rows that were not 200. */
+  readonly failed: number
   readonly isMet: boolean
 }
 
@@ -61,8 +63,15 @@ export function ratio(
   )
 }
 
-export function check(text: string, found: Spread, atMost: number): Check {
-  return { text, found, atMost, isMet: found.median <= atMost }
+/** @param rows those that the figure is taken from: a server that only refuses is cheap, and proves nothing */
+export function check(text: string, found: Spread, { atMost, rows }: Bound): Check {
+  const failed = rows.reduce((sum, row) => sum + row.failed, 0)
+  return { text, found, atMost, failed, isMet: found.median <= atMost && failed === 0 }
+}
+
+export interface Bound {
+  readonly atMost: number
+  readonly rows: readonly Pick<Row, 'failed'>[]
 }
 
 export function table(report: Report): string {
@@ -79,7 +88,8 @@ export function table(report: Report): string {
   ])
   const checks = report.checks.map(
     (one) =>
-      `${one.isMet ? 'met   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, at most ${one.atMost.toFixed(3)}`,
+      `${one.isMet ? 'met   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, at most ${one.atMost.toFixed(3)}` +
+      (one.failed === 0 ? '' : `, ${one.failed} answers were not 200`),
   )
   const { machine } = report
   return [

@@ -12,17 +12,25 @@ const SCENARIOS = {
 }
 
 process.chdir(new URL('..', import.meta.url).pathname)
-const [name, ...options] = process.argv.slice(2)
-const scenario = SCENARIOS[name]
-if (scenario === undefined) {
+const [name, ...args] = process.argv.slice(2)
+const scenario = Object.hasOwn(SCENARIOS, name ?? '') ? SCENARIOS[name] : undefined
+// Not an installation: what the options are stands in the source.
+build()
+const { OPTIONS_TEXT, readOptions } = await import('../dist/bench/options.js')
+
+const options = scenario === undefined ? 'help' : readOptions(args)
+if (options === 'help') {
   process.stdout.write('npm run bench -- <scenario> [options]\n\n')
   for (const [known, { text }] of Object.entries(SCENARIOS)) process.stdout.write(`  ${known}  ${text}\n`)
-  process.stdout.write(
-    '\noptions: --seconds 6 --repeats 5 --connections 48 --dimensions 1536 --latency-ms 0 --only a,b --json FILE\n',
-  )
-  process.exit(name === undefined ? 0 : 2)
+  process.stdout.write(`\n${OPTIONS_TEXT}\n`)
+  const isAsked = scenario !== undefined || name === undefined || name === '--help' || name === '-h'
+  if (!isAsked) process.stderr.write(`\nthere is no scenario '${name}'\n`)
+  process.exit(isAsked ? 0 : 2)
 }
-build()
+if (typeof options === 'string') {
+  process.stderr.write(`${options}\n`)
+  process.exit(2)
+}
 if (scenario.peers) install('tools/peers')
-const ran = spawnSync(process.execPath, [`dist/bench/${name}.js`, ...options], { stdio: 'inherit' })
+const ran = spawnSync(process.execPath, [`dist/bench/${name}.js`, ...args], { stdio: 'inherit' })
 process.exit(ran.status ?? 1)

@@ -30,8 +30,13 @@ t.test('ratios are taken inside a repeat, so that a slow machine slows both side
 })
 
 t.test('a figure above its bound is missed', async (t) => {
-  t.equal(check('a', spread([1.2]), 1.25).isMet, true)
-  t.equal(check('a', spread([1.3]), 1.25).isMet, false)
+  const bound = { atMost: 1.25, rows: [{ failed: 0 }] }
+  t.equal(check('a', spread([1.2]), bound).isMet, true)
+  t.equal(check('a', spread([1.3]), bound).isMet, false)
+})
+
+t.test('a figure of a server that refused is missed, however cheap it was', async (t) => {
+  t.equal(check('a', spread([0.1]), { atMost: 1.25, rows: [{ failed: 0 }, { failed: 7 }] }).isMet, false)
 })
 
 t.test('a generator that was the limit in one repeat marks the row', async (t) => {
