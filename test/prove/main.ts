@@ -3,12 +3,7 @@ import { parseArgs } from 'node:util'
 import { machine } from '../../bench/machine.ts'
 import { Proof, type Program } from './proof.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { seed: { type: 'string' }, short: { type: 'boolean', default: false } },
-})
-const [name = ''] = positionals
-const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
+const { name, short, seed } = commandLine()
 const { program } = (await import(`./${name}.js`)) as { program: Program }
 
 const say = (text: string): void => {
@@ -16,11 +11,28 @@ const say = (text: string): void => {
 }
 const facts = machine()
 say(`${name}: seed ${seed}, ${facts.cores} × ${facts.cpu}, Node ${facts.node}, load ${facts.loadBefore}`)
-const proof = new Proof({ seed, isShort: values.short, say })
+const proof = new Proof({ seed, isShort: short, say })
 await proof.run(program)
 
 if (proof.skipped !== null) process.stdout.write(`skipped: ${proof.skipped}\n`)
 for (const { text, found, isMet } of proof.findings)
   process.stdout.write(`${isMet ? 'met   ' : 'MISSED'} ${text}: ${found}\n`)
-process.stdout.write(`${JSON.stringify({ name, seed, isShort: values.short, findings: proof.findings })}\n`)
+process.stdout.write(`${JSON.stringify({ name, seed, isShort: short, findings: proof.findings })}\n`)
 process.exit(proof.findings.every((finding) => finding.isMet) ? 0 : 1)
+
+/** Ends the process with one line when there is nothing to run. */
+function commandLine(): { name: string; short: boolean; seed: number } {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { seed: { type: 'string' }, short: { type: 'boolean', default: false } },
+    })
+    const [named = ''] = positionals
+    const number = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
+    if (!Number.isSafeInteger(number)) throw new Error(`--seed takes a whole number, not '${values.seed}'`)
+    return { name: named, short: values.short, seed: number }
+  } catch (problem) {
+    process.stderr.write(`${problem instanceof Error ? problem.message.split('\n')[0] : String(problem)}\n`)
+    process.exit(2)
+  }
+}
