@@ -3,12 +3,13 @@ import {
 } from './limits.ts'
 
 const FILE_ID_PREFIX = 'cfile_'
-const OWN_ID = new RegExp(`^[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}}$`)
-const GIVEN_ID = new RegExp(`^(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}$`)
-
 /** `sess_…`, `gen_…`, or a caller's own. C22. */
+export const CONTAINER_ID_PATTERN =
+  `^(?:(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}|[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}})$`
+const CONTAINER_ID = new RegExp(CONTAINER_ID_PATTERN)
+
 export function isContainerId(text: string): boolean {
-  return OWN_ID.test(text) || GIVEN_ID.test(text)
+  return CONTAINER_ID.test(text)
 }
 
 /**

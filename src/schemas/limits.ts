@@ -156,6 +156,11 @@ export const IDEMPOTENCY_KEPT_MS = 86_400_000
 /** Milliseconds of an upload's lease, and between two renewals of it: the sweep takes over what is silent for longer. Decision. */
 export const UPLOAD_LEASE_MS = 60_000
 export const UPLOAD_RENEW_MS = 15_000
+/** Bytes of an uploaded or promoted file. §8, C10. */
+export const FILE_BYTES_MAX = 100 * MIB
+/** Page sizes of files and container files. B2.7, B2.8. */
+export const FILES_PAGE_MAX = 1_000
+export const FILES_PAGE_DEFAULT = 100
 /** Bytes of one read from storage. Facts, front end §3. */
 export const STORAGE_PIECE_BYTES = 256 * KIB
 /** Calls of `fsync` under way at once. Design §2, §5. */

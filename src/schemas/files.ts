@@ -1,0 +1,198 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { CONTAINER_ID_PATTERN, containerFileId } from './container-paths.ts'
+import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX } from './limits.ts'
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
+
+/** How a file is written for different clients. C8. */
+export type FileShape = 'openrouter' | 'anthropic' | 'openai'
+
+/** Request headers that decide the shape; `x-stainless-lang` stands for any header that begins with `x-stainless-`. C8. */
+export const SHAPE_HEADERS = ['anthropic-version', 'user-agent', 'x-stainless-lang'] as const
+
+/** @param headers as the caller sent them. C8: Anthropic's clients send `x-stainless-` headers too, so theirs is first. */
+export function shapeOf(headers: Readonly<Partial<Record<(typeof SHAPE_HEADERS)[number], string>>>): FileShape {
+  if (headers['anthropic-version'] !== undefined) return 'anthropic'
+  const isOpenAi = headers['x-stainless-lang'] !== undefined || headers['user-agent']?.startsWith('OpenAI/') === true
+  return isOpenAi ? 'openai' : 'openrouter'
+}
+
+const OwnFile = Type.Object({
+  _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
+  id: Type.String(),
+  type: Type.Literal('file'),
+  filename: Type.String(),
+  mime_type: Type.String(),
+  size_bytes: Bytes,
+  created_at: Type.String({ format: 'date-time' }),
+  downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
+}, { description: 'The default shape, and the one for callers that send `anthropic-version`.' })
+
+const OpenAiFile = Type.Object({
+  _shape: Type.Literal('openai'),
+  id: Type.String(),
+  object: Type.Literal('file'),
+  bytes: Bytes,
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  filename: Type.String(),
+  purpose: Type.String(),
+  status: Type.Literal('processed'),
+}, { description: "The shape for OpenAI's clients." })
+
+/** A file in the shape of its caller. §2.8, B1.7. */
+export const FileAnswer = Type.Union([OwnFile, OpenAiFile])
+export type FileAnswer = Static<typeof FileAnswer>
+
+const Ends = { has_more: Type.Boolean(), first_id: nullable(Type.String()), last_id: nullable(Type.String()) }
+
+/** What the shapes tell of a file; a row of the store is one. */
+export interface ToldFile {
+  readonly id: string
+  readonly filename: string
+  readonly mimeType: string
+  readonly sizeBytes: number
+  readonly createdAt: Date
+  readonly isDownloadable: boolean
+  /** Null: none was given. */
+  readonly purpose: string | null
+}
+
+/** `purpose` of a file whose uploader named none. Decision. */
+const PURPOSE_DEFAULT = 'user_data'
+
+export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
+  const { id, filename } = file
+  return shape === 'openai'
+    ? {
+        _shape: shape,
+        id,
+        object: 'file',
+        bytes: file.sizeBytes,
+        created_at: unixSeconds(file.createdAt),
+        filename,
+        purpose: file.purpose ?? PURPOSE_DEFAULT,
+        status: 'processed',
+      }
+    : {
+        _shape: shape,
+        id,
+        type: 'file',
+        filename,
+        mime_type: file.mimeType,
+        size_bytes: file.sizeBytes,
+        created_at: file.createdAt.toISOString(),
+        downloadable: file.isDownloadable,
+      }
+}
+
+function unixSeconds(instant: Date): number {
+  return Math.floor(instant.getTime() / 1_000)
+}
+
+/** A page of files, oldest first. B2.7. */
+export const FileListAnswer = Type.Union([
+  Type.Object({ _shape: Type.Literal('openrouter'), data: Type.Array(OwnFile), ...Ends, cursor: nullable(Type.String()) }),
+  Type.Object({ _shape: Type.Literal('anthropic'), data: Type.Array(OwnFile), ...Ends }),
+  Type.Object({
+    _shape: Type.Literal('openai'), object: Type.Literal('list'), data: Type.Array(OpenAiFile), ...Ends,
+  }),
+])
+export type FileListAnswer = Static<typeof FileListAnswer>
+
+/** B2.7. */
+export const FileDeletedAnswer = Type.Union([
+  Type.Object({
+    _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
+    id: Type.String(),
+    type: Type.Literal('file_deleted'),
+  }),
+  Type.Object({
+    _shape: Type.Literal('openai'), id: Type.String(), object: Type.Literal('file'), deleted: Type.Literal(true),
+  }),
+])
+export type FileDeletedAnswer = Static<typeof FileDeletedAnswer>
+
+/** Bytes of a file or of a part of it. */
+export const FileContent = Type.String({ format: 'binary', description: 'The bytes.' })
+
+/** What every operation of files takes. B1.7, B2.7. */
+export const FileScope = {
+  provider: Type.Optional(Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
+    description: "Reads or stores the file at that provider, with the workspace's own key for it.",
+  })),
+  workspace_id: Type.Optional(Type.String({
+    format: 'uuid', description: "The key's workspace, which is also the default.",
+  })),
+}
+
+export const FileScopeQuery = Type.Object(FileScope)
+export type FileScopeQuery = Static<typeof FileScopeQuery>
+
+export const FileParams = Type.Object({ file_id: Type.String({ minLength: 1 }) })
+
+export const ListFilesQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({
+    minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+  })),
+  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
+  after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
+  after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
+  before_id: Type.Optional(Type.String({ description: 'Only with a provider that knows it.' })),
+  order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+    description: 'Own storage lists oldest first, `asc`, only.',
+  })),
+  ...FileScope,
+})
+export type ListFilesQuery = Static<typeof ListFilesQuery>
+
+const ContainerId = Type.String({
+  pattern: CONTAINER_ID_PATTERN, description: '`sess_…`, `gen_…`, or 1 to 40 characters of `[A-Za-z0-9_-]`.',
+})
+
+export const ContainerParams = Type.Object({ container_id: ContainerId })
+export const ContainerFileParams = Type.Object({ container_id: ContainerId, file_id: Type.String({ minLength: 1 }) })
+
+export const ListContainerFilesQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({
+    minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+  })),
+  after: Type.Optional(Type.String({ description: 'The `last_id` of the page before.' })),
+})
+
+/** A container file, as OpenAI's clients know it. B2.8. */
+export const ContainerFileAnswer = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('container.file'),
+  container_id: Type.String(),
+  bytes: Bytes,
+  created_at: Type.Integer({ description: 'Unix seconds of its last change.' }),
+  path: Type.String(),
+  source: Type.Literal('assistant'),
+})
+export type ContainerFileAnswer = Static<typeof ContainerFileAnswer>
+
+/** @param file what storage says of it */
+export function containerFileAnswer(
+  containerId: string,
+  file: { readonly path: string; readonly sizeBytes: number; readonly changedAt: Date },
+): ContainerFileAnswer {
+  return {
+    id: containerFileId(file.path),
+    object: 'container.file',
+    container_id: containerId,
+    bytes: file.sizeBytes,
+    created_at: unixSeconds(file.changedAt),
+    path: file.path,
+    source: 'assistant',
+  }
+}
+
+/** In the order of the paths. B2.8. */
+export const ContainerFileListAnswer = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(ContainerFileAnswer),
+  first_id: nullable(Type.String()),
+  last_id: nullable(Type.String()),
+  has_more: Type.Boolean(),
+})
