@@ -10,7 +10,7 @@ import {
   POSTGRES_DATABASE,
   POSTGRES_USER,
 } from '../../src/server/supervisor/postgres-cluster.ts'
-import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster } from '../../src/server/supervisor/postmaster.ts'
+import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster } from '../../src/server/supervisor/postmaster.ts'
 import { makeSocketFolder } from '../../src/server/supervisor/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../src/server/supervisor/step-down.ts'
 import { plainEnvironment } from './load.ts'
@@ -45,24 +45,24 @@ export async function outsidePostgres(): Promise<OutsideStore> {
   const socketFolder = makeSocketFolder({
     at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account,
   })
-  const launch = (): Promise<ChildProcess> =>
+  const launch = (): Promise<Postmaster> =>
     startPostmaster({ place, bin, setpriv, settings, socketFolder, log })
-  let running: ChildProcess | null = await launch()
+  let running: Postmaster | null = await launch()
   return {
     url: `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
     async kill() {
-      const pid = running?.pid
+      const identity = running?.identity
       running = null
-      if (pid === undefined) return
-      process.kill(pid, 'SIGQUIT')
-      await stopPostmaster(pid)
+      if (identity === undefined) return
+      process.kill(identity.pid, 'SIGQUIT')
+      await stopPostmaster(identity)
     },
     async start() {
       await clearOrphan(place.data)
       running ??= await launch()
     },
     async close() {
-      if (running?.pid !== undefined) await stopPostmaster(running.pid)
+      if (running !== null) await stopPostmaster(running.identity)
       await rm(home, { recursive: true, force: true })
     },
   }

@@ -51,7 +51,7 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
   if (!mayCreate && !existsSync(config.dataDir)) {
     throw new CliFailure(`there is no data directory ${config.dataDir}: set SLUICE_DATA, or start the node once`)
   }
-  const data = await openDataDirectory(config.dataDir)
+  const data = await openDataDirectory(config.dataDir, stderrLog)
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: data.path, log: stderrLog })
     try {

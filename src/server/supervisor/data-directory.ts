@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { draftOf, openOwnFolder, writePrivate } from './own-folder.ts'
-import { identityOf, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
+import type { Log } from '../ports/observe.ts'
+import { draftOf, openOwnFolder, writeDurable, writePrivate } from './own-folder.ts'
+import { identityOf, isIdentity, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
@@ -19,12 +20,15 @@ export interface DataDirectory {
   readonly path: string
   /** Name of the node in the store: made once, kept as long as the directory. */
   readonly node: string
-  /** Records a forked process, so that the next start ends it if this supervisor cannot. */
+  /**
+   * Records a forked process, so that the next start ends it if this supervisor cannot. What cannot be written is a
+   * warning: the processes end with their supervisor by themselves, and a full disk must not end the node.
+   */
   remember(role: string, pid: number): void
   forget(pid: number): void
   /** Tells the command line where the stores are. */
   publish(runtime: Runtime): void
-  /** Writes a file that only its owner may read, whole or not at all. */
+  /** Writes a file that only its owner may read, whole or not at all; it outlasts a machine that stops. */
   writePrivate(name: string, text: string): void
   /** Null when there is no such file. */
   read(name: string): string | null
@@ -46,28 +50,31 @@ const GONE_MS_MAX = 5_000
  * Makes the directory where needed, claims it for this process, then kills and waits for processes of older
  * incarnations. Throws `StartRefused` when another node runs on it or it cannot be written. Design §2.
  */
-export async function openDataDirectory(path: string): Promise<DataDirectory> {
+export async function openDataDirectory(path: string, log: Log): Promise<DataDirectory> {
   checkWritable(path)
   claim(path)
   await end(recorded(path))
   rmSync(join(path, PROCESSES_FILE), { force: true })
   rmSync(join(path, RUNTIME_FILE), { force: true })
   const children = new Map<number, ProcessIdentity & { readonly role: string }>()
-  const record = (): void => writePrivate(path, PROCESSES_FILE, JSON.stringify([...children.values()]))
+  const record = (change: () => boolean): void => {
+    try {
+      if (change()) writePrivate(path, PROCESSES_FILE, JSON.stringify([...children.values()]))
+    } catch (cause) {
+      log.warn('processes_not_recorded', { cause })
+    }
+  }
   return {
     path,
     node: nodeOf(path),
-    remember(role, pid) {
+    remember: (role, pid) => record(() => {
       const id = identityOf(pid)
-      if (id === null) return
-      children.set(pid, { ...id, role })
-      record()
-    },
-    forget(pid) {
-      if (children.delete(pid)) record()
-    },
+      if (id !== null) children.set(pid, { ...id, role })
+      return id !== null
+    }),
+    forget: (pid) => record(() => children.delete(pid)),
     publish: (runtime) => writePrivate(path, RUNTIME_FILE, JSON.stringify(runtime)),
-    writePrivate: (name, text) => writePrivate(path, name, text),
+    writePrivate: (name, text) => writeDurable(path, name, text),
     read: (name) => read(path, name),
     release() {
       for (const name of [RUNTIME_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
@@ -92,7 +99,7 @@ function nodeOf(path: string): string {
   const known = read(path, NODE_FILE)?.trim()
   if (known !== undefined && known !== '') return known
   const node = randomUUID()
-  writePrivate(path, NODE_FILE, `${node}\n`)
+  writeDurable(path, NODE_FILE, `${node}\n`)
   return node
 }
 
@@ -192,11 +199,6 @@ function parseId(text: string | null): ProcessIdentity | null {
   const [pid, startedAt] = (text ?? '').split('\n')
   if (pid === undefined || startedAt === undefined || !/^[0-9]+$/.test(pid)) return null
   return { pid: Number(pid), startedAt }
-}
-
-function isIdentity(value: unknown): value is ProcessIdentity {
-  return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number'
-    && 'startedAt' in value && typeof value.startedAt === 'string'
 }
 
 function isRuntime(value: unknown): value is Runtime {

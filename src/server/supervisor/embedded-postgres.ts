@@ -1,17 +1,18 @@
-import type { ChildProcess } from 'node:child_process'
-import { chmod, mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
+import { writePrivate } from './own-folder.ts'
 import { findPostgresBinaries } from './postgres-binaries.ts'
-import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER, type ClusterPlace } from './postgres-cluster.ts'
+import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
-import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type PostmasterWish } from './postmaster.ts'
-import { identityOf, isRunning, type ProcessIdentity } from './process-state.ts'
+import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster, type PostmasterWish } from './postmaster.ts'
+import { identityOf, isIdentity, isRunning, type ProcessIdentity } from './process-state.ts'
 import { makeSocketFolder } from './socket-folder.ts'
 import { findSetpriv, stepDownAccount } from './step-down.ts'
 
 /** Where root keeps clusters and programs that the lesser account must reach. */
 const OUTSIDE_DIR = '/var/lib/sluice'
+const HOLDER_FILE = 'supervisor.json'
 /** Milliseconds before a server that died is started again; doubled each time, up to the second. */
 const RESTART_MS = 200
 const RESTART_MS_MAX = 5_000
@@ -51,7 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   if (isRoot && account === null) throw new EmbeddedPostgresError('it refuses to run as root, and there is no user `postgres` or `nobody`')
   if (isRoot) await openOutsideDir(outsideDir)
   const place = await placeCluster({ dataDir, outsideDir, account })
-  await claim(place)
+  await claim(place.folder)
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
   const { password } = await ensureCluster(place, { bin, setpriv, isSynced: settings['fsync'] !== 'off' })
   await clearOrphan(place.data)
@@ -73,7 +74,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 /** Keeps one server running until it is told to stop. */
 class Keeper {
   readonly #wish: PostmasterWish
-  #running: ChildProcess | null = null
+  #running: Postmaster | null = null
   #isStopping = false
   #restart: NodeJS.Timeout | null = null
   #starting: Promise<void> | null = null
@@ -83,26 +84,28 @@ class Keeper {
   }
 
   async start(): Promise<void> {
-    this.#running = await startPostmaster(this.#wish)
-    this.#watch(this.#running)
+    this.#watch(await startPostmaster(this.#wish))
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true
     if (this.#restart !== null) clearTimeout(this.#restart)
     await this.#starting
-    const pid = this.#running?.pid
-    if (pid !== undefined) await stopPostmaster(pid)
+    if (this.#running !== null) await stopPostmaster(this.#running.identity)
   }
 
-  #watch(running: ChildProcess): void {
+  #watch(running: Postmaster): void {
+    const { child } = running
+    this.#running = running
     // Neither the process nor its pipe keeps ours alive: who started it decides when to end.
-    running.unref()
-    const pipe = running.stderr
+    child.unref()
+    const pipe = child.stderr
     if (pipe !== null && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
-    running.once('exit', (code, by) => {
+    child.once('exit', (code, by) => {
       if (this.#isStopping) return
-      this.#wish.log.error('postgres.died', { code, signal: by })
+      this.#running = null
+      // Its last words may still lie in the pipe.
+      setImmediate(() => this.#wish.log.error('postgres.died', { code, signal: by, lastWords: running.lastWords() }))
       this.#startAgain(RESTART_MS)
     })
   }
@@ -116,8 +119,7 @@ class Keeper {
   async #tryAgain(afterMs: number): Promise<void> {
     try {
       await clearOrphan(this.#wish.place.data)
-      this.#running = await startPostmaster(this.#wish)
-      this.#watch(this.#running)
+      this.#watch(await startPostmaster(this.#wish))
       this.#wish.log.info('postgres.restarted')
     } catch (problem) {
       this.#wish.log.error('postgres.restart_failed', { reason: (problem as Error).message })
@@ -126,14 +128,26 @@ class Keeper {
   }
 }
 
-/** One supervisor a cluster: the second one would end the first one's server, taking it for an orphan. */
-async function claim(place: ClusterPlace): Promise<void> {
-  const file = join(place.folder, 'supervisor.json')
-  const holder = await readFile(file, 'utf8').then((text) => JSON.parse(text) as ProcessIdentity, () => null)
+/**
+ * One supervisor a cluster: the second one would end the first one's server, taking it for an orphan. The claim of the
+ * data directory is not enough: a copy of one that was made by root names the same cluster.
+ */
+async function claim(folder: string): Promise<void> {
+  const holder = await holderOf(folder)
   if (holder !== null && holder.pid !== process.pid && isRunning(holder)) {
-    throw new EmbeddedPostgresError(`process ${holder.pid} uses the cluster ${place.folder}`)
+    throw new EmbeddedPostgresError(`process ${holder.pid} uses the cluster ${folder}`)
   }
-  await writeFile(file, JSON.stringify(identityOf(process.pid)), { mode: 0o600 })
+  writePrivate(folder, HOLDER_FILE, JSON.stringify(identityOf(process.pid)))
+}
+
+/** A claim that cannot be read was cut short when its supervisor ended: nobody's. */
+async function holderOf(folder: string): Promise<ProcessIdentity | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(join(folder, HOLDER_FILE), 'utf8'))
+    return isIdentity(value) ? value : null
+  } catch {
+    return null
+  }
 }
 
 /** Root runs programs from here and keeps data here: nobody else may write to it. */

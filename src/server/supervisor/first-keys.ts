@@ -1,3 +1,4 @@
+import type { Log } from '../ports/observe.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { BannerKeys } from './banner.ts'
 
@@ -19,12 +20,14 @@ export const FIRST_KEYS_FILE = 'first-keys.json'
  */
 export async function firstKeys(
   data: DataDirectory,
-  baseUrl: string,
+  { baseUrl, log }: { readonly baseUrl: string; readonly log: Log },
   make: (keep: (keys: FirstKeys) => Promise<void>) => Promise<FirstKeys | null>,
 ): Promise<BannerKeys> {
   const made = await make((keys) => Promise.resolve(write(data, baseUrl, keys)))
   const text = data.read(FIRST_KEYS_FILE)
-  if (made === null && text !== null) refresh(data, baseUrl, text)
+  if (made === null && text !== null && !refresh(data, baseUrl, text)) {
+    log.warn('first_keys_unreadable', { file: FIRST_KEYS_FILE, effect: 'it is left as it is' })
+  }
   return {
     inference: made?.inferenceKey ?? null,
     management: made?.managementKey ?? null,
@@ -43,9 +46,20 @@ function write(data: DataDirectory, baseUrl: string, keys: FirstKeys): void {
   data.writePrivate(FIRST_KEYS_FILE, `${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** The address may be another one than at the first start. */
-function refresh(data: DataDirectory, baseUrl: string, text: string): void {
-  const value: unknown = JSON.parse(text)
-  if (typeof value !== 'object' || value === null || Reflect.get(value, 'base_url') === baseUrl) return
+/** The address may be another one than at the first start. False for a file that somebody edited into something else. */
+function refresh(data: DataDirectory, baseUrl: string, text: string): boolean {
+  const value = parsed(text)
+  if (typeof value !== 'object' || value === null) return false
+  if (Reflect.get(value, 'base_url') === baseUrl) return true
   data.writePrivate(FIRST_KEYS_FILE, `${JSON.stringify({ ...value, base_url: baseUrl }, null, 2)}\n`)
+  return true
+}
+
+/** Node's own message would quote the file. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }

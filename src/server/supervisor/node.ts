@@ -93,7 +93,7 @@ class NodeRun {
     const problem = platformProblem()
     if (problem !== null) throw new StartRefused(problem)
     if (config.tls !== null) checkTlsFiles(config.tls)
-    const data = await openDataDirectory(config.dataDir)
+    const data = await openDataDirectory(config.dataDir, this.#parts.log)
     this.#data = data
     this.#undo(() => Promise.resolve(data.release()))
     await probePort(config.host, config.port, 'SLUICE_PORT')
@@ -148,7 +148,7 @@ class NodeRun {
     await prepareStore(store, () => this.#ending.isAsked)
     this.#ending.throwIfAsked()
     await checkConnections(store, this.#first)
-    const keys = await firstKeys(data, `${this.#url()}/api/v1`, (keep) => store.makeFirstKeys(keep))
+    const keys = await firstKeys(data, { baseUrl: `${this.#url()}/api/v1`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: { mode: services.redisMode, isUp: () => redis.isUp() },
@@ -177,11 +177,11 @@ class NodeRun {
   /** Written down at once, so that the next start finds it if this process is killed now. */
   #fork(role: Role, isAhead: boolean): Child {
     const child = new Child(role, isAhead)
-    this.#data?.remember(role, child.pid)
     void child.ended.then(() => {
       this.#data?.forget(child.pid)
       if (role === 'front' && child.isGone) void this.#store?.removeFront(child.id)
     })
+    this.#data?.remember(role, child.pid)
     return child
   }
 

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync, type Stats } from 'node:fs'
+import {
+  chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync, type Stats,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** What makes the file system of a fresh volume not quite empty. */
@@ -32,11 +34,38 @@ export function openOwnFolder(wish: OwnFolderWish): string | null {
 
 /** Writes a file that only its owner may read, whole or not at all; never through what somebody laid in its way. */
 export function writePrivate(folder: string, name: string, text: string): void {
-  const draft = draftOf(join(folder, name))
-  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+  write(folder, name, { text, isSynced: false })
+}
+
+/** The same for what must outlast a machine that stops: the file is on the disk before it has its name. */
+export function writeDurable(folder: string, name: string, text: string): void {
+  write(folder, name, { text, isSynced: true })
+  syncFolder(folder)
+}
+
+/** Names that came or went in the folder are on the disk when this returns. */
+export function syncFolder(folder: string): void {
+  const file = openSync(folder, 'r')
   try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function write(folder: string, name: string, { text, isSynced }: { text: string; isSynced: boolean }): void {
+  const draft = draftOf(join(folder, name))
+  const file = openSync(draft, 'wx', 0o600)
+  try {
+    try {
+      writeFileSync(file, text)
+      if (isSynced) fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
     renameSync(draft, join(folder, name))
   } catch (cause) {
+    // A full disk would otherwise collect them.
     rmSync(draft, { force: true })
     throw cause
   }

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { syncFolder, writeDurable } from './own-folder.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
 import { runPostgresProgram } from './postgres-program.ts'
 import type { Account } from './step-down.ts'
 
 export const POSTGRES_USER = 'sluice'
 export const POSTGRES_DATABASE = 'sluice'
+/** Tells where the cluster lies; in the data directory. */
+const RECORD = 'postgres.json'
+const PASSWORD = 'password'
 
 /** A place for one cluster; `data` may not exist yet. */
 export interface ClusterPlace {
@@ -36,19 +41,35 @@ export interface PlaceWish {
  * Finds or names the cluster of a data directory. Its place stands in `postgres.json` there: beside it by name, or
  * elsewhere under a random name. A name made of the path would, after the data directory was deleted, meet an old
  * cluster with a password that nobody knows.
- * Failures (thrown): the recorded cluster is gone, or belongs to another user.
+ * Failures (thrown): the record cannot be read; the recorded cluster is gone, or belongs to another user.
  */
 export async function placeCluster(wish: PlaceWish): Promise<ClusterPlace> {
-  const record = join(wish.dataDir, 'postgres.json')
-  const recorded = await readFile(record, 'utf8').then((text) => (JSON.parse(text) as { cluster: string }).cluster, () => null)
+  const record = join(wish.dataDir, RECORD)
+  const recorded = await readRecord(record)
   if (recorded !== null) return recordedPlace(resolve(wish.dataDir, recorded), wish, record)
   const name = wish.account === null ? 'postgres' : join(wish.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
   const folder = resolve(wish.dataDir, name)
   await mkdir(folder, { recursive: true })
   // Passing through is enough for the account: it knows the names it needs.
   await chmod(folder, wish.account === null ? 0o700 : 0o711)
-  await writeFile(record, `${JSON.stringify({ cluster: name })}\n`, { mode: 0o600 })
+  writeDurable(wish.dataDir, RECORD, `${JSON.stringify({ cluster: name })}\n`)
   return { folder, data: join(folder, 'data'), account: wish.account }
+}
+
+/** Whether a data directory has a cluster, or began to have one. */
+export function hasCluster(dataDir: string): boolean {
+  return existsSync(join(dataDir, RECORD))
+}
+
+/** To go on without a record that is there would be to start empty beside the cluster that it names. */
+async function readRecord(file: string): Promise<string | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'))
+    if (typeof value === 'object' && value !== null && 'cluster' in value && typeof value.cluster === 'string') return value.cluster
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
+  }
+  throw new EmbeddedPostgresError(`${file} cannot be read: restore it, or remove it to start without the data it names`)
 }
 
 /**
@@ -57,12 +78,12 @@ export async function placeCluster(wish: PlaceWish): Promise<ClusterPlace> {
  * writes and proves nothing.
  */
 export async function ensureCluster(place: ClusterPlace, making: Making): Promise<{ readonly password: string }> {
-  const passwordFile = join(place.folder, 'password')
+  const passwordFile = join(place.folder, PASSWORD)
   const isMade = await stat(place.data).then(() => true, () => false)
   if (isMade) return { password: (await readFile(passwordFile, 'utf8')).trim() }
   await removeUnfinished(place.folder)
   const password = randomBytes(32).toString('base64url')
-  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
+  writeDurable(place.folder, PASSWORD, `${password}\n`)
   const fresh = join(place.folder, `data.new-${process.pid}`)
   // A copy that the account can read, for as long as initdb runs.
   const lentPassword = join(place.folder, `password.new-${process.pid}`)
@@ -74,6 +95,7 @@ export async function ensureCluster(place: ClusterPlace, making: Making): Promis
   await fillCluster(fresh, lentPassword, { ...making, account: place.account })
   await rm(lentPassword)
   await rename(fresh, place.data)
+  if (making.isSynced) syncFolder(place.folder)
   return { password }
 }
 

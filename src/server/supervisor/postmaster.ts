@@ -7,7 +7,7 @@ import type { Log } from '../ports/observe.ts'
 import { POSTGRES_ENVIRONMENT } from './postgres-binaries.ts'
 import type { ClusterPlace } from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
-import { identityOf, postgresProcessesWith, signal, waitUntilGone } from './process-state.ts'
+import { identityOf, isRunning, postgresProcessesWith, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { launch } from './step-down.ts'
 
 /** Milliseconds that a postmaster of a dead parent has to end by its death signal. */
@@ -30,11 +30,22 @@ export interface PostmasterWish {
   readonly log: Log
 }
 
+/** A server that was up. */
+export interface Postmaster {
+  readonly child: ChildProcess
+  /** Taken at its start: by its pid alone a stop might end a stranger who has that now. */
+  readonly identity: ProcessIdentity
+  /** What it said last of itself. Its errors are left out: those are of statements, and may hold what callers sent. */
+  lastWords(): string
+}
+
 /** Starts the server and waits until it accepts connections. */
-export async function startPostmaster(wish: PostmasterWish): Promise<ChildProcess> {
+export async function startPostmaster(wish: PostmasterWish): Promise<Postmaster> {
   // Postgres believes a lock file whose pid is somebody else's by now, or a zombie's.
   for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`]) await rm(join(wish.socketFolder, name), { force: true })
   const child = launchPostmaster(wish)
+  // Until the loop turns nobody else can have the pid: it is not reaped yet.
+  const identity = identityOf(child.pid ?? 0)
   let tail = ''
   child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
   const ended = new Promise<string>((resolve) => {
@@ -42,17 +53,16 @@ export async function startPostmaster(wish: PostmasterWish): Promise<ChildProces
     child.once('close', (code, by) => resolve(tail.trim() || `exit ${code ?? by}`))
   })
   const problem = await Promise.race([ended, untilReady(wish.place.data, child)])
-  if (problem === null) return child
-  if (child.pid !== undefined) await stopPostmaster(child.pid)
+  if (problem === null && identity !== null) return { child, identity, lastWords: () => ownWords(tail) }
+  if (identity !== null) await stopPostmaster(identity)
   throw new EmbeddedPostgresError(`the server ended while starting (${problem})`)
 }
 
 /** Fast shutdown, then immediate, then by force. Resolves when the process is gone. */
-export async function stopPostmaster(pid: number): Promise<void> {
-  const identity = identityOf(pid)
-  if (identity === null) return
+export async function stopPostmaster(identity: ProcessIdentity): Promise<void> {
   for (const name of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
-    signal(pid, name)
+    if (!isRunning(identity)) return
+    signal(identity.pid, name)
     if (await waitUntilGone(identity, STOP_MS)) return
   }
 }
@@ -66,7 +76,7 @@ export async function clearOrphan(data: string): Promise<void> {
   if (!(pid > 0)) return
   const identity = identityOf(pid)
   const isOurs = identity !== null && postgresProcessesWith(clusterName(data)).includes(pid)
-  if (isOurs && !(await waitUntilGone(identity, ORPHAN_MS))) await stopPostmaster(pid)
+  if (isOurs && !(await waitUntilGone(identity, ORPHAN_MS))) await stopPostmaster(identity)
   // Without its lock file Postgres cannot see that children of a dead postmaster still write: they must be gone first.
   for (const stray of postgresProcessesWith(clusterName(data))) {
     const left = identityOf(stray)
@@ -97,6 +107,10 @@ function launchPostmaster(wish: PostmasterWish): ChildProcess {
     deathSignal: 'INT',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'] },
   })
+}
+
+function ownWords(text: string): string {
+  return text.split('\n').filter((line) => /\b(LOG|FATAL|PANIC):  /.test(line)).join('\n')
 }
 
 /** The last line of the lock file says `ready` when connections are accepted; `pg_ctl` reads the same. */

@@ -15,6 +15,12 @@ export function identityOf(pid: number): ProcessIdentity | null {
   return process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)
 }
 
+/** Whether a record on disk is one. */
+export function isIdentity(value: unknown): value is ProcessIdentity {
+  return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number'
+    && 'startedAt' in value && typeof value.startedAt === 'string'
+}
+
 /** True while the very process that `identity` was taken of runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return identityOf(identity.pid)?.startedAt === identity.startedAt

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
+import { writePrivate } from './own-folder.ts'
 import { launchInMemory, launchServer, type RunningRedis } from './redis-launch.ts'
 import { endOrphan, findServer, REDIS_SOCKET } from './redis-find.ts'
 import { makeSocketFolder } from './socket-folder.ts'
@@ -71,14 +72,17 @@ function keepUp(first: RunningRedis, { launch, home, socketPath, log }: Keeping)
   let restarting: Promise<void> = Promise.resolve()
   const watch = (running: RunningRedis): void => {
     current = running
-    const record = join(home, RECORD)
-    writeFileSync(`${record}.new`, JSON.stringify({ pid: running.pid, socketPath }), { mode: 0o600 })
-    renameSync(`${record}.new`, record)
     void running.ended.then((how) => {
       if (isStopping) return
       log.error('redis_ended', { how })
       restarting = again()
     })
+    // A server without a record still ends with us; a second one on the same file would damage it.
+    try {
+      writePrivate(home, RECORD, JSON.stringify({ pid: running.pid, socketPath }))
+    } catch (cause) {
+      log.warn('redis_not_recorded', { cause })
+    }
   }
   const again = async (): Promise<void> => {
     while (!isStopping) {

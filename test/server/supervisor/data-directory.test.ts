@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkWritable, openDataDirectory } from '../../../src/server/supervisor/data-directory.ts'
+import { keptLog, SILENT } from '../../support/log.ts'
 
 const asRoot = { skip: process.getuid?.() !== 0 && 'only root can try' }
 const NOBODY = 65_534
@@ -18,16 +19,16 @@ function folder(t: { teardown(done: () => void): unknown }): string {
 /** Why it is refused, and whether its mode was left alone. */
 async function refusal(path: string): Promise<{ readonly why: string; readonly isUntouched: boolean }> {
   const before = statSync(path).mode
-  const why = await openDataDirectory(path).then(() => 'taken', (problem: Error) => problem.message)
+  const why = await openDataDirectory(path, SILENT).then(() => 'taken', (problem: Error) => problem.message)
   return { why, isUntouched: statSync(path).mode === before }
 }
 
 t.test('a new directory is made for its owner alone, and found again with its name', async (t) => {
   const path = join(folder(t), 'a/b')
-  const first = await openDataDirectory(path)
+  const first = await openDataDirectory(path, SILENT)
   first.release()
   t.equal(statSync(path).mode & 0o777, 0o700)
-  const second = await openDataDirectory(path)
+  const second = await openDataDirectory(path, SILENT)
   second.release()
   t.equal(second.node, first.node)
 })
@@ -37,7 +38,7 @@ t.test('the root of a fresh volume and a directory that a cut start left are tak
   chmodSync(path, 0o777)
   mkdirSync(join(path, 'lost+found'))
   for (const name of ['supervisor.pid', 'supervisor.pid.0123456789abcdef', '.writable']) writeFileSync(join(path, name), '')
-  const data = await openDataDirectory(path)
+  const data = await openDataDirectory(path, SILENT)
   data.release()
   t.equal(statSync(path).mode & 0o777, 0o700)
 })
@@ -79,7 +80,7 @@ t.test('a directory that another user marked as ours is refused', asRoot, async 
 
 t.test('files are written beside what was laid in their way, never through it', async (t) => {
   const path = join(folder(t), 'data')
-  const data = await openDataDirectory(path)
+  const data = await openDataDirectory(path, SILENT)
   const target = join(path, '../target')
   writeFileSync(target, 'precious')
   for (const name of ['.writable', 'first-keys.json']) symlinkSync(target, join(path, `${name}.${process.pid}`))
@@ -91,4 +92,22 @@ t.test('files are written beside what was laid in their way, never through it', 
   t.equal(readFileSync(target, 'utf8'), 'precious')
   t.ok(lstatSync(join(path, 'first-keys.json')).isFile())
   t.equal(readFileSync(join(path, 'first-keys.json'), 'utf8'), 'keys')
+})
+
+t.test('a process that cannot be recorded, as on a full disk, is a warning', async (t) => {
+  const path = join(folder(t), 'data')
+  const log = keptLog()
+  const data = await openDataDirectory(path, log)
+  rmSync(path, { recursive: true })
+  data.remember('front', process.pid)
+  data.forget(process.pid)
+  t.same(log.events.map(({ event }) => event), ['processes_not_recorded', 'processes_not_recorded'])
+})
+
+t.test('a file that cannot be put in its place leaves no draft', async (t) => {
+  const path = join(folder(t), 'data')
+  const data = await openDataDirectory(path, SILENT)
+  mkdirSync(join(path, 'first-keys.json/taken'), { recursive: true })
+  t.throws(() => data.writePrivate('first-keys.json', 'keys'))
+  t.same(readdirSync(path).filter((name) => name.startsWith('first-keys.json.')), [])
 })

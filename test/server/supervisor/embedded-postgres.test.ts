@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -119,6 +119,32 @@ t.test('a server that is killed is up again on the same address', async (t) => {
   while (answer === null) answer = await ask(url, 'SELECT 1').catch(() => null)
   t.equal(answer, 1)
   t.not(postmasterOf(clusterFolder), pid)
+})
+
+t.test('the log tells with what last words a server died', async (t) => {
+  const [{ dataDir, outsideDir }, log] = [clusterHome(t), keptLog()]
+  const server = await startEmbeddedPostgres({ dataDir, outsideDir, log, settings: { fsync: 'off' } })
+  t.teardown(() => server.stop())
+  process.kill(postmasterOf(server.clusterFolder), 'SIGQUIT')
+  while (!log.events.some(({ event }) => event === 'postgres.died')) await pause(20)
+  const [died] = log.events.filter(({ event }) => event === 'postgres.died')
+  t.match(died?.fields['lastWords'], /LOG: {2}received immediate shutdown request/)
+})
+
+t.test('a claim of the cluster that was cut short is nobody\'s', async (t) => {
+  const home = clusterHome(t)
+  const { clusterFolder, stop } = await home.start()
+  await stop()
+  writeFileSync(join(clusterFolder, 'supervisor.json'), '{"pid":1')
+  await t.resolves(home.start())
+})
+
+t.test('a record of the cluster that cannot be read is refused by its name, and nothing starts empty', async (t) => {
+  const home = clusterHome(t)
+  const first = await home.start()
+  await first.stop()
+  writeFileSync(join(home.dataDir, 'postgres.json'), '{"clus')
+  await t.rejects(home.start(), /postgres\.json cannot be read: restore it/)
 })
 
 t.test('a cluster that a living process uses is refused to another one', async (t) => {

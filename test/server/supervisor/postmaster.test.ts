@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { findPostgresBinaries } from '../../../src/server/supervisor/postgres-binaries.ts'
 import { placeCluster } from '../../../src/server/supervisor/postgres-cluster.ts'
-import { POSTGRES_SOCKET, startPostmaster } from '../../../src/server/supervisor/postmaster.ts'
+import { POSTGRES_SOCKET, startPostmaster, stopPostmaster } from '../../../src/server/supervisor/postmaster.ts'
 import { identityOf, postgresProcessesWith } from '../../../src/server/supervisor/process-state.ts'
 import { makeSocketFolder } from '../../../src/server/supervisor/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../../src/server/supervisor/step-down.ts'
@@ -62,7 +62,15 @@ t.test('a server that outlived its supervisor is ended before the next one start
   const socketFolder = makeSocketFolder({ at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account })
   const orphan = await startPostmaster({ place, bin, setpriv: null, settings: {}, socketFolder, log: keptLog() })
   await t.resolves(home.start())
-  t.equal(identityOf(orphan.pid ?? 0), null)
+  t.equal(identityOf(orphan.identity.pid), null)
+})
+
+t.test('a stop signals nobody who has the pid of a server that is gone', async (t) => {
+  const stranger = asServer(t, 'echo up; exec sleep 600')
+  await once(stranger.stdout, 'data')
+  const { pid = 0 } = stranger
+  await stopPostmaster({ pid, startedAt: 'before' })
+  t.not(identityOf(pid), null)
 })
 
 t.test('children of Postgres are found by the token in their command line', async (t) => {

@@ -11,6 +11,7 @@ import t from 'tap'
 import type { Log } from '../../../src/server/ports/observe.ts'
 import { startRedis } from '../../../src/server/supervisor/redis-child.ts'
 import { findServer } from '../../../src/server/supervisor/redis-find.ts'
+import { keptLog } from '../../support/log.ts'
 import { REDIS_KINDS } from '../../support/redis.ts'
 
 // Servers start here, on a machine that may be busy.
@@ -50,6 +51,20 @@ for (const kind of REDIS_KINDS) {
     process.kill(pid, 'SIGKILL')
     await until(() => recordOf(dataDir).pid !== pid)
     t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
+  })
+
+  t.test(`${kind}: a record that cannot be written is a warning, and no second server is started`, async (t) => {
+    const [dataDir, log] = [folder(t), keptLog()]
+    const redis = await startRedis({ dataDir, log, servers })
+    t.teardown(() => redis.stop())
+    const { pid } = recordOf(dataDir)
+    rmSync(join(dataDir, 'redis/server.json'))
+    mkdirSync(join(dataDir, 'redis/server.json/taken'), { recursive: true })
+    process.kill(pid, 'SIGKILL')
+    await until(() => log.events.some(({ event }) => event === 'redis_restarted' || event === 'redis_start_failed'))
+    t.match(log.events.map(({ event }) => event).join(), /redis_not_recorded,redis_restarted$/)
+    t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
+    rmSync(join(dataDir, 'redis/server.json'), { recursive: true })
   })
 
   t.test(`${kind}: it ends when its supervisor is killed`, async (t) => {
