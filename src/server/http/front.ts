@@ -105,7 +105,6 @@ function refusalOf(fault: HeadFault, requestId: string): CallSettled {
     durationMs: 0,
     workspaceId: null,
     keyHash: null,
-    sessionId: null,
     notes: {},
   }
 }

@@ -112,7 +112,6 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   settled(): void {
     const exchange = this.#exchange
-    const session = (this.body as { readonly session_id?: unknown } | undefined)?.session_id
     this.#parts.observer.settled({
       operation: this.#operation?.id ?? UNROUTED,
       requestId: this.requestId,
@@ -123,7 +122,6 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       durationMs: performance.now() - exchange.startedAt,
       workspaceId: this.#key?.workspaceId ?? null,
       keyHash: this.#key?.hash ?? null,
-      sessionId: typeof session === 'string' ? session : this.#head.kept('x-session-id') ?? null,
       traceparent: this.#head.kept('traceparent'),
       notes: this.notes,
     })

@@ -68,7 +68,8 @@ function logFellBack(call: CallSettled, log: Log, lines: LineBudget): void {
 
 /** What a line says of a call: ids and figures, never content, a session id or a plain key. */
 function fieldsOf(call: CallSettled): Record<string, unknown> {
-  const { operation, requestId, status, failure, cause, isClientGone, durationMs, workspaceId, keyHash, notes } = call
+  const { operation, requestId, status, failure, cause, isClientGone, durationMs, workspaceId, keyHash } = call
+  const { sessionId: _private, ...notes } = call.notes
   return {
     operation,
     requestId,

@@ -73,10 +73,10 @@ export async function openTracing({ endpoint, version, epochNow = Date.now }: Tr
   }
 }
 
-function describe(span: Span, { requestId, status, workspaceId, sessionId, notes }: CallSettled, trace: Trace | undefined): void {
+function describe(span: Span, { requestId, status, workspaceId, notes }: CallSettled, trace: Trace | undefined): void {
   span.setAttributes({ 'http.response.status_code': status, 'sluice.request_id': requestId })
   if (workspaceId !== null) span.setAttribute('sluice.workspace_id', workspaceId)
-  if (sessionId !== null) span.setAttribute('session.id', sessionId)
+  if (notes.sessionId !== undefined) span.setAttribute('session.id', notes.sessionId)
   if (notes.model !== undefined) span.setAttribute('gen_ai.request.model', notes.model)
   if (notes.provider !== undefined) span.setAttribute('gen_ai.provider.name', notes.provider)
   if (notes.promptTokens !== undefined) span.setAttribute('gen_ai.usage.input_tokens', notes.promptTokens)

@@ -18,6 +18,8 @@ export interface CallNotes {
   validateMs?: number
   upstreamMs?: number
   model?: string
+  /** The caller's name for a session of his, of a length that the operation has checked. */
+  sessionId?: string
   provider?: string
   /** Tokens of the prompt. */
   promptTokens?: number
@@ -48,7 +50,6 @@ export interface CallSettled {
   readonly durationMs: number
   readonly workspaceId: string | null
   readonly keyHash: string | null
-  readonly sessionId: string | null
   /** The caller's W3C trace context, as it was sent. */
   readonly traceparent?: string | undefined
   readonly notes: CallNotes

@@ -59,7 +59,7 @@ t.test('a slow call is always logged: slow in all, or slow by the gateway itself
 t.test('neither the session id nor the trace object is logged', async (t) => {
   const { observer, log } = open()
   observer.trace({ trace_name: 'canary-trace' }, { requestId: 'r-1', operation: 'o', model: 'm', sessionId: 'canary-session', notes: {} })
-  observer.settled(call({ failure: 'internal', sessionId: 'canary-session' }))
+  observer.settled(call({ failure: 'internal', notes: { sessionId: 'canary-session' } }))
   t.notMatch(JSON.stringify(log.events), /canary/)
 })
 
@@ -84,6 +84,6 @@ function open(): { observer: Observer; log: ReturnType<typeof keptLog>; counted:
 function call(more: Partial<CallSettled>): CallSettled {
   return {
     operation: 'embeddings.create', requestId: 'r-1', status: 200, failure: null, isClientGone: false, durationMs: 12.3456,
-    workspaceId: 'w', keyHash: 'h', sessionId: null, notes: {}, ...more,
+    workspaceId: 'w', keyHash: 'h', notes: {}, ...more,
   }
 }

@@ -16,6 +16,7 @@ t.test('a call becomes a span with the known trace keys as attributes, below the
   t.match(text, '"parentSpanId":"b7ad6b7169203331"')
   t.match(text, '"name":"embeddings.create"')
   t.match(text, '{"key":"trace.trace_id","value":{"stringValue":"abc"}}')
+  t.match(text, '{"key":"session.id","value":{"stringValue":"s-1"}}')
   t.match(text, '{"key":"sluice.request_id","value":{"stringValue":"r-1"}}')
   t.notMatch(text, 'canary', 'unknown keys are no attributes')
 })
@@ -52,7 +53,7 @@ t.test('a receiver that is not there fails nothing', async (t) => {
 
 const CALL: CallSettled = {
   operation: 'embeddings.create', requestId: 'r-1', status: 200, failure: null, isClientGone: false, durationMs: 5,
-  workspaceId: 'w', keyHash: 'h', sessionId: null, notes: { model: 'a/b' },
+  workspaceId: 'w', keyHash: 'h', notes: { model: 'a/b', sessionId: 's-1' },
 }
 
 async function receiver(t: { teardown(done: () => void): unknown }): Promise<{ endpoint: string; received: string[] }> {

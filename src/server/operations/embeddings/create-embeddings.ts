@@ -64,6 +64,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     const { body } = call
     const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
     if (sessionId !== null && isTooLong(sessionId)) return sessionTooLong()
+    if (sessionId !== null) call.notes.sessionId = sessionId
     const model = ports.models.resolve(body.model)
     if (model === null) return fail('model_unknown')
     if (!model.isEmbedding) return fail('model_unfit')

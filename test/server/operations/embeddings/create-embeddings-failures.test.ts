@@ -28,7 +28,7 @@ function failureOf({ status, body }: EmbeddingsReply): string {
 t.test(
   'embeddings.create 400: an input that no endpoint takes, and a model that does not embed',
   async (t) => {
-    const { post, first, foreign } = await openEmbeddings(t)
+    const { post, first, foreign, settled } = await openEmbeddings(t)
     const picture = (url: string) => [{ content: [{ type: 'image_url', image_url: { url } }] }]
     t.equal(
       failureOf(await post({ model: 'acme/one', input: picture('data:image/png;base64,AAAA') })),
@@ -48,6 +48,7 @@ t.test(
     )
     t.equal(failureOf(await post({ model: 'acme/chat', input: 'x' })), '400 model_unfit')
     t.equal(failureOf(await post(ONE, { 'x-session-id': 'x'.repeat(257) })), '400 header_invalid')
+    t.equal(settled.at(-1)?.notes.sessionId, undefined, 'what is too long is not kept')
     t.equal(first.calls.length + foreign.calls.length, 0)
   },
 )

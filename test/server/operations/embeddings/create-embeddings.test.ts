@@ -79,7 +79,7 @@ t.test(
     t.same(traced, [hidden.trace])
     await untilSettled(1)
     t.match(settled, [
-      { sessionId: 's-1', notes: { model: 'acme/one', provider: 'first', promptTokens: 4, attempts: 1 } },
+      { notes: { sessionId: 's-1', model: 'acme/one', provider: 'first', promptTokens: 4, attempts: 1 } },
     ])
   },
 )
