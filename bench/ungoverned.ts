@@ -65,7 +65,7 @@ class UngovernedCall implements ExchangeOwner {
     if (!received.ok) return this.#fail(400)
     const exchange = this.#exchange
     const request = JSON.parse(Buffer.from(received.value).toString()) as EmbeddingsRequest
-    exchange.work()
+    exchange.work(true)
     const { model, embedder } = this.#parts
     const { deadlineAt } = exchange
     void embedder.embed({ model, request, caller: '', deadlineAt, call: exchange }).then((answer) => {

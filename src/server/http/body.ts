@@ -56,7 +56,7 @@ export interface BodyOptions {
   readonly declared: number | null
   readonly bytesMax: number
   readonly budget: BodyBudget
-  readonly timers: Timers
+  readonly timers: Pick<Timers, 'start'>
   readonly socket: BodySocket
 }
 
@@ -73,6 +73,9 @@ export class Body {
   #received = 0
   /** Bytes of the budget that this body holds. */
   #held = 0
+  /** Who works on the bytes now: while anybody does, they stand in memory although the call may be over. */
+  #loans = 0
+  #isStopped = false
   #key: string | null = null
   #isComplete = false
   #isPaused = false
@@ -122,12 +125,31 @@ export class Body {
     this.#options.socket.pauseBody()
   }
 
-  /** Forgets the bytes and gives back what they held; later chunks only count. For every end of the call. */
-  drop(): void {
+  /**
+   * Receives no more; later chunks only count. For every end of the call. What the bytes hold of the budget goes back
+   * when nobody works on them any more.
+   */
+  stop(): void {
     this.#stall?.stop()
     this.#taken = null
     this.#refusal ??= fail('client_gone')
     this.#buffer = EMPTY
+    this.#isStopped = true
+    this.#giveBack()
+  }
+
+  /** Somebody begins to work on the bytes that were taken; `returned` says that he holds them no longer. */
+  lend(): void {
+    this.#loans++
+  }
+
+  returned(): void {
+    this.#loans--
+    this.#giveBack()
+  }
+
+  #giveBack(): void {
+    if (!this.#isStopped || this.#loans > 0) return
     this.#options.budget.giveBack(this.#held, this.#key)
     this.#held = 0
   }

@@ -6,13 +6,13 @@ import type { Timer, Timers } from './timers.ts'
  * sends first and reads later still gets its answer. Nothing of it is kept.
  */
 export class Discard {
-  readonly #timers: Timers
+  readonly #timers: Pick<Timers, 'start'>
   readonly #over: () => void
   readonly #whole: Timer
   #stall: Timer
   #bytes = 0
 
-  constructor(timers: Timers, over: () => void) {
+  constructor(timers: Pick<Timers, 'start'>, over: () => void) {
     this.#timers = timers
     this.#over = over
     this.#whole = timers.start(REFUSED_BODY_MS, () => this.#finish())

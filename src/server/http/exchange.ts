@@ -39,7 +39,7 @@ export interface ExchangeOwner {
   expired(): void
   /** The node ends and cannot wait: answer now. */
   drained(): void
-  /** A callback threw: a bug. */
+  /** A callback threw: a bug. Answer now; when it is too late for that, the connection is cut. */
   crashed(error: unknown): void
   /** Everything is over and returned; called exactly once. */
   settled(): void
@@ -91,12 +91,16 @@ export class Exchange implements BodySocket, Listed {
   #body: Body | null = null
   #discard: Discard | null = null
   #writer: PartsWriter | null = null
+  /** What was sent and is not over yet: its `done` is owed. */
+  #reply: Reply | null = null
   #deadlineMs = 0
   #timer: Timer | null = null
   #ended: CallEnded | null = null
   #controller: AbortController | null = null
   #isPaused = false
+  /** An operation runs that is waited for. */
   #isWorking = false
+  #mayOutlive = false
   #isAnswered = false
   #isSettled = false
 
@@ -107,7 +111,7 @@ export class Exchange implements BodySocket, Listed {
     this.#isHead = head.method === 'head'
     this.#isLast = head.isLast
     this.#declared = head.declared
-    res.onAborted(() => this.#abandon())
+    res.onAborted(() => this.#guard(() => this.#abandon()))
     host.open.add(this)
   }
 
@@ -127,21 +131,20 @@ export class Exchange implements BodySocket, Listed {
   limit(deadlineMs: number): void {
     this.#deadlineMs = deadlineMs
     this.deadlineAt = this.startedAt + deadlineMs
-    this.#timer = this.#host.timers.start(deadlineMs, () => this.#onTimer(), this.startedAt)
+    this.#timer = this.start(deadlineMs, () => this.#onTimer(), this.startedAt)
+  }
+
+  /** A timer whose exception is this exchange's crash, and not the end of the process. */
+  start(ms: number, fire: () => void, from?: number): Timer {
+    return this.#host.timers.start(ms, () => this.#guard(fire), from)
   }
 
   /** Attaches the request's body; only in the synchronous part of the handler, later the library has dropped it. */
   receive(bytesMax: number): Body {
-    const { budget, timers } = this.#host
-    const body = new Body({ declared: this.#declared, bytesMax, budget, timers, socket: this })
+    const { budget } = this.#host
+    const body = new Body({ declared: this.#declared, bytesMax, budget, timers: this, socket: this })
     this.#body = body
-    this.#res?.onData((chunk, isLast) => {
-      try {
-        this.#takeChunk(body, chunk, isLast)
-      } catch (error) {
-        this.#owner.crashed(error)
-      }
-    })
+    this.#res?.onData((chunk, isLast) => this.#guard(() => this.#takeChunk(body, chunk, isLast)))
     return body
   }
 
@@ -161,31 +164,42 @@ export class Exchange implements BodySocket, Listed {
     this.#isPaused = false
   }
 
-  /** An operation begins that must be waited for before this settles; `rest` ends it. */
-  work(): void {
+  /**
+   * An operation begins; `rest` ends it, once. Until then it holds the body's bytes, and this does not settle unless
+   * the operation misses its deadline, or its client leaves and it does not outlive that.
+   */
+  work(outlivesClient: boolean): void {
     this.#isWorking = true
+    this.#mayOutlive = outlivesClient
+    this.#body?.lend()
   }
 
   rest(): void {
     this.#isWorking = false
+    this.#body?.returned()
     this.#timer?.stop()
     this.#settle()
   }
 
   /** Answers. A second answer, or one to a client that left, is dropped and its memory returned. */
   send(reply: Reply): void {
-    if (this.isOver) return reply.done?.()
+    if (this.isOver) return this.#guard(() => reply.done?.())
     this.#isAnswered = true
+    this.#reply = reply
     this.status = reply.status
     this.#timer?.stop()
+    this.#body?.stop()
+    this.#guard(() => this.#begin(reply))
+  }
+
+  #begin(reply: Reply): void {
     const body = this.#body
-    body?.drop()
     const isComplete = body === null ? this.#declared === 0 : body.isComplete
     const isUnread = !isComplete && (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX
     if (isUnread && body !== null) this.#sendAfterBody(reply)
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
     // follows in the same read unless the answer is still open by then; an open answer makes it cut the connection.
-    else if (this.#declared === null) setImmediate(() => this.#write(reply, true))
+    else if (this.#declared === null) this.#writeLater(reply)
     else this.#write(reply, isUnread || this.#isLast || this.#host.isClosing)
   }
 
@@ -204,10 +218,14 @@ export class Exchange implements BodySocket, Listed {
   /** A client that is still sending would miss an answer whose connection closes: its bytes are read away first. */
   #sendAfterBody(reply: Reply): void {
     this.resumeBody()
-    this.#discard = new Discard(this.#host.timers, () => {
+    this.#discard = new Discard(this, () => {
       this.#discard = null
-      setImmediate(() => this.#write(reply, true))
+      this.#writeLater(reply)
     })
+  }
+
+  #writeLater(reply: Reply): void {
+    setImmediate(() => this.#guard(() => this.#write(reply, true)))
   }
 
   /**
@@ -216,7 +234,7 @@ export class Exchange implements BodySocket, Listed {
    */
   #write(reply: Reply, mayNotStay: boolean): void {
     const res = this.#res
-    if (res === null) return reply.done?.()
+    if (res === null) return
     const { body } = reply
     const bytes = body === null ? 0 : lengthOf(body)
     const isBodiless = this.#isHead || reply.status === NOT_MODIFIED
@@ -230,7 +248,7 @@ export class Exchange implements BodySocket, Listed {
       if (whole !== undefined) isDone = res.tryEnd(whole, bytes)[1]
       if (!isDone) this.#writeParts(res, reply, isLast)
     })
-    if (isDone) this.#written(reply)
+    if (isDone) this.#written()
   }
 
   #writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
@@ -242,23 +260,30 @@ export class Exchange implements BodySocket, Listed {
       if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
       res.endWithoutBody()
     })
-    this.#written(reply)
+    this.#written()
   }
 
   /** What the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
     const parts = this.#isHead || reply.status === NOT_MODIFIED ? [] : partsOf(reply.body)
-    const over = (): void => this.#written(reply)
-    const writer = new PartsWriter({ res, parts, timers: this.#host.timers, isLast, over })
+    const over = (): void => this.#written()
+    const guard = (act: () => void): void => this.#guard(act)
+    const writer = new PartsWriter({ res, parts, timers: this, isLast, over, guard })
     this.#writer = writer
     writer.start(res.getWriteOffset())
   }
 
-  #written(reply: Reply): void {
+  #written(): void {
     this.#res = null
     this.#writer = null
-    reply.done?.()
+    this.#finishReply()
     this.#settle()
+  }
+
+  #finishReply(): void {
+    const reply = this.#reply
+    this.#reply = null
+    if (reply?.done !== undefined) this.#guard(reply.done)
   }
 
   /** The client left, or the connection was cut. */
@@ -266,12 +291,14 @@ export class Exchange implements BodySocket, Listed {
     if (this.#res === null) return
     this.#res = null
     this.isClientGone = true
+    if (!this.#mayOutlive) this.#isWorking = false
     // What runs on keeps its deadline.
     if (!this.#isWorking) this.#timer?.stop()
-    this.#body?.drop()
+    this.#body?.stop()
     this.#discard?.stop()
-    this.#writer?.abandon()
+    this.#writer?.stop()
     this.#end('client_gone')
+    this.#finishReply()
     this.#settle()
   }
 
@@ -287,7 +314,7 @@ export class Exchange implements BodySocket, Listed {
       else this.#end('deadline')
       next = isReceiving ? this.#deadlineMs : DEADLINE_GRACE_MS - late
     }
-    this.#timer = this.#host.timers.start(next, () => this.#onTimer())
+    this.#timer = this.start(next, () => this.#onTimer())
   }
 
   /** An operation that ignores its signal is not waited for. */
@@ -308,6 +335,20 @@ export class Exchange implements BodySocket, Listed {
     this.#isSettled = true
     this.#host.open.delete(this)
     this.#owner.settled()
+  }
+
+  /**
+   * Runs what the library, a timer or the loop calls back, where an exception would end the process. When the answer
+   * has begun it cannot be taken back, and a client that waits for its rest must not wait for ever.
+   */
+  #guard(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      const wasAnswered = this.#isAnswered
+      this.#owner.crashed(error)
+      if (wasAnswered) this.#res?.close()
+    }
   }
 }
 

@@ -8,8 +8,10 @@ export interface PartsWriterOptions {
   readonly timers: Pick<Timers, 'start'>
   /** The connection ends behind this answer. */
   readonly isLast: boolean
-  /** The last byte was handed over, or the client left. Called once. */
+  /** The last byte was handed over. Called once, unless stopped. */
   readonly over: () => void
+  /** Runs what the library or the loop calls back and answers for its exceptions. */
+  readonly guard: (act: () => void) => void
 }
 
 /**
@@ -52,14 +54,17 @@ export class PartsWriter {
     this.#options.res.onWritable((accepted) => {
       this.#idleBeats = 0
       this.#acceptedBytes = accepted
-      return this.#pump(accepted)
+      let isOver = true
+      this.#options.guard(() => (isOver = this.#pump(accepted)))
+      return isOver
     })
     this.#keepAlive()
   }
 
   /** The client left. */
-  abandon(): void {
-    this.#finish()
+  stop(): void {
+    this.#isOver = true
+    this.#beat?.stop()
   }
 
   /** @param offset bytes of the body that were handed over; @returns whether nothing is left to wait for */
@@ -77,7 +82,7 @@ export class PartsWriter {
       this.#before = end
     }
     // Not at once: what is corked leaves when this returns.
-    if (isLast) setImmediate(() => this.#close())
+    if (isLast) setImmediate(() => this.#options.guard(() => this.#close()))
     return true
   }
 
@@ -106,8 +111,7 @@ export class PartsWriter {
 
   #finish(): void {
     if (this.#isOver) return
-    this.#isOver = true
-    this.#beat?.stop()
+    this.stop()
     this.#options.over()
   }
 }

@@ -57,6 +57,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   readonly #head: Head
   #operation: AnyOperation | null = null
   #key: KeyRecord | null = null
+  #body: Body | null = null
   #failure: Failure | null = null
   /** `performance.now()` of the last stage's end. */
   #lapAt: number
@@ -172,6 +173,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     const refusal = contentRefusal(this.#head)
     if (refusal !== null) return this.#fail(refusal)
     if (body === null) return this.#readBody(route.operation, form, ok(NOTHING))
+    this.#body = body
     body.admit(this.key.hash, (received) => this.#readBody(route.operation, form, received), this.#lapAt)
   }
 
@@ -204,14 +206,20 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   #readInJob(input: ShortJobTypes['read_body']['in'], next: (verdict: BodyVerdict) => void): void {
     const transfer = [input.bytes.buffer as ArrayBuffer]
-    this.#after(this.#parts.jobs.run('read_body', input, { transfer, signal: this.signal }), (read) => {
+    const job = this.#parts.jobs.run('read_body', input, { transfer, signal: this.signal })
+    // A thread that has the bytes keeps them to its end, whoever leaves.
+    const body = this.#body
+    body?.lend()
+    const returned = (): void => body?.returned()
+    job.then(returned, returned)
+    this.#after(job, (read) => {
       if (read.ok) next(read.value)
       else this.#fail(read.failure)
     })
   }
 
   #run(operation: AnyOperation): void {
-    this.#exchange.work()
+    this.#exchange.work(operation.outlivesClient)
     try {
       // The shapes that `run` was typed by are the ones that the stages before just checked.
       const outcome = operation.run(this as never, this.#parts.ports)
@@ -230,6 +238,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     } catch (error) {
       this.crashed(error)
     }
+    // A reply may take minutes to be read, and nobody needs the request for that.
+    this.body = undefined
     this.#exchange.rest()
   }
 

@@ -22,7 +22,10 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly summary: string
   readonly access: { readonly keys: readonly KeyKind[] }
   readonly deadlineMs: number
-  /** True when work that began must end although the client left (writes, paid calls); false for reads. */
+  /**
+   * True when work that began must end although the client left (writes, paid calls): its call settles behind it.
+   * False for reads: they are told by the signal, and nobody waits for them. Style §8.
+   */
   readonly outlivesClient: boolean
   readonly input: {
     readonly params?: TSchema

@@ -70,37 +70,31 @@ t.test(
   },
 )
 
-t.test(
-  'a client that leaves during the operation aborts its signal; the call settles when the operation ends',
-  async (t) => {
-    const began = gate()
-    const ended = gate()
-    const seen: string[] = []
-    const {
-      port,
-      settled,
-      untilSettled,
-      front: http,
-    } = await front(t, async (call: Call) => {
-      call.signal.addEventListener('abort', () => seen.push((call.signal.reason as CallEnded).why))
+const outliving = { id: 'test.write', path: '/write', outlivesClient: true }
+for (const more of [outliving, { id: 'test.read', path: '/read', outlivesClient: false }]) {
+  const title = more.outlivesClient ? 'a write settles when it ends' : 'a read is waited for no longer'
+  t.test(`a client that leaves during the operation aborts its signal; ${title}`, async (t) => {
+    const [began, told, ended] = [gate(), gate(), gate()]
+    const run = async (call: Call) => {
+      call.signal.addEventListener('abort', () => told.open())
       began.open()
       await ended.opened
       call.notes.costUsd = 5
       return fine
-    })
-    const client = rawClient(port)
-    client.send(valid)
+    }
+    const served = await openFront(t, [operation({ ...more, run })])
+    const client = rawClient(served.port)
+    client.send(valid.replace('/echo', more.path))
     await began.opened
     client.destroy()
-    while (seen.length === 0) await sleep(1)
-    t.equal(settled.length, 0)
+    await told.opened
+    t.equal(served.settled.length, more.outlivesClient ? 0 : 1)
     ended.open()
-    await untilSettled(1)
-    t.same(seen, ['client_gone'])
-    t.match(settled, [{ isClientGone: true, failure: 'client_gone', notes: { costUsd: 5 } }])
-    t.same(http.load, NOTHING)
-  },
-)
+    await served.untilSettled(1)
+    t.match(served.settled, [{ isClientGone: true, failure: 'client_gone', notes: { costUsd: 5 } }])
+    t.same(served.front.load, NOTHING)
+  })
+}
 
 t.test('an operation that misses its deadline is told, and answers by itself', async (t) => {
   const { port, front: http } = await front(

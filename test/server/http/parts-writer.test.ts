@@ -24,7 +24,7 @@ function readAt(bytesPerBeat: number) {
     },
   }
   const parts = [Buffer.alloc(BODY_BYTES)]
-  new PartsWriter({ res, parts, timers, isLast: false, over: () => undefined }).start(0)
+  new PartsWriter({ res, parts, timers, isLast: false, over: () => undefined, guard: (act) => act() }).start(0)
   const pass = (beats: number): boolean => {
     for (let nth = 0; nth < beats && !isClosed; nth++) {
       if (bytesPerBeat > 0) writable((taken += bytesPerBeat))
