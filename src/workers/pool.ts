@@ -2,7 +2,7 @@ import { Piscina } from 'piscina'
 import { endedBy } from '../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import { SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
-import type { ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { runTask } from './tasks.ts'
 import type { ThreadJob } from './thread.ts'
 
@@ -58,6 +58,8 @@ interface ShortPoolOptions {
 /** Tells a waiting job that a thread is its own (null), or why it gets none. */
 type Turn = (refusal: Failure | null) => void
 
+const TOO_LATE: Failure = { name: 'deadline_exceeded' }
+
 /**
  * The queue stands in front of Piscina, which never queues here: a job that waits can then be cancelled, while
  * Piscina's own way to cancel ends the thread that runs it.
@@ -95,9 +97,9 @@ class ShortPool implements ShortJobs {
   async run<N extends ShortJobName>(
     name: N,
     input: ShortJobTypes[N]['in'],
-    more: { readonly transfer?: readonly ArrayBuffer[]; readonly signal?: AbortSignal } = {},
+    more: ShortJobMore = {},
   ): Promise<Outcome<ShortJobTypes[N]['out']>> {
-    const refusal = await this.#turn(more.signal)
+    const refusal = await this.#turn(more)
     if (refusal !== null) return { ok: false, failure: refusal }
     const limit = this.#limit()
     try {
@@ -148,9 +150,11 @@ class ShortPool implements ShortJobs {
     return Promise.allSettled(Array.from({ length: this.#threadCount }, () => this.#threads.run(nothing)))
   }
 
-  #turn(signal: AbortSignal | undefined): Failure | null | Promise<Failure | null> {
+  #turn({ signal, endsAt = Infinity }: ShortJobMore): Failure | null | Promise<Failure | null> {
     if (this.#isClosed) return { name: 'draining' }
     if (signal?.aborted === true) return endedBy(signal)
+    const leftMs = endsAt - performance.now()
+    if (leftMs <= 0) return TOO_LATE
     if (this.#running < this.#threadCount) {
       this.#running++
       return null
@@ -160,9 +164,11 @@ class ShortPool implements ShortJobs {
       const leave = (): void => turn(signal === undefined ? null : endedBy(signal))
       const turn: Turn = (refusal) => {
         this.#waiting.delete(turn)
+        clearTimeout(timer)
         signal?.removeEventListener('abort', leave)
         resolve(refusal)
       }
+      const timer = leftMs === Infinity ? undefined : setTimeout(turn, leftMs, TOO_LATE)
       this.#waiting.add(turn)
       signal?.addEventListener('abort', leave)
     })

@@ -43,6 +43,16 @@ t.test('a job that waits is cancelled by its signal, and the one that runs is no
   t.match(await second, { ok: false, failure: { name: 'client_gone' } })
 })
 
+t.test('a job that waits until its end is over is dropped, as is one that comes after it', async (t) => {
+  const { jobs } = open(t)
+  const running = jobs.run('read_body', job(20 * 1024 * 1024))
+  const waiting = jobs.run('read_body', job(), { endsAt: performance.now() + 1 })
+  t.match(await Promise.race([running, waiting]), { ok: false, failure: { name: 'deadline_exceeded' } })
+  t.match(await running, { ok: true })
+  const late = { endsAt: performance.now() }
+  t.match(await jobs.run('read_body', job(), late), { ok: false, failure: { name: 'deadline_exceeded' } })
+})
+
 t.test('a job that crashes is an internal failure and the pool goes on', async (t) => {
   const { jobs } = open(t)
   const broken = { body: 'no such body' as 'embeddings', bytes: bytesOf('x') }

@@ -72,15 +72,22 @@ export interface ShortJobTypes {
 export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
 
+export interface ShortJobMore {
+  readonly transfer?: readonly ArrayBuffer[]
+  readonly signal?: AbortSignal
+  /** `performance.now()` milliseconds: nobody needs the job any more if it begins later. */
+  readonly endsAt?: number
+}
+
 /**
  * The pool of worker threads for short jobs. Failures: `busy` when its queue is full, `internal` when a job crashed,
- * `client_gone`, `deadline_exceeded` and `draining` when the signal ended it before it began.
+ * `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended it before it began.
  */
 export interface ShortJobs {
   run<N extends ShortJobName>(
     name: N,
     input: ShortJobTypes[N]['in'],
-    more?: { readonly transfer?: readonly ArrayBuffer[]; readonly signal?: AbortSignal },
+    more?: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
   /**
    * The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX for a

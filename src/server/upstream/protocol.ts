@@ -8,6 +8,8 @@ export interface EmbeddingAttempt {
   readonly shape: InputShape
   /** `performance.now()` milliseconds. */
   readonly endsAt: number
+  /** Of the whole call, on the same clock. */
+  readonly deadlineAt: number
   readonly call: { readonly signal: AbortSignal }
 }
 

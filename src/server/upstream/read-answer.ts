@@ -8,6 +8,7 @@ type Decoding = ShortJobTypes['decode_embeddings']
 
 /**
  * Parses an answer, checks all of it and writes its vectors anew; a large one in a short job.
+ * A caller who left changes nothing, since the answer is paid for; after the deadline nobody counts it any more.
  * Failures: upstream_invalid, and what the pool of short jobs fails with.
  */
 export async function parseAnswer(
@@ -25,7 +26,7 @@ export async function parseAnswer(
   const outcome =
     body.length <= INLINE_JSON_BYTES_MAX
       ? ok(jobs.here('decode_embeddings', input))
-      : await jobs.run('decode_embeddings', input, { transfer: movable(body) })
+      : await jobs.run('decode_embeddings', input, { transfer: movable(body), endsAt: attempt.deadlineAt })
   if (!outcome.ok) {
     answer.release()
     return outcome

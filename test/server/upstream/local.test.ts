@@ -25,6 +25,7 @@ function opened(test: Test, answersBytesMax = 2 ** 28) {
       request: { model: 'sluice/lexical-1', input, dimensions },
       shape: shapeOf(input),
       endsAt: Infinity,
+      deadlineAt: Infinity,
       call: new AbortController(),
     })
   return { embed, egress, jobs: pools.jobs }
