@@ -94,6 +94,7 @@ export class Head {
         return
       default:
         if (KEPT.has(name)) this.#inputs[name as KeptName] = value
+        else if (name.startsWith('x-stainless-')) this.#inputs['x-stainless-lang'] = value
     }
   }
 
@@ -119,5 +120,5 @@ type KeptName =
   | 'access-control-request-method' | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
   'x-session-id', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
-  'traceparent', 'accept-encoding', 'access-control-request-method', 'access-control-request-headers',
+  'user-agent', 'traceparent', 'accept-encoding', 'access-control-request-method', 'access-control-request-headers',
 ])

@@ -6,7 +6,10 @@ import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 
 /** Headers that an operation may declare as inputs; all lower case. */
-export type HeaderName = 'x-session-id' | 'idempotency-key' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version'
+export type HeaderName =
+  | 'x-session-id' | 'idempotency-key' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version' | 'user-agent'
+  /** Stands for any header that begins with `x-stainless-`. C8. */
+  | 'x-stainless-lang'
 
 /**
  * One operation of the API, as data. Routes, validators, OpenAPI, bench rows and contract tests are computed from it.
