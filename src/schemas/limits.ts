@@ -58,6 +58,11 @@ export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
 export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
 /** Bytes of an answer that is scanned on the loop, a millisecond at most; a larger one in a short job. Decision. */
 export const SCANNED_INLINE_BYTES_MAX = MIB
+/** Numbers of an answer that is parsed, and its objects, lists and quotes: what a thread's heap holds. Decision. */
+export const PARSED_NUMBERS_MAX = 8 * MIB
+export const PARSED_MARKS_MAX = MIB
+/** Inputs of a call whose body is written anew, for a provider that does not speak OpenAI's protocol. Decision. */
+export const REWRITTEN_INPUTS_MAX = 64 * KIB
 /** Bytes of a provider's `usage` that are parsed on the loop. Decision. */
 export const USAGE_BYTES_MAX = 4 * KIB
 /** Bytes of a provider's error body that are read. Design §4. */

@@ -1,5 +1,6 @@
-import { SCANNED_INLINE_BYTES_MAX } from '../schemas/limits.ts'
+import { PARSED_MARKS_MAX, PARSED_NUMBERS_MAX, SCANNED_INLINE_BYTES_MAX } from '../schemas/limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { takeAnswer } from './scan-answer.ts'
 import { readVector, writeData } from './vectors.ts'
 
@@ -17,10 +18,12 @@ export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
   const { protocol, answer, encoding, count } = job
   const taken = scanned(job)
   if (taken !== null) return taken
+  if (!isParsable(answer)) return INVALID
   const parsed = parse(answer)
   const reading = isObject(parsed) ? READERS[protocol](parsed) : null
   if (reading === null) return INVALID
   if (count === 0 || reading.vectors.length !== count) return { ok: false, isMiscounted: true }
+  if (numbersIn(reading.vectors) > PARSED_NUMBERS_MAX) return INVALID
   const vectors: (readonly number[])[] = []
   for (const value of reading.vectors) {
     const vector = readVector(value)
@@ -30,7 +33,6 @@ export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
   return {
     ok: true,
     data: writeData(vectors, encoding),
-    count: vectors.length,
     promptTokens: numberOf(reading.promptTokens),
     totalTokens: numberOf(reading.totalTokens),
   }
@@ -44,8 +46,32 @@ function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decodin
   const taken = takeAnswer({ answer, encoding, count })
   if (taken === null) return null
   const { start, end, promptTokens, totalTokens } = taken
-  return { ok: true, data: answer.subarray(start, end), count, promptTokens, totalTokens }
+  return { ok: true, data: answer.subarray(start, end), promptTokens, totalTokens }
 }
+
+/** A value of two bytes may take a hundred of heap, and a thread whose heap runs out may end the process. */
+function isParsable(answer: Uint8Array): boolean {
+  if (answer.length <= PARSED_MARKS_MAX) return true
+  let commas = 0
+  let marks = 0
+  for (const byte of answer) {
+    if (byte === COMMA) commas++
+    else if (byte === QUOTE || byte === OPEN_LIST || byte === OPEN_OBJECT) marks++
+  }
+  return commas <= PARSED_NUMBERS_MAX && marks <= PARSED_MARKS_MAX
+}
+
+/** Of float32 in base64 as many as its text can hold. */
+function numbersIn(vectors: readonly unknown[]): number {
+  let numbers = 0
+  for (const vector of vectors) {
+    if (typeof vector === 'string') numbers += Math.floor(vector.length / BASE64_CHARS_PER_FLOAT32)
+    else if (Array.isArray(vector)) numbers += vector.length
+  }
+  return numbers
+}
+
+const BASE64_CHARS_PER_FLOAT32 = 16 / 3
 
 const READERS: Readonly<
   Record<Decoding['in']['protocol'], (answer: Record<string, unknown>) => Reading | null>

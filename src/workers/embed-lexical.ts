@@ -25,7 +25,7 @@ export function embedLexical({ texts, dimensions, encoding, firstIndex }: Lexica
     tokens += words.length
     return vectorOf(countFeatures(words), dimensions)
   })
-  return { data: writeData(vectors, encoding, firstIndex), count: vectors.length, tokens }
+  return { data: writeData(vectors, encoding, firstIndex), tokens }
 }
 
 /** Words in lower case; a text without any (punctuation alone) is one word. */

@@ -1,4 +1,5 @@
 import type { EmbeddingInput, EmbeddingPart } from '../schemas/embeddings.ts'
+import { REWRITTEN_INPUTS_MAX } from '../schemas/limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 type Encoding = ShortJobTypes['encode_embeddings']
@@ -11,6 +12,8 @@ export function encodeEmbeddings(job: Encoding['in']): Encoding['out'] {
       ? (JSON.parse(new TextDecoder().decode(job.input)) as EmbeddingInput)
       : job.input
   const contents = contentsOf(input)
+  if (contents !== null && contents.length > REWRITTEN_INPUTS_MAX)
+    return { ok: false, detail: `Its provider is asked for at most ${REWRITTEN_INPUTS_MAX} vectors at once.` }
   if (contents === null) return { ok: false, detail: 'Its provider takes no token lists.' }
   try {
     const body = job.protocol === 'cohere' ? cohereBody(job, contents) : googleBody(job, contents)

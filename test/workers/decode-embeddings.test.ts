@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { SCANNED_INLINE_BYTES_MAX } from '../../src/schemas/limits.ts'
+import { PARSED_MARKS_MAX, PARSED_NUMBERS_MAX, SCANNED_INLINE_BYTES_MAX } from '../../src/schemas/limits.ts'
 import { decodeEmbeddings } from '../../src/workers/decode-embeddings.ts'
 
 type Protocol = 'openai' | 'cohere' | 'google'
@@ -135,8 +135,25 @@ t.test('an answer too large for the loop passes through as the provider wrote it
   const bytes = Buffer.from(`{"data":[${items.join(',')}],"usage":{"prompt_tokens":3}}`)
   const job = { protocol: 'openai', answer: bytes, count: items.length } as const
   const out = decodeEmbeddings({ ...job, encoding: 'float' })
-  t.match(out, { ok: true, count: items.length, promptTokens: 3 })
+  t.match(out, { ok: true, promptTokens: 3 })
   t.equal(out.ok && Buffer.from(out.data).toString(), `[${items.join(',')}]`)
   t.equal(decodeEmbeddings({ ...job, encoding: 'base64' }).ok, true)
   t.equal(decodeEmbeddings({ ...job, encoding: 'float', count: 1 }).ok, false)
+})
+
+t.test('an answer with more objects, lists and quotes than a thread holds is not parsed', async (t) => {
+  const head = '{"embeddings":{"float":[[1]]},"pad":['
+  const marks = (head.match(/[{["]/g) ?? []).length
+  const answerOf = (lists: number): Buffer =>
+    Buffer.concat([Buffer.from(head), Buffer.alloc(3 * lists - 1, '[],'), Buffer.from(']}')])
+  const decoded = (lists: number) =>
+    decodeEmbeddings({ protocol: 'cohere', answer: answerOf(lists), encoding: 'float', count: 1 }).ok
+  t.equal(decoded(PARSED_MARKS_MAX - marks), true)
+  t.equal(decoded(PARSED_MARKS_MAX - marks + 1), false)
+})
+
+t.test('numbers in base64 count as numbers', async (t) => {
+  const answer = (floats: number) => ({ data: [{ embedding: Buffer.alloc(floats * 4).toString('base64') }] })
+  t.equal(decode(answer(PARSED_NUMBERS_MAX + 3)).ok, false)
+  t.equal(decode(answer(3)).ok, true)
 })

@@ -91,6 +91,6 @@ t.test('float and base64 agree in float32', async (t) => {
 t.test('a slice goes on with the index that it begins with, and its words are counted', async (t) => {
   const texts = ['one two', 'three!']
   const out = embedLexical({ texts, firstIndex: 7, dimensions: 4, encoding: 'float' })
-  t.match(out, { count: 2, tokens: 3 })
+  t.match(out, { tokens: 3 })
   t.match(JSON.parse(new TextDecoder().decode(out.data)), [{ index: 7 }, { index: 8 }])
 })

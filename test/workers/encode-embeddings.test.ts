@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { EmbeddingInput, EmbeddingPart } from '../../src/schemas/embeddings.ts'
+import { REWRITTEN_INPUTS_MAX } from '../../src/schemas/limits.ts'
 import { encodeEmbeddings } from '../../src/workers/encode-embeddings.ts'
 
 function encode(
@@ -77,4 +78,10 @@ t.test('what a protocol cannot carry is said in words', async (t) => {
 
 t.test('input may come as JSON bytes', async (t) => {
   t.same(encode('cohere', new TextEncoder().encode('["a","b"]')), encode('cohere', ['a', 'b']))
+})
+
+t.test('no more inputs are written anew than their limit', async (t) => {
+  const texts = (count: number): string[] => Array.from({ length: count }, () => 'a')
+  t.match(encode('google', texts(REWRITTEN_INPUTS_MAX)), { requests: Array })
+  t.match(encode('google', texts(REWRITTEN_INPUTS_MAX + 1)), /at most 65536 vectors/)
 })

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
-import { EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, SHORT_JOB_MS_MAX } from '../../src/schemas/limits.ts'
+import {
+  EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
+} from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
@@ -67,6 +69,22 @@ t.test('the body that takes the most memory fits into a thread', async (t) => {
   const objects = Math.floor((EMBEDDINGS_BODY_BYTES_MAX - head.length - 4) / 3)
   const hungry = Uint8Array.from(Buffer.from(`${head}${'{},'.repeat(objects)}{}]}`))
   t.match(await pools.jobs.run('read_body', { body: 'embeddings', bytes: hungry }), { ok: true, value: { ok: true } })
+})
+
+t.test('the answer and the input that take the most memory fit into a thread, and one more number is refused', async (t) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 2 ** 30 })
+  t.teardown(() => pools.close())
+  const repeated = (head: string, unit: string, more: { times: number; tail: string }): Uint8Array<ArrayBuffer> =>
+    Uint8Array.from(Buffer.concat([Buffer.from(head), Buffer.alloc(unit.length * more.times, unit), Buffer.from(more.tail)]))
+  const answerOf = (numbers: number) => ({
+    protocol: 'cohere', encoding: 'float', count: 1,
+    answer: repeated('{"embeddings":{"float":[[', '1.5,', { times: numbers - 1, tail: '1.5]]}}' }),
+  }) as const
+  t.match(await pools.jobs.run('decode_embeddings', answerOf(PARSED_NUMBERS_MAX)), { ok: true, value: { ok: true } })
+  t.match(await pools.jobs.run('decode_embeddings', answerOf(PARSED_NUMBERS_MAX + 2)), { ok: true, value: { ok: false } })
+  const input = repeated('[', '"a",', { times: 31 * 1024 * 1024 / 4, tail: '"a"]' })
+  const writing = { protocol: 'google', upstreamModel: 'm', input, dimensions: null, inputType: null } as const
+  t.match(await pools.jobs.run('encode_embeddings', writing), { ok: true, value: { ok: false } })
 })
 
 t.test('a job that outlives the time of a short job is ended with its thread, and the next one runs', async (t) => {

@@ -26,8 +26,8 @@ export interface ShortJobTypes {
       readonly dimensions: number
       readonly encoding: VectorEncoding
     }
-    /** JSON array of `{object, index, embedding}`, and the counts of its items and of the words read. */
-    out: { readonly data: Uint8Array; readonly count: number; readonly tokens: number }
+    /** JSON array of `{object, index, embedding}`, and the count of the words read. */
+    out: { readonly data: Uint8Array; readonly tokens: number }
   }
   /** Writes the request body of a wire protocol that is not OpenAI's; `detail` says what the protocol cannot carry. */
   encode_embeddings: {
@@ -64,7 +64,7 @@ export interface ShortJobTypes {
     }
     /** Token figures are the provider's words: any number at all, null where it says none. */
     out:
-      | { readonly ok: true; readonly data: Uint8Array; readonly count: number; readonly promptTokens: number | null; readonly totalTokens: number | null }
+      | { readonly ok: true; readonly data: Uint8Array; readonly promptTokens: number | null; readonly totalTokens: number | null }
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
 }
