@@ -163,6 +163,19 @@ export const UPLOAD_LEASE_MS = 60_000
 export const UPLOAD_RENEW_MS = 15_000
 /** Bytes of an uploaded or promoted file. §8, C10. */
 export const FILE_BYTES_MAX = 100 * MIB
+/** Characters of a file's name. B1.7. */
+export const FILENAME_CHARS_MAX = 255
+/** Parts of an upload's form beside the file, and bytes of each. Issue 3. */
+export const FORM_FIELDS_MAX = 32
+export const FORM_FIELD_BYTES_MAX = 64 * KIB
+/** Bytes of a form that are not the file's: the fields, all part headers, what stands before and behind. Decision. */
+export const FORM_EXTRA_BYTES_MAX = 3 * MIB
+/** Characters of the `purpose` of an uploaded file; a longer one is not kept. Decision. */
+export const PURPOSE_CHARS_MAX = 64
+/** Characters of an `Idempotency-Key`. C16. */
+export const IDEMPOTENCY_KEY_CHARS_MAX = 255
+/** Milliseconds of an upload beside those in which its bytes flow. Decision. */
+export const UPLOAD_DEADLINE_MS = 120_000
 /** Page sizes of files and container files. B2.7, B2.8. */
 export const FILES_PAGE_MAX = 1_000
 export const FILES_PAGE_DEFAULT = 100
