@@ -37,6 +37,8 @@ export const ISSUES_MAX = 20
 
 /** Characters of a session id. §8. */
 export const SESSION_ID_CHARS_MAX = 256
+/** Names in one list of the provider preferences. Decision. */
+export const PREFERENCE_NAMES_MAX = 64
 /** Least embedding dimensions. §8. */
 export const DIMENSIONS_MIN = 1
 
@@ -91,6 +93,9 @@ export const HEADERS_BYTES_MAX = 16 * KIB
 /** Page sizes of model lists. B2.3. */
 export const MODELS_PAGE_MAX = 1_000
 export const MODELS_PAGE_DEFAULT = 500
+/** Characters of the words and of one list of names in the query of a model list. Decision. */
+export const MODELS_WORDS_CHARS_MAX = 256
+export const MODELS_NAMES_CHARS_MAX = 2_048
 
 /** Key records that a front caches, and unknown keys it remembers. Decision. */
 export const KEYS_CACHED_MAX = 50_000

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX } from './limits.ts'
+import { MODELS_NAMES_CHARS_MAX, MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX, MODELS_WORDS_CHARS_MAX } from './limits.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })
@@ -168,7 +168,7 @@ export const ModelParams = Type.Object({
 /** Path of GET /models/{model}: a whole id in one segment, its slash percent-encoded, or an alias without one. */
 export const BareModelParams = Type.Object({ model: Type.String({ minLength: 1 }) })
 
-const Csv = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+const Csv = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: MODELS_NAMES_CHARS_MAX, description }))
 const Bound = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
 
 const page = {
@@ -194,7 +194,10 @@ export const UserModelsQuery = Type.Object({ ...page, output_modalities: outputM
 /** Query of GET /models. B2.3; a filter on a fact that the catalogue lacks matches nothing (C21). */
 export const ListModelsQuery = Type.Object({
   ...page,
-  q: Type.Optional(Type.String({ description: 'Words that all occur in id, name or description.' })),
+  q: Type.Optional(Type.String({
+    maxLength: MODELS_WORDS_CHARS_MAX,
+    description: 'Words that all occur in id, name or description.',
+  })),
   category: Csv('Comma-separated; models in any of them.'),
   sort: Type.Optional(Type.Enum(MODEL_SORTS)),
   arch: Csv('Comma-separated tokenizer families; case is ignored.'),

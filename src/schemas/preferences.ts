@@ -1,7 +1,9 @@
 import Type, { type Static } from 'typebox'
+import { PREFERENCE_NAMES_MAX } from './limits.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
-const Slugs = nullable(Type.Array(Type.String({ minLength: 1 })))
+const names = <T extends Type.TSchema>(name: T) => nullable(Type.Array(name, { maxItems: PREFERENCE_NAMES_MAX }))
+const Slugs = names(Type.String({ minLength: 1 }))
 const PRICE_WORDS = 'number of at least 0, or a decimal string such as "0.02"'
 const price = (description: string) => Type.Optional(Type.Union([
   Type.String({ pattern: '^\\d+(\\.\\d+)?$', title: PRICE_WORDS }),
@@ -33,7 +35,7 @@ export const ProviderPreferences = Type.Object({
   order: Type.Optional(Slugs),
   only: Type.Optional(Slugs),
   ignore: Type.Optional(Slugs),
-  quantizations: Type.Optional(nullable(Type.Array(Type.Enum(QUANTIZATIONS)))),
+  quantizations: Type.Optional(names(Type.Enum(QUANTIZATIONS))),
   sort: Type.Optional(nullable(Type.Union([
     SortBy,
     Type.Object({

@@ -4,7 +4,7 @@ import { BODIES } from '../../src/schemas/bodies.ts'
 import { EmbeddingsBody } from '../../src/schemas/embeddings.ts'
 import { issuesOf } from '../../src/schemas/issues.ts'
 import * as limits from '../../src/schemas/limits.ts'
-import { PageQuery } from '../../src/schemas/models.ts'
+import { ListModelsQuery, PageQuery } from '../../src/schemas/models.ts'
 import { isSlug } from '../../src/schemas/workspaces.ts'
 import { ProviderEntry } from '../../src/server/catalogue/format.ts'
 import { nameOf } from '../../src/server/cli/admin.ts'
@@ -60,6 +60,23 @@ t.test('a failure lists no more issues than its limit', async (t) => {
 t.test('a page of models ends at its limit', async (t) => {
   t.ok(Value.Check(PageQuery, { limit: limits.MODELS_PAGE_MAX }))
   t.notOk(Value.Check(PageQuery, { limit: limits.MODELS_PAGE_MAX + 1 }))
+})
+
+t.test('the words and the names that a model list is searched by end at their limits', async (t) => {
+  const takes = (query: object): boolean => Value.Check(ListModelsQuery, query)
+  t.ok(takes({ q: 'a'.repeat(limits.MODELS_WORDS_CHARS_MAX), providers: 'a'.repeat(limits.MODELS_NAMES_CHARS_MAX) }))
+  t.notOk(takes({ q: 'a'.repeat(limits.MODELS_WORDS_CHARS_MAX + 1) }))
+  for (const list of ['category', 'output_modalities', 'providers'])
+    t.notOk(takes({ [list]: 'a'.repeat(limits.MODELS_NAMES_CHARS_MAX + 1) }), list)
+})
+
+t.test('each list of the provider preferences ends at its limit', async (t) => {
+  for (const list of ['order', 'only', 'ignore', 'quantizations']) {
+    const provider = (names: number): object => ({ [list]: Array.from({ length: names }, () => 'fp8') })
+    t.ok(Value.Check(EmbeddingsBody, body({ provider: provider(limits.PREFERENCE_NAMES_MAX) })), list)
+    const tooMany = body({ provider: provider(limits.PREFERENCE_NAMES_MAX + 1) })
+    t.match(issuesOf(EmbeddingsBody, tooMany), [{ path: `/provider/${list}`, message: 'has too many elements' }])
+  }
 })
 
 t.test('names and slugs end at their limits', async (t) => {

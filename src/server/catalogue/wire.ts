@@ -18,13 +18,13 @@ export interface Shown {
 }
 
 /** Unix seconds; 0 when the catalogue does not say. A date is the start of its day in UTC. */
-export function createdOf(entry: ModelEntry): number {
+function createdOf(entry: ModelEntry): number {
   const { created = 0 } = entry
   return typeof created === 'number' ? created : Date.parse(`${created}T00:00:00Z`) / 1000
 }
 
 /** Text in, text out unless the file says otherwise; the arrow form is computed, so that it cannot disagree. */
-export function architectureOf(entry: ModelEntry): Model['architecture'] {
+function architectureOf(entry: ModelEntry): Model['architecture'] {
   const { tokenizer, instruct_type = null, ...said } = entry.architecture ?? {}
   const { input_modalities: inputs = ['text'], output_modalities: outputs = ['text'] } = said
   const { modality = `${inputs.join('+')}->${outputs.join('+')}` } = said

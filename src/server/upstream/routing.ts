@@ -5,13 +5,13 @@ import type { Endpoint, ResolvedModel } from '../ports/models.ts'
 import { mediaOf } from './input-shape.ts'
 
 /** What was measured of an endpoint; null while nothing was. */
-export interface Measured {
+interface Measured {
   latencyMs(percentile: number): number | null
   /** Tokens a second. */
   throughput(percentile: number): number | null
 }
 
-export type MeasuredOf = (endpoint: Endpoint) => Measured
+type MeasuredOf = (endpoint: Endpoint) => Measured
 
 /**
  * The endpoints that a call may use, in the order to try them. B1.12, C21.
@@ -26,15 +26,33 @@ export function route(
 ): Outcome<readonly Endpoint[]> {
   const preferences = request.provider ?? null
   if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
-  const wishes = preferences ?? {}
+  const wishes = foldedOf(preferences ?? {})
   const fit = model.endpoints.filter((endpoint) => isFit(endpoint, wishes, request))
   const sorted = preferFast(sortBy(sortOf(wishes, model), fit, measured), wishes, measured)
   const chosen = inOrder(sorted, wishes)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
-  return fail('endpoint_excluded', { detail: `Excluded by: ${blamed(model.endpoints, wishes, request).join(', ')}.` })
+  return fail('endpoint_excluded', { detail: `Excluded by: ${blamed(model.endpoints, preferences ?? {}, request).join(', ')}.` })
 }
 
-function isFit(endpoint: Endpoint, wishes: ProviderPreferences, request: EmbeddingsRequest): boolean {
+/** Preferences whose lists of names are folded once for all endpoints: names in lower case. */
+interface Wishes extends Omit<ProviderPreferences, 'only' | 'ignore' | 'order'> {
+  readonly only: ReadonlySet<string> | null
+  readonly ignore: ReadonlySet<string> | null
+  readonly order: readonly string[]
+}
+
+function foldedOf(preferences: ProviderPreferences): Wishes {
+  const { only, ignore, order } = preferences
+  const fold = (names: readonly string[]): ReadonlySet<string> => new Set(names.map((name) => name.toLowerCase()))
+  return {
+    ...preferences,
+    only: only ? fold(only) : null,
+    ignore: ignore ? fold(ignore) : null,
+    order: [...fold(order ?? [])],
+  }
+}
+
+function isFit(endpoint: Endpoint, wishes: Wishes, request: EmbeddingsRequest): boolean {
   if (!isWanted(endpoint, wishes) || !hasFacts(endpoint, wishes)) return false
   return isInPrice(endpoint, wishes, request) && hasParameters(endpoint, wishes, request)
 }
@@ -42,33 +60,29 @@ function isFit(endpoint: Endpoint, wishes: ProviderPreferences, request: Embeddi
 /** Names of the wishes that exclude at least one endpoint by themselves. */
 function blamed(
   endpoints: readonly Endpoint[],
-  wishes: ProviderPreferences,
+  preferences: ProviderPreferences,
   request: EmbeddingsRequest,
 ): readonly string[] {
-  const names = Object.entries(wishes).flatMap(([name, wish]) => {
-    const alone: ProviderPreferences = { [name]: wish }
+  const names = Object.entries(preferences).flatMap(([name, wish]) => {
+    const alone = foldedOf({ [name]: wish })
     return endpoints.every((endpoint) => isFit(endpoint, alone, request)) ? [] : [name]
   })
   // What passes every filter can only be left out by an order without fallbacks.
   return names.length > 0 ? names : ['order', 'allow_fallbacks']
 }
 
-function isWanted(endpoint: Endpoint, { only, ignore }: ProviderPreferences): boolean {
-  if (only && !only.some((name) => isNamed(endpoint, name))) return false
-  return !(ignore && ignore.some((name) => isNamed(endpoint, name)))
+function isWanted(endpoint: Endpoint, { only, ignore }: Wishes): boolean {
+  if (only === null && ignore === null) return true
+  const names = namesOf(endpoint)
+  return (only === null || names.some((name) => only.has(name))) && !names.some((name) => ignore?.has(name))
 }
 
-/** By the provider's slug or name, or by the endpoint's own tag. */
-function isNamed({ provider, tag }: Endpoint, name: string): boolean {
-  const wanted = name.toLowerCase()
-  return (
-    provider.slug.toLowerCase() === wanted ||
-    provider.name.toLowerCase() === wanted ||
-    tag.toLowerCase() === wanted
-  )
+/** The provider's slug and name, and the endpoint's own tag. */
+function namesOf({ provider, tag }: Endpoint): readonly string[] {
+  return [provider.slug.toLowerCase(), provider.name.toLowerCase(), tag.toLowerCase()]
 }
 
-function hasFacts(endpoint: Endpoint, wishes: ProviderPreferences): boolean {
+function hasFacts(endpoint: Endpoint, wishes: Wishes): boolean {
   if (wishes.zdr === true && endpoint.isZdr !== true) return false
   if (wishes.data_collection === 'deny' && endpoint.mayTrain !== false) return false
   if (wishes.enforce_distillable_text === true && endpoint.isDistillable !== true) return false
@@ -81,7 +95,7 @@ const NANO = 1e9
 /** Prompt prices are USD per million tokens. Prices of media bind only calls that have such media. */
 function isInPrice(
   endpoint: Endpoint,
-  { max_price: max }: ProviderPreferences,
+  { max_price: max }: Wishes,
   request: EmbeddingsRequest,
 ): boolean {
   if (max === undefined) return true
@@ -94,7 +108,7 @@ function isInPrice(
 }
 
 /** The fields that change the vectors; `encoding_format` we can do ourselves. */
-function hasParameters(endpoint: Endpoint, wishes: ProviderPreferences, request: EmbeddingsRequest): boolean {
+function hasParameters(endpoint: Endpoint, wishes: Wishes, request: EmbeddingsRequest): boolean {
   if (wishes.require_parameters !== true) return true
   const { supportedParameters } = endpoint
   if (request.dimensions !== undefined && !supportedParameters.includes('dimensions')) return false
@@ -103,7 +117,7 @@ function hasParameters(endpoint: Endpoint, wishes: ProviderPreferences, request:
 
 type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 
-function sortOf({ sort }: ProviderPreferences, model: ResolvedModel): Sort | null {
+function sortOf({ sort }: Wishes, model: ResolvedModel): Sort | null {
   const asked = typeof sort === 'object' ? (sort?.by ?? null) : (sort ?? null)
   if (asked !== null) return asked
   if (model.id.endsWith(':floor')) return 'price'
@@ -146,7 +160,7 @@ type Bounds = ProviderPreferences['preferred_max_latency']
 /** Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds. */
 function preferFast(
   endpoints: readonly Endpoint[],
-  wishes: ProviderPreferences,
+  wishes: Wishes,
   measured: MeasuredOf,
 ): readonly Endpoint[] {
   const { preferred_max_latency: latency, preferred_min_throughput: throughput } = wishes
@@ -180,13 +194,15 @@ function boundsOf(bounds: Bounds): readonly (readonly [number, number])[] {
 /** Those that `order` names, then the others; without fallbacks only the named ones, or only the first. */
 function inOrder(
   endpoints: readonly Endpoint[],
-  { order, allow_fallbacks: mayFallBack }: ProviderPreferences,
+  { order, allow_fallbacks: mayFallBack }: Wishes,
 ): readonly Endpoint[] {
-  if (!order || order.length === 0) return mayFallBack === false ? endpoints.slice(0, 1) : endpoints
-  const place = (endpoint: Endpoint): number => {
-    const at = order.findIndex((name) => isNamed(endpoint, name))
-    return at === -1 ? Infinity : at
-  }
+  if (order.length === 0) return mayFallBack === false ? endpoints.slice(0, 1) : endpoints
+  const places = new Map(endpoints.map((endpoint) => {
+    const names = namesOf(endpoint)
+    const at = order.findIndex((name) => names.includes(name))
+    return [endpoint, at === -1 ? Infinity : at]
+  }))
+  const place = (endpoint: Endpoint): number => places.get(endpoint) ?? Infinity
   const ordered = ascending(endpoints, place)
   return mayFallBack === false ? ordered.filter((endpoint) => place(endpoint) !== Infinity) : ordered
 }

@@ -20,15 +20,15 @@ export function filterOf(query: Query): Outcome<ModelFilter> {
     if (names?.includes('') === true) {
       issues.push({ path: `/${member}`, message: 'has an empty entry', expected: 'a comma-separated list' })
     }
-    return names
+    return unique(names)
   }
-  const folded = (member: ListMember) => list(member)?.map((name) => name.toLowerCase())
+  const folded = (member: ListMember) => unique(list(member)?.map((name) => name.toLowerCase()))
   const modalities = (member: 'input_modalities' | 'output_modalities', unset?: readonly string[]) => {
     const names = list(member) ?? unset
     return names?.includes(EVERY) === true ? undefined : names
   }
   const filter: ModelFilter = {
-    words: query.q?.toLowerCase().split(/\s+/),
+    words: unique(query.q?.toLowerCase().split(/\s+/)),
     categories: list('category'),
     architectures: folded('arch'),
     regions: list('region'),
@@ -53,6 +53,11 @@ export function filterOf(query: Query): Outcome<ModelFilter> {
     sort: query.sort,
   }
   return issues.length > 0 ? fail('query_invalid', { metadata: { issues } }) : ok(filter)
+}
+
+/** Each is looked for in every model: what comes twice is looked for once. */
+function unique(names: readonly string[] | undefined): readonly string[] | undefined {
+  return names && [...new Set(names)]
 }
 
 interface Listing {

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value'
 import t from 'tap'
 import { ListModelsQuery, MODEL_SORTS } from '../../../../src/schemas/models.ts'
 import { listModels } from '../../../../src/server/operations/models/list-models.ts'
+import { filterOf } from '../../../../src/server/operations/models/model-query.ts'
 import { catalogueOf } from '../../../support/catalogue.ts'
 import { FOUR_MODELS, idsOf, read } from '../../../support/model-reads.ts'
 
@@ -114,3 +115,9 @@ function queryOf(link: string): object {
   if (pathname !== '/api/v1/models') throw new Error(`the next page is at ${pathname}`)
   return Value.Convert(ListModelsQuery, Object.fromEntries(searchParams)) as object
 }
+
+t.test('a word or a name that comes twice is looked for once', async (t) => {
+  const filter = filterOf({ q: 'a A  a', model_authors: 'x,X,y', providers: 'p, p' })
+  t.match(filter, { ok: true })
+  t.same(filter.ok && [filter.value.words, filter.value.authors, filter.value.providers], [['a'], ['x', 'y'], ['p']])
+})
