@@ -51,6 +51,20 @@ export interface BodySocket {
   resumeBody(): void
 }
 
+/** What an exchange gives a request's body to. */
+export interface BodyTaker {
+  readonly isComplete: boolean
+  /** It comes: its slowness has limits of its own and is not the operation's. */
+  readonly isReceiving: boolean
+  /** @param chunk detached when this returns */
+  chunk(chunk: ArrayBuffer, isLast: boolean): void
+  /** For every end of the call: nothing more is received. */
+  stop(): void
+  /** Somebody begins to work on what was received; `returned` says that he holds it no longer. */
+  lend(): void
+  returned(): void
+}
+
 export interface BodyOptions {
   /** Bytes announced; null when the body comes in chunks. */
   readonly declared: number | null
@@ -67,7 +81,7 @@ export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
  * receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
  * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front or the key holds too much).
  */
-export class Body {
+export class Body implements BodyTaker {
   readonly #options: BodyOptions
   #buffer: Uint8Array = EMPTY
   #received = 0
@@ -91,6 +105,10 @@ export class Body {
 
   get isComplete(): boolean {
     return this.#isComplete
+  }
+
+  get isReceiving(): boolean {
+    return !this.#isComplete
   }
 
   /**

@@ -1,11 +1,12 @@
 import { CallEnded } from '../../schemas/call-ended.ts'
 import { DEADLINE_GRACE_MS } from '../../schemas/limits.ts'
-import { Body, type BodyBudget, type BodySocket } from './body.ts'
+import { Body, type BodyBudget, type BodyTaker } from './body.ts'
 import { Discard } from './discard.ts'
 import type { Head } from './head.ts'
 import { PartsWriter } from './parts-writer.ts'
 import type { Listed, Roster } from './roster.ts'
 import type { Timer, Timers } from './timers.ts'
+import { UploadBody, type UploadSocket } from './upload.ts'
 import type { WireResponse } from './wire.ts'
 
 /** A reply ready to be written; `reply.ts` makes them. */
@@ -72,7 +73,7 @@ const LAST_BODILESS_SHARE = 1 / 32
  *
  * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any more.
  */
-export class Exchange implements BodySocket, Listed {
+export class Exchange implements UploadSocket, Listed {
   place = -1
   readonly startedAt = performance.now()
   /** `performance.now()` milliseconds; moves on when the body is complete, whose slowness is not ours. */
@@ -88,7 +89,7 @@ export class Exchange implements BodySocket, Listed {
   /** Bytes of the request's body; null when it comes in chunks. */
   readonly #declared: number | null
   #res: WireResponse | null
-  #body: Body | null = null
+  #body: BodyTaker | null = null
   #discard: Discard | null = null
   #writer: PartsWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
@@ -142,7 +143,15 @@ export class Exchange implements BodySocket, Listed {
   /** Attaches the request's body; only in the synchronous part of the handler, later the library has dropped it. */
   receive(bytesMax: number): Body {
     const { budget } = this.#host
-    const body = new Body({ declared: this.#declared, bytesMax, budget, timers: this, socket: this })
+    return this.#attach(new Body({ declared: this.#declared, bytesMax, budget, timers: this, socket: this }))
+  }
+
+  /** The same for a body that is streamed. */
+  receiveUpload(bytesMax: number): UploadBody {
+    return this.#attach(new UploadBody({ declared: this.#declared, bytesMax, timers: this, socket: this }))
+  }
+
+  #attach<T extends BodyTaker>(body: T): T {
     this.#body = body
     this.#res?.onData((chunk, isLast) => this.#guard(() => this.#takeChunk(body, chunk, isLast)))
     return body
@@ -193,6 +202,8 @@ export class Exchange implements BodySocket, Listed {
   }
 
   #begin(reply: Reply): void {
+    // Nobody would read the rest of the body, nor the next request.
+    this.resumeBody()
     const body = this.#body
     const isComplete = body === null ? this.#declared === 0 : body.isComplete
     const isUnread = !isComplete && (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX
@@ -210,14 +221,13 @@ export class Exchange implements BodySocket, Listed {
     else if (this.#res !== null) this.#res.close()
   }
 
-  #takeChunk(body: Body, chunk: ArrayBuffer, isLast: boolean): void {
+  #takeChunk(body: BodyTaker, chunk: ArrayBuffer, isLast: boolean): void {
     body.chunk(chunk, isLast)
     this.#discard?.chunk(chunk.byteLength, isLast)
   }
 
   /** A client that is still sending would miss an answer whose connection closes: its bytes are read away first. */
   #sendAfterBody(reply: Reply): void {
-    this.resumeBody()
     this.#discard = new Discard(this, () => {
       this.#discard = null
       this.#writeLater(reply)
@@ -309,7 +319,7 @@ export class Exchange implements BodySocket, Listed {
     let next = -late
     if (late >= 0) {
       // A slow body has limits of its own.
-      const isReceiving = this.#body !== null && !this.#body.isComplete
+      const isReceiving = this.#body !== null && this.#body.isReceiving
       if (isReceiving) this.restartDeadline(now)
       else this.#end('deadline')
       next = isReceiving ? this.#deadlineMs : DEADLINE_GRACE_MS - late

@@ -24,6 +24,10 @@ export function contentRefusal({ contentType, contentEncoding }: Head): Failure 
   if (contentType !== '' && !JSON_TYPES.test(contentType)) {
     return refusal('content-type', 'is not a JSON type', 'application/json')
   }
+  return encodingRefusal({ contentEncoding })
+}
+
+export function encodingRefusal({ contentEncoding }: Pick<Head, 'contentEncoding'>): Failure | null {
   // Decoding what a caller compressed would let a few bytes become many.
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     return refusal('content-encoding', 'is not supported', 'identity')

@@ -4,6 +4,7 @@ import type { Access } from '../access/access.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { Admitted } from '../limits/replies.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
+import type { Upload } from '../ports/byte-streams.ts'
 import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes, Observer } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
@@ -17,6 +18,7 @@ import { parseQuery, type UrlReader } from './query.ts'
 import { replyOfFailure, replyOfSuccess, statusLine, type ReplyFacts } from './reply.ts'
 import type { Match, NamedForm, Route, RouteTable } from './route-table.ts'
 import type { Site } from './site.ts'
+import { uploadBytesMax, uploadOf, type UploadBody } from './upload.ts'
 import type { WireResponse } from './wire.ts'
 
 /** What the calls of one front need. */
@@ -51,6 +53,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   params: unknown = undefined
   query: unknown = undefined
   body: unknown = undefined
+  upload: Upload | null = null
   headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
   readonly #parts: PipelineParts
   readonly #exchange: Exchange
@@ -58,6 +61,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   #operation: AnyOperation | null = null
   #key: KeyRecord | null = null
   #body: Body | null = null
+  #incoming: UploadBody | null = null
   #failure: Failure | null = null
   /** `performance.now()` of the last stage's end. */
   #lapAt: number
@@ -133,7 +137,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.#operation = operation
     this.#exchange.limit(operation.deadlineMs)
     // The library drops a body that nobody listens for by the end of the handler.
-    const body = this.#head.declared === 0 ? null : this.#exchange.receive(route.body?.form.bytesMax ?? 0)
+    const { upload } = operation.input
+    if (upload !== undefined) this.#incoming = this.#exchange.receiveUpload(uploadBytesMax(upload))
+    const hasBody = upload === undefined && this.#head.declared !== 0
+    const body = hasBody ? this.#exchange.receive(route.body?.form.bytesMax ?? 0) : null
     this.#after(this.#parts.access.authenticate(this.#head.authorization), (known) => {
       this.notes.authMs = this.#lap()
       const refusal = known.ok ? this.#parts.access.checkKind(operation, known.value) : known.failure
@@ -165,6 +172,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     }
     const wanted = route.operation.input.headers
     if (wanted !== undefined) this.headers = declaredHeaders(wanted, this.#head)
+    if (this.#incoming !== null) return this.#takeUpload(route.operation, this.#incoming)
     const form = route.body
     if (form === null) {
       this.notes.validateMs = this.#lap()
@@ -175,6 +183,14 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     if (body === null) return this.#readBody(route.operation, form, ok(NOTHING))
     this.#body = body
     body.admit(this.key.hash, (received) => this.#readBody(route.operation, form, received), this.#lapAt)
+  }
+
+  #takeUpload(operation: AnyOperation, body: UploadBody): void {
+    const upload = uploadOf(operation.input.upload ?? 'raw', this.#head, body)
+    if (!upload.ok) return this.#fail(upload.failure)
+    this.upload = upload.value
+    this.notes.validateMs = this.#lap()
+    this.#run(operation)
   }
 
   #takeUrl(part: 'params' | 'query', reader: UrlReader, texts: ReadonlyMap<string, readonly string[]>): boolean {
@@ -240,6 +256,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     }
     // A reply may take minutes to be read, and nobody needs the request for that.
     this.body = undefined
+    this.upload = null
     this.#exchange.rest()
   }
 

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { BodyName } from '../../schemas/bodies.ts'
 import type { FailureName, Outcome } from '../../schemas/failures.ts'
+import type { Upload } from '../ports/byte-streams.ts'
 import type { KeyKind, KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
@@ -37,6 +38,10 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly headers?: readonly HeaderName[]
     /** A JSON body by its name in `schemas/bodies.ts`. */
     readonly body?: BodyName
+    /** A body that is streamed: a form with one part `file`, or the file itself. It excludes `body`. */
+    readonly upload?: 'form' | 'raw'
+    /** The last segment of the path takes all that follows, slashes included. */
+    readonly hasRest?: true
   }
   readonly success: {
     readonly status: number
@@ -65,6 +70,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly params: P
   readonly query: Q
   readonly body: B
+  /** Of an operation that takes one; it stands still until `receive`. */
+  readonly upload: Upload | null
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>
   /** Milliseconds of `performance.now()`. */
   readonly startedAt: number
@@ -93,6 +100,8 @@ interface InputShapes {
   readonly query?: TSchema
   readonly headers?: readonly HeaderName[]
   readonly body?: BodyName
+  readonly upload?: 'form' | 'raw'
+  readonly hasRest?: true
 }
 
 /** Types `run` by the declared inputs; `B` is given by the caller, since a bulky member may stay bytes. */

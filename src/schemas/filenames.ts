@@ -1,0 +1,21 @@
+import type { Issue } from './failures.ts'
+import { FILENAME_CHARS_MAX } from './limits.ts'
+
+/** Also what stands for bytes that are not UTF-8: another name than the caller's would be kept. */
+const REFUSED = /[<>:"|?*\\\p{Cc}\ufffd]/u
+
+/**
+ * What is wrong with the name of an uploaded file, never with the name itself; null when nothing is. `/` makes folders.
+ * Source: B1.7; characters are code points (C31).
+ */
+export function filenameIssue(name: string): Issue | null {
+  const issue = (message: string, expected: string): Issue => ({ path: '/file/filename', message, expected })
+  if (name === '') return issue('is missing', `1 to ${FILENAME_CHARS_MAX} characters`)
+  // There are at most as many characters as UTF-16 units.
+  if (name.length > FILENAME_CHARS_MAX && [...name].length > FILENAME_CHARS_MAX) {
+    return issue('is too long', `at most ${FILENAME_CHARS_MAX} characters`)
+  }
+  if (REFUSED.test(name)) return issue('has a character that is refused', 'UTF-8 without control characters and < > : " | ? * \\')
+  const isGood = name.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..')
+  return isGood ? null : issue('has an empty, `.` or `..` segment', 'names joined by single slashes')
+}
