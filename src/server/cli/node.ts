@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { runningSupervisor } from '../supervisor/data-directory.ts'
+import { readReload, untilReloaded, type ReloadRecord } from '../supervisor/reload-record.ts'
 import { loadModels } from './models.ts'
 import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
 
@@ -15,19 +16,32 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     const { at } = await migrateNow()
     print(options, { migration: at }, `the schema is at migration ${at}`)
   })
-  const reload = addVerb(program, 'reload', 'make the running node read its configuration again')
-  reload.action((options: { json?: boolean }) => {
+  const reload = addVerb(program, 'reload', 'make the running node read its configuration again, and wait until it runs on it')
+  reload.action(async (options: { json?: boolean }) => {
     // The node would refuse them too, but only its log would say so.
     const { config } = loadGeneration()
     loadModels(config.catalogFile)
     const running = runningSupervisor(config.dataDir)
     if (running === null) throw new CliFailure(`no node runs on ${config.dataDir}`)
+    const before = readReload(config.dataDir)
     try {
       process.kill(running.pid, 'SIGHUP')
     } catch (cause) {
       const hint = 'does it belong to another user?'
       throw new CliFailure(`the node (pid ${running.pid}) cannot be told: ${hint}`, { cause })
     }
-    print(options, { pid: running.pid }, `the node (pid ${running.pid}) reads its configuration again`)
+    const node = `the node (pid ${running.pid})`
+    // One that is starting, or of another version: it was told, and only its log says how it ends.
+    if (before === null) return print(options, { pid: running.pid }, `${node} was told; look at its log`)
+    if (options.json !== true) process.stderr.write(`${node} replaces its children one by one\n`)
+    const { needRestart } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
+    const left = needRestart.length === 0 ? '' : `; ${needRestart.join(', ')} need a restart`
+    print(options, { pid: running.pid, need_restart: needRestart }, `${node} runs on the new configuration${left}`)
   })
+}
+
+function wellEnded(node: string, record: ReloadRecord | null): ReloadRecord {
+  if (record === null) throw new CliFailure(`${node} ended before its reload did`)
+  if (record.state === 'done') return record
+  throw new CliFailure(`${node} could not reload: ${record.reason ?? 'look at its log'}`)
 }

@@ -3,7 +3,7 @@ import { Secret } from '../../schemas/secret.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { CatalogueProblem } from '../catalogue/sources.ts'
-import { ConfigInvalid, readConfig, type Problem } from '../config.ts'
+import { ConfigInvalid, readConfig, type Problem, type Texts } from '../config.ts'
 import { createLog } from '../observe/log.ts'
 import { aggregate, type Snapshot } from '../observe/metrics.ts'
 import type { ModelCatalogue } from '../ports/models.ts'
@@ -38,6 +38,7 @@ export async function serve(): Promise<number> {
       lines.hide(secretsOf(generation))
       return generation
     },
+    adopt: ({ config }) => lines.setLevel(config.logLevel),
     openStore(url, node) {
       lines.hide([new Secret(url)])
       return openStore(url, node)
@@ -67,14 +68,32 @@ function readGeneration(): NodeGeneration {
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
   const frozen = {
     ...(text === null ? {} : { SLUICE_CATALOG: text }),
-    ...(config.egressCaFile === null ? {} : { SLUICE_EGRESS_CA: readFileSync(config.egressCaFile, 'utf8') }),
+    ...frozenFile('SLUICE_EGRESS_CA', config.egressCaFile),
+    ...frozenFile('SLUICE_TLS_CERT', config.tls?.certFile ?? null),
+    ...frozenFile('SLUICE_TLS_KEY', config.tls?.keyFile ?? null),
   }
   return { config, settings, unknown, frozen, providerKeys: Object.fromEntries(keys) }
 }
 
+function frozenFile(name: string, file: string | null): Texts {
+  if (file === null) return {}
+  try {
+    return { [name]: readFileSync(file, 'utf8') }
+  } catch {
+    throw new ConfigInvalid([{ name, expected: 'a readable PEM file', got: JSON.stringify(file) }])
+  }
+}
+
 /** The catalogue and the text that it was checked from: a file that changes meanwhile is read again. */
 function readCatalogue(extraFile: string | null): { catalogue: ModelCatalogue; text: string | null } {
-  const read = (): string | null => (extraFile === null ? null : readFileSync(extraFile, 'utf8'))
+  const read = (): string | null => {
+    try {
+      return extraFile === null ? null : readFileSync(extraFile, 'utf8')
+    } catch {
+      // A folder, say: what the catalogue's own loader says of it is for the operator.
+      return null
+    }
+  }
   for (let text = read(); ;) {
     const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
     if (!loaded.ok) throw new ConfigInvalid(loaded.problems.map(problemOf))

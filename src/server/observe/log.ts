@@ -18,6 +18,8 @@ export interface OwnedLog extends Log {
   flush(): void
   /** These may never appear from now on: a later generation of the configuration has other keys. */
   hide(secrets: Iterable<Secret>): void
+  /** From now on. */
+  setLevel(level: LogOptions['level']): void
 }
 
 /**
@@ -38,7 +40,10 @@ export function createLog({ level, base, secrets = [], write }: LogOptions): Own
     serializers: { cause: causeOf, error: causeOf, err: causeOf },
     redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
   }, lines)
-  return { ...eventsOf(logger), hide, flush: () => out.flush() }
+  const setLevel = (next: LogOptions['level']): void => {
+    logger.level = next
+  }
+  return { ...eventsOf(logger), hide, setLevel, flush: () => out.flush() }
 }
 
 /** Field names that hold secrets or content by their nature. */

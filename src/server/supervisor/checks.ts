@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import type { NodeGeneration } from './node-parts.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** Oldest glibc by Node's ABI for which the front end's binary loads. Facts: front-end, "The package". */
@@ -61,10 +62,17 @@ export function cannotListen(cause: Error, { host, port, setting }: ListenPlace)
   return new StartRefused(`cannot listen on ${host}:${port}: ${why}; set ${why === NOT_OURS ? setting.replace('_PORT', '_HOST') : setting}`, { cause })
 }
 
-/** Throws `StartRefused`: the front end would only say that the app cannot be made. */
+/** Looks at the texts that fronts will get. Throws `StartRefused`: the front end would only say that the app cannot be made. */
+export function checkTls({ config, frozen }: Pick<NodeGeneration, 'config' | 'frozen'>): void {
+  if (config.tls !== null) checkPair(frozen['SLUICE_TLS_CERT'] ?? '', frozen['SLUICE_TLS_KEY'] ?? '')
+}
+
+/** The same for the files themselves. */
 export function checkTlsFiles({ certFile, keyFile }: { certFile: string; keyFile: string }): void {
-  const cert = readPem(certFile, 'SLUICE_TLS_CERT')
-  const key = readPem(keyFile, 'SLUICE_TLS_KEY')
+  checkPair(readPem(certFile, 'SLUICE_TLS_CERT'), readPem(keyFile, 'SLUICE_TLS_KEY'))
+}
+
+function checkPair(cert: string, key: string): void {
   try {
     createSecureContext({ cert, key })
   } catch (cause) {

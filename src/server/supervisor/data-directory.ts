@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
-import { draftOf, openOwnFolder, writeDurable, writePrivate } from './own-folder.ts'
+import { draftOf, openOwnFolder, readOwn, writeDurable, writePrivate } from './own-folder.ts'
 import { identityOf, isIdentity, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -32,6 +32,8 @@ export interface DataDirectory {
   writePrivate(name: string, text: string): void
   /** Null when there is no such file. */
   read(name: string): string | null
+  /** Removes the files whose names begin so, but for these. */
+  keepOnly(prefix: string, names: ReadonlySet<string>): void
   /** Gives the claim back; call when every process is gone. */
   release(): void
 }
@@ -39,6 +41,8 @@ export interface DataDirectory {
 const PID_FILE = 'supervisor.pid'
 const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
+/** See `reload-record.ts`. */
+export const RELOAD_FILE = 'reload.json'
 const NODE_FILE = 'node-id'
 const PROBE_FILE = '.writable'
 /** What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more. */
@@ -56,6 +60,7 @@ export async function openDataDirectory(path: string, log: Log): Promise<DataDir
   await end(recorded(path))
   rmSync(join(path, PROCESSES_FILE), { force: true })
   rmSync(join(path, RUNTIME_FILE), { force: true })
+  rmSync(join(path, RELOAD_FILE), { force: true })
   const children = new Map<number, ProcessIdentity & { readonly role: string }>()
   const record = (change: () => boolean): void => {
     try {
@@ -75,28 +80,32 @@ export async function openDataDirectory(path: string, log: Log): Promise<DataDir
     forget: (pid) => record(() => children.delete(pid)),
     publish: (runtime) => writePrivate(path, RUNTIME_FILE, JSON.stringify(runtime)),
     writePrivate: (name, text) => writeDurable(path, name, text),
-    read: (name) => read(path, name),
+    read: (name) => readOwn(path, name),
+    keepOnly(prefix, names) {
+      const others = readdirSync(path).filter((name) => name.startsWith(prefix) && !names.has(name))
+      for (const name of others) rmSync(join(path, name), { force: true })
+    },
     release() {
-      for (const name of [RUNTIME_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
+      for (const name of [RUNTIME_FILE, RELOAD_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
     },
   }
 }
 
 /** The supervisor that runs on this directory now, or null. */
 export function runningSupervisor(path: string): ProcessIdentity | null {
-  const id = parseId(read(path, PID_FILE))
+  const id = parseId(readOwn(path, PID_FILE))
   return id !== null && isRunning(id) ? id : null
 }
 
 /** What the node that runs on this directory published, or null when none runs or it is not ready yet. */
 export function runtimeOf(path: string): Runtime | null {
-  const text = runningSupervisor(path) === null ? null : read(path, RUNTIME_FILE)
+  const text = runningSupervisor(path) === null ? null : readOwn(path, RUNTIME_FILE)
   const value: unknown = text === null ? null : JSON.parse(text)
   return isRuntime(value) ? value : null
 }
 
 function nodeOf(path: string): string {
-  const known = read(path, NODE_FILE)?.trim()
+  const known = readOwn(path, NODE_FILE)?.trim()
   if (known !== undefined && known !== '') return known
   const node = randomUUID()
   writeDurable(path, NODE_FILE, `${node}\n`)
@@ -179,19 +188,10 @@ async function end(older: readonly ProcessIdentity[]): Promise<void> {
 
 function recorded(path: string): readonly ProcessIdentity[] {
   try {
-    const value: unknown = JSON.parse(read(path, PROCESSES_FILE) ?? '[]')
+    const value: unknown = JSON.parse(readOwn(path, PROCESSES_FILE) ?? '[]')
     return Array.isArray(value) ? value.filter(isIdentity) : []
   } catch {
     return []
-  }
-}
-
-function read(path: string, name: string): string | null {
-  try {
-    return readFileSync(join(path, name), 'utf8')
-  } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return null
-    throw cause
   }
 }
 

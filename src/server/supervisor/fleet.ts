@@ -6,9 +6,16 @@ import { StartRefused } from './start-refused.ts'
 /** Exits in a row before `ready` that make a crash loop. Design §2. */
 const CRASH_LOOP_EXITS = 5
 
+/** What a fleet needs of a forked process. */
+export type FleetChild = Pick<
+  Child, 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'drain' | 'kill' | 'snapshot'
+>
+
 export interface FleetOptions {
-  readonly fork: (role: Role, isAhead: boolean) => Child
+  readonly fork: (role: Role, isAhead: boolean) => FleetChild
   readonly log: Log
+  /** Milliseconds after which a replaced child that has not ended is killed. */
+  readonly retiredMsMax: number
   /** A child that ran before cannot be brought up again: the node has to stop. */
   readonly onCrashLoop: (reason: string) => void
 }
@@ -16,7 +23,7 @@ export interface FleetOptions {
 /** A place in the fleet: one child that serves, its replacements queued behind each other. */
 interface Slot {
   part: ChildPart
-  current: Child | null
+  current: FleetChild | null
   work: Promise<void>
 }
 
@@ -26,9 +33,12 @@ interface Slot {
 export class Fleet {
   readonly #options: FleetOptions
   #slots: Slot[] = []
-  readonly #alive = new Set<Child>()
+  readonly #alive = new Set<FleetChild>()
+  /** The ends of those that were replaced and still finish what they had. */
+  readonly #retired = new Set<Promise<unknown>>()
   /** A front that is loaded and not started: it takes the place of the next one that dies or is replaced. */
-  #spare: Child | null = null
+  #spare: FleetChild | null = null
+  /** Since a front last came up well. */
   #sparesLost = 0
   #isEnding = false
   #isAnnounced = false
@@ -50,7 +60,10 @@ export class Fleet {
   /** Resolves when every child is ready. Throws `StartRefused` in a crash loop. */
   async start(parts: readonly ChildPart[]): Promise<void> {
     this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
-    await Promise.all(this.#slots.map(async (slot) => this.#occupy(slot, await this.#bringUp(slot.part))))
+    // In turn, so that a roll that is asked for meanwhile finds each slot occupied.
+    await Promise.all(this.#slots.map((slot) => this.#inTurn(slot, async () => {
+      this.#occupy(slot, await this.#bringUp(slot.part))
+    })))
     this.#keepSpare()
   }
 
@@ -63,10 +76,14 @@ export class Fleet {
   /**
    * Replaces every child, one by one, each new one ready before its predecessor drains; adds and drains slots
    * where the number changed. Stops at the first replacement that does not come up: the others stay as they
-   * were.
+   * were. Waits first for those that the roll before it replaced: Postgres has connections for two generations.
+   * Throws `StartRefused`, also when the node ends meanwhile.
    */
   async roll(parts: readonly ChildPart[]): Promise<void> {
+    if (this.#retired.size > 0) this.#options.log.info('roll_waits', { retired: this.#retired.size })
+    await Promise.all(this.#retired)
     for (const part of parts) {
+      this.#throwIfEnding()
       const slot = this.#slots.find((one) => one.part.role === part.role && one.part.slot === part.slot)
       if (slot === undefined) {
         const added: Slot = { part, current: null, work: Promise.resolve() }
@@ -121,15 +138,35 @@ export class Fleet {
   #retire(slot: Slot): void {
     const old = slot.current
     slot.current = null
-    old?.drain(true)
+    if (old !== null) this.#drainReplaced(old)
   }
 
-  async #bringUp(part: ChildPart): Promise<Child> {
+  #drainReplaced(child: FleetChild): void {
+    if (child.isGone) return
+    child.drain(true)
+    const timer = setTimeout(() => {
+      this.#options.log.warn('replaced_child_killed', { child: child.role, pid: child.pid })
+      child.kill()
+    }, this.#options.retiredMsMax)
+    const end = child.ended.then(() => {
+      clearTimeout(timer)
+      this.#retired.delete(end)
+    })
+    this.#retired.add(end)
+  }
+
+  async #bringUp(part: ChildPart): Promise<FleetChild> {
     for (let exits = 1; ; exits++) {
+      this.#throwIfEnding()
       const child = this.#takeSpare(part.role) ?? this.#fork(part.role, false)
-      if (await child.start(part)) return child
+      const isReady = await child.start(part)
+      // Who drains the node has told this child already, or killed it.
+      this.#throwIfEnding()
+      if (isReady) {
+        if (part.role === 'front') this.#sparesLost = 0
+        return child
+      }
       const how = await child.ended
-      if (this.#isEnding) throw new StartRefused('the node is ending')
       this.#options.log.warn('child_failed', { child: part.role, slot: part.slot, how, exits })
       if (exits >= CRASH_LOOP_EXITS) {
         const times = `ended ${exits} times in a row before it was ready`
@@ -138,18 +175,22 @@ export class Fleet {
     }
   }
 
-  #fork(role: Role, isAhead: boolean): Child {
+  #throwIfEnding(): void {
+    if (this.#isEnding) throw new StartRefused('the node is ending')
+  }
+
+  #fork(role: Role, isAhead: boolean): FleetChild {
     const child = this.#options.fork(role, isAhead)
     this.#alive.add(child)
     void child.ended.then(() => this.#alive.delete(child))
     return child
   }
 
-  #takeSpare(role: Role): Child | null {
+  #takeSpare(role: Role): FleetChild | null {
     const spare = this.#spare
-    if (role !== 'front' || spare === null) return null
+    if (role !== 'front' || spare === null || spare.isGone) return null
     this.#spare = null
-    return spare.isGone ? null : spare
+    return spare
   }
 
   /** Loading is most of what a front needs to come back, so one is always loaded ahead. */
@@ -157,15 +198,19 @@ export class Fleet {
     if (this.#spare !== null || this.#isEnding || this.#sparesLost >= CRASH_LOOP_EXITS) return
     const spare = this.#fork('front', true)
     this.#spare = spare
-    void spare.ended.then(() => {
+    void spare.ended.then((how) => {
       if (this.#spare !== spare) return
       this.#spare = null
+      if (this.#isEnding) return
       this.#sparesLost++
+      // The next front that comes up well has one made again.
+      const isLast = this.#sparesLost >= CRASH_LOOP_EXITS
+      this.#options.log.warn('spare_lost', { pid: spare.pid, how, losses: this.#sparesLost, isLast })
       this.#keepSpare()
     })
   }
 
-  #occupy(slot: Slot, child: Child): void {
+  #occupy(slot: Slot, child: FleetChild): void {
     slot.current = child
     if (this.#isAnnounced) child.announce()
     void child.ended.then((how) => {
@@ -182,13 +227,15 @@ export class Fleet {
     if (slot.current !== null || this.#isEnding || !this.#slots.includes(slot)) return
     try {
       const child = await this.#bringUp(slot.part)
+      // A roll to fewer fronts may have taken the slot away meanwhile.
+      if (!this.#slots.includes(slot)) return this.#drainReplaced(child)
       this.#occupy(slot, child)
       this.#keepSpare()
       const place = { child: slot.part.role, slot: slot.part.slot }
       this.#options.log.info('child_restarted', { ...place, pid: child.pid })
     } catch (problem) {
       const reason = problem instanceof Error ? problem.message : String(problem)
-      if (!this.#isEnding) this.#options.onCrashLoop(reason)
+      if (!this.#isEnding && this.#slots.includes(slot)) this.#options.onCrashLoop(reason)
     }
   }
 

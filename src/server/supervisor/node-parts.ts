@@ -54,6 +54,8 @@ export interface NodeParts {
   readonly log: HeldLog
   /** Throws `ConfigInvalid`. */
   readGeneration(): NodeGeneration
+  /** Every child runs on this generation now: what the supervisor itself takes of it follows. */
+  adopt(generation: NodeGeneration): void
   /** @param node this node's name in the store */
   openStore(url: string, node: string): NodeStore
   openRedis(address: ChildPart['redis']): { isUp(): Promise<boolean>; close(): Promise<void> }

@@ -1,16 +1,16 @@
-import { join } from 'node:path'
-import { DRAIN_MS } from '../../schemas/limits.ts'
-import type { Texts } from '../config.ts'
+import { DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits.ts'
 import { startAdmin } from './admin.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
-import { allowListenerMigration, checkTlsFiles, platformProblem, probePort } from './checks.ts'
+import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
+import { childParts, removeOtherCopies, type ChildPlace } from './child-parts.ts'
 import { Child } from './child.ts'
 import { openDataDirectory, type DataDirectory } from './data-directory.ts'
 import { firstKeys } from './first-keys.ts'
 import { Fleet } from './fleet.ts'
-import type { ChildPart, Role } from './ipc.ts'
+import type { Role } from './ipc.ts'
 import type { NodeGeneration, NodeParts, NodeStore } from './node-parts.ts'
 import { ReadinessWatch } from './readiness.ts'
+import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
 import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
 import { sessionThreads } from './shares.ts'
@@ -20,6 +20,9 @@ import { VERSION } from './version.ts'
 
 /** Milliseconds beyond the drain's deadline after which a child is killed. */
 const DRAIN_SLACK_MS = 2_000
+
+/** Milliseconds that a replaced child may take: it stays for idle connections, drains, and closes what it holds. */
+const RETIRED_MS_MAX = REPLACED_FRONT_MS + DRAIN_MS + 10_000
 
 /** Milliseconds that a stop at once may take. */
 const STOP_MS_MAX = 3_000
@@ -74,6 +77,8 @@ class NodeRun {
   #reloader: Reloader | null = null
   #watch: ReadinessWatch | null = null
   #isDraining = false
+  #isUp = false
+  #isReloadAsked = false
 
   constructor(parts: NodeParts, generation: NodeGeneration, more: { undo: Undo; ending: EndRequest }) {
     const { undo, ending } = more
@@ -84,6 +89,7 @@ class NodeRun {
     this.#fleet = new Fleet({
       fork: (role, isAhead) => this.#fork(role, isAhead),
       log: parts.log,
+      retiredMsMax: RETIRED_MS_MAX,
       onCrashLoop: (why) => ending.ask({ why, isFailure: true }),
     })
   }
@@ -92,7 +98,7 @@ class NodeRun {
     const { config } = this.#first
     const problem = platformProblem()
     if (problem !== null) throw new StartRefused(problem)
-    if (config.tls !== null) checkTlsFiles(config.tls)
+    checkTls(this.#first)
     const data = await openDataDirectory(config.dataDir, this.#parts.log)
     this.#data = data
     this.#undo(() => Promise.resolve(data.release()))
@@ -103,17 +109,22 @@ class NodeRun {
     const keys = await this.#prepareStore(data, services)
     await this.#startChildren(data, services)
     this.#announce(data, services, keys)
+    this.#isUp = true
+    if (this.#isReloadAsked) this.reload()
   }
 
   /** Fronts first, since they still need what the runner does; then the runner. Services follow in `undo`. */
   async drain(): Promise<void> {
     this.#isDraining = true
+    this.#reloader?.end()
     await this.#fleet.drain('front', DRAIN_MS + DRAIN_SLACK_MS)
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
   }
 
+  /** One that is asked for during the start is done after it: until then there is nothing to replace. */
   reload(): void {
-    if (!this.#isDraining) void this.#reloader?.ask()
+    if (!this.#isUp) this.#isReloadAsked = true
+    else if (!this.#isDraining) void this.#reloader?.ask()
   }
 
   stopAtOnce(): void {
@@ -161,8 +172,13 @@ class NodeRun {
       parts: this.#parts,
       fleet: this.#fleet,
       first: this.#first,
-      childParts: (generation) => childParts(generation, { data, services }),
+      childParts: (generation) => childParts(generation, placeOf(data, services)),
       check: (generation) => checkConnections(store, generation),
+      adopt: (generation) => {
+        this.#parts.adopt(generation)
+        removeOtherCopies(generation, data)
+      },
+      tell: (record) => writeReload(data, record),
     })
     return keys
   }
@@ -170,8 +186,9 @@ class NodeRun {
   async #startChildren(data: DataDirectory, services: Services): Promise<void> {
     if (!allowListenerMigration()) this.#parts.log.debug('listener_migration_off')
     this.#undo(() => this.#fleet.killAll())
-    const started = this.#fleet.start(childParts(this.#first, { data, services }))
+    const started = this.#fleet.start(childParts(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])
+    removeOtherCopies(this.#first, data)
   }
 
   /** Written down at once, so that the next start finds it if this process is killed now. */
@@ -279,28 +296,8 @@ class EndRequest {
   }
 }
 
-function childParts(
-  generation: NodeGeneration,
-  { data, services: { databaseUrl, redis } }: { data: DataDirectory; services: Services },
-): readonly ChildPart[] {
-  const { config, providerKeys } = generation
-  const common = { node: data.node, settings: settingsOf(generation, data), providerKeys, databaseUrl, redis }
-  return [
-    ...sessionThreads(config.workers, config.fronts).map((threads, slot) =>
-      ({ ...common, role: 'front' as const, slot, sessionThreads: threads })),
-    ...Array.from({ length: config.runners }, (_, slot) =>
-      ({ ...common, role: 'runner' as const, slot, sessionThreads: 1 })),
-  ]
-}
-
-/** The settings, with the files that they name replaced by this generation's own copies. */
-function settingsOf({ settings, frozen }: NodeGeneration, data: DataDirectory): Texts {
-  const copies = Object.entries(frozen).map(([name, text]) => {
-    const file = `frozen-${name.toLowerCase()}`
-    data.writePrivate(file, text)
-    return [name, join(data.path, file)] as const
-  })
-  return { ...settings, ...Object.fromEntries(copies) }
+function placeOf(data: DataDirectory, { databaseUrl, redis }: Services): ChildPlace {
+  return { data, databaseUrl, redis }
 }
 
 /** An address that means "all" is no place to connect to; IPv6 wants brackets. */

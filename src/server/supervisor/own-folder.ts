@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
-  chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync, type Stats,
+  chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync,
+  rmSync, writeFileSync, type Stats,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -67,6 +68,16 @@ function write(folder: string, name: string, { text, isSynced }: { text: string;
   } catch (cause) {
     // A full disk would otherwise collect them.
     rmSync(draft, { force: true })
+    throw cause
+  }
+}
+
+/** The text of a file of the folder; null when there is none. */
+export function readOwn(folder: string, name: string): string | null {
+  try {
+    return readFileSync(join(folder, name), 'utf8')
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
     throw cause
   }
 }

@@ -1,36 +1,51 @@
-import { ConfigInvalid } from '../config.ts'
+import { ConfigInvalid, type Config, type Texts } from '../config.ts'
 import type { Fields } from '../ports/observe.ts'
-import { checkTlsFiles } from './checks.ts'
+import { checkTls } from './checks.ts'
 import type { Fleet } from './fleet.ts'
 import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration, NodeParts } from './node-parts.ts'
+import { NO_RELOAD, type ReloadRecord } from './reload-record.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** What the supervisor itself stands on: changing it takes a restart, and until then the old value holds. */
-const FIXED = [
-  'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_HOST', 'SLUICE_ADMIN_PORT', 'SLUICE_DATA',
-  'DATABASE_URL', 'REDIS_URL',
-] as const
+const FIXED = {
+  SLUICE_HOST: 'host',
+  SLUICE_PORT: 'port',
+  SLUICE_ADMIN_HOST: 'adminHost',
+  SLUICE_ADMIN_PORT: 'adminPort',
+  SLUICE_DATA: 'dataDir',
+  DATABASE_URL: 'databaseUrl',
+  REDIS_URL: 'redisUrl',
+} as const satisfies Readonly<Record<string, keyof Config>>
+/** Other files are taken. Turning TLS on or off is not: fronts of both kinds would share the port for a while. */
+const TLS = ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'] as const
 
 export interface ReloadOptions {
-  readonly parts: NodeParts
-  readonly fleet: Fleet
+  readonly parts: Pick<NodeParts, 'log' | 'readGeneration'>
+  readonly fleet: Pick<Fleet, 'roll'>
   readonly first: NodeGeneration
   childParts(generation: NodeGeneration): readonly ChildPart[]
   /** May refuse the new generation (`StartRefused`). */
   check(generation: NodeGeneration): Promise<void>
+  /** Every child runs on this generation now. */
+  adopt(generation: NodeGeneration): void
+  /** How the latest reload stands. */
+  tell(record: ReloadRecord): void
 }
 
 /** Re-reads the configuration and replaces the children; a request during a roll is done once, after it. */
 export class Reloader {
   readonly #options: ReloadOptions
   #current: NodeGeneration
+  #record: ReloadRecord = NO_RELOAD
   #isRolling = false
   #isAskedAgain = false
+  #isEnded = false
 
   constructor(options: ReloadOptions) {
     this.#options = options
     this.#current = options.first
+    options.tell(this.#record)
   }
 
   get current(): NodeGeneration {
@@ -46,27 +61,47 @@ export class Reloader {
     try {
       do {
         this.#isAskedAgain = false
-        await this.#reload()
+        if (!this.#isEnded) await this.#reload()
       } while (this.#isAskedAgain)
     } finally {
       this.#isRolling = false
     }
   }
 
+  /** The node drains: what is queued is not done any more. */
+  end(): void {
+    this.#isEnded = true
+  }
+
   /** A configuration that cannot be used changes nothing: the node goes on with the one it has. */
   async #reload(): Promise<void> {
-    const { parts, fleet, childParts, check } = this.#options
+    const { parts, fleet, childParts, check, adopt } = this.#options
+    this.#tell({ number: this.#record.number + 1, state: 'running', reason: null, needRestart: [] })
     try {
-      const next = withFixed(parts.readGeneration(), this.#current)
-      if (next.moved.length > 0) parts.log.warn('settings_need_restart', { settings: next.moved })
-      if (next.generation.config.tls !== null) checkTlsFiles(next.generation.config.tls)
-      await check(next.generation)
+      const { generation, moved } = withFixed(parts.readGeneration(), this.#current)
+      if (moved.length > 0) parts.log.warn('settings_need_restart', { settings: moved })
+      checkTls(generation)
+      await check(generation)
       const startedAt = performance.now()
-      await fleet.roll(childParts(next.generation))
-      this.#current = next.generation
+      await fleet.roll(childParts(generation))
+      this.#current = generation
+      adopt(generation)
       parts.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
+      this.#tell({ state: 'done', needRestart: moved })
     } catch (problem) {
       parts.log.error('reload_refused', reasonOf(problem))
+      const isForOperator = problem instanceof ConfigInvalid || problem instanceof StartRefused
+      this.#tell({ state: 'refused', reason: isForOperator ? problem.message : 'an error; its log tells which' })
+    }
+  }
+
+  #tell(change: Partial<ReloadRecord>): void {
+    this.#record = { ...this.#record, ...change }
+    try {
+      this.#options.tell(this.#record)
+    } catch (cause) {
+      // A disk that is full keeps `sluice reload` waiting, and nobody else.
+      this.#options.parts.log.error('reload_not_told', { cause })
     }
   }
 }
@@ -80,12 +115,25 @@ function withFixed(
   next: NodeGeneration,
   old: NodeGeneration,
 ): { readonly generation: NodeGeneration; readonly moved: readonly string[] } {
-  const moved = FIXED.filter((name) => next.settings[name] !== old.settings[name])
-  const settings: Record<string, string> = { ...next.settings }
-  for (const name of moved) {
-    const before = old.settings[name]
-    if (before === undefined) delete settings[name]
-    else settings[name] = before
+  const isTlsMoved = (next.config.tls === null) !== (old.config.tls === null)
+  const names = [...Object.keys(FIXED), ...(isTlsMoved ? TLS : [])]
+  const moved = names.filter((name) => next.settings[name] !== old.settings[name])
+  const kept = Object.entries(FIXED).filter(([name]) => moved.includes(name))
+  const config: Config = Object.freeze({
+    ...next.config,
+    ...Object.fromEntries(kept.map(([, member]) => [member, old.config[member]])),
+    ...(isTlsMoved ? { tls: old.config.tls } : {}),
+  })
+  const settings = withOld(moved, next.settings, old.settings)
+  return { generation: { ...next, config, settings, frozen: withOld(moved, next.frozen, old.frozen) }, moved }
+}
+
+function withOld(names: readonly string[], next: Texts, old: Texts): Texts {
+  const texts: Record<string, string> = { ...next }
+  for (const name of names) {
+    const before = old[name]
+    if (before === undefined) delete texts[name]
+    else texts[name] = before
   }
-  return { generation: { ...next, settings }, moved }
+  return texts
 }

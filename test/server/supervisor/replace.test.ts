@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openStore } from '../../../src/server/store/open.ts'
+import { NO_OPENSSL, selfSigned } from '../../support/certificate.ts'
 import { startLoad } from '../../support/load.ts'
-import { nodeSettings, runToEnd, sluice, startNode, until, type TestNode } from '../../support/node.ts'
+import { nodeSettings, runToEnd, sluice, startNode, until, type Settings, type TestNode } from '../../support/node.ts'
 import { startStand } from '../../support/stand.ts'
 
 // Whole nodes start here, on a machine that may be busy.
@@ -80,7 +81,8 @@ t.test('a front that cannot come up five times in a row stops the node with the 
   const node = await startNode(t, { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogue })
   // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at
   // again.
-  writeFileSync(join(node.dataDir, 'frozen-sluice_catalog'), '{')
+  const [copy = ''] = copiesIn(node.dataDir)
+  writeFileSync(join(node.dataDir, copy), '{')
   process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
   t.equal(await node.ended, 1)
   t.match(node.output(), /front 0 ended 5 times in a row before it was ready; .*the catalogue has/)
@@ -94,6 +96,52 @@ t.test('an operator who is editing the catalogue cannot keep a front from coming
   await until('it is back', () => eventOf(node, 'child_restarted') !== undefined)
   t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
+
+t.test('a certificate that is deleted cannot keep a front from coming back', { skip: NO_OPENSSL }, async (t) => {
+  const { certFile, keyFile } = selfSigned(t)
+  const node = await startNode(t, { ...(await nodeSettings(t)), SLUICE_TLS_CERT: certFile, SLUICE_TLS_KEY: keyFile })
+  for (const copy of copiesIn(node.dataDir)) t.equal(statSync(join(node.dataDir, copy)).mode & 0o777, 0o600, copy)
+  t.equal(copiesIn(node.dataDir).length, 2)
+  for (const file of [certFile, keyFile]) rmSync(file)
+  process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
+  await until('it is back', () => eventOf(node, 'child_restarted') !== undefined)
+})
+
+t.test('a reload that is asked for during the start is done after it, and each slot has one front', async (t) => {
+  const settings = await nodeSettings(t)
+  const starting = startNode(t, settings)
+  const record = join(settings['SLUICE_DATA'] ?? '', 'processes.json')
+  await until('a child is forked', () => existsSync(record))
+  const pid = readFileSync(join(settings['SLUICE_DATA'] ?? '', 'supervisor.pid'), 'utf8').split('\n')[0]
+  process.kill(Number(pid), 'SIGHUP')
+  const node = await starting
+  await until('it reloaded', () => eventOf(node, 'reloaded') !== undefined)
+  await until('one front is left', () => node.pidsOf('front').length === 1)
+})
+
+t.test('sluice reload waits for the end of the roll and says how it ended', async (t) => {
+  const catalogue = join(t.testdir({ 'catalog.json': '{"models":[]}' }), 'catalog.json')
+  const settings = { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogue }
+  const node = await startNode(t, settings)
+  const [before] = copiesIn(node.dataDir)
+  writeFileSync(catalogue, '{"models":[] }')
+  const done = await runToEnd({ ...settings, SLUICE_LOG_LEVEL: 'warn' }, sluice('reload', '--json'))
+  t.match(done, { code: 0 })
+  t.same(JSON.parse(done.stdout), { pid: node.pid, need_restart: [] })
+  t.equal(copiesIn(node.dataDir).length, 1, 'the old copy is removed')
+  t.not(copiesIn(node.dataDir)[0], before)
+  writeFileSync(catalogue, '{')
+  const refused = await runToEnd(withoutCatalogue(settings), sluice('reload', '--json'))
+  t.match(refused, { code: 1, stderr: /could not reload: SLUICE_CATALOG/ })
+})
+
+function withoutCatalogue({ SLUICE_CATALOG: _, ...others }: Settings): Settings {
+  return others
+}
+
+function copiesIn(dataDir: string): readonly string[] {
+  return readdirSync(dataDir).filter((name) => name.startsWith('frozen-')).sort()
+}
 
 function eventOf(node: TestNode, event: string): Record<string, unknown> | undefined {
   return node.lines().find((line) => line['event'] === event)

@@ -1,0 +1,49 @@
+import { RELOAD_FILE, runningSupervisor, type DataDirectory } from './data-directory.ts'
+import { readOwn } from './own-folder.ts'
+import { isRunning } from './process-state.ts'
+
+/** What a node tells of its latest reload, for `sluice reload` to wait for. */
+export interface ReloadRecord {
+  /** Counts from 1; 0 before the first. */
+  readonly number: number
+  readonly state: 'none' | 'running' | 'done' | 'refused'
+  /** Why it was refused; without secrets. */
+  readonly reason: string | null
+  /** Settings that were changed and that only a restart takes. */
+  readonly needRestart: readonly string[]
+}
+
+export const NO_RELOAD: ReloadRecord = { number: 0, state: 'none', reason: null, needRestart: [] }
+
+/** Milliseconds between two looks at the record. */
+const LOOK_MS = 100
+
+export function writeReload(data: DataDirectory, record: ReloadRecord): void {
+  data.writePrivate(RELOAD_FILE, JSON.stringify(record))
+}
+
+/** Null when the node does not keep one: it is of another version. */
+export function readReload(path: string): ReloadRecord | null {
+  const text = readOwn(path, RELOAD_FILE)
+  const value: unknown = text === null ? null : JSON.parse(text)
+  return isRecord(value) ? value : null
+}
+
+/**
+ * Waits for the end of a reload that began after the one numbered `before`, so that it has read what stood in the
+ * files when it was asked for. Null when the node ended first.
+ */
+export async function untilReloaded(path: string, before: number): Promise<ReloadRecord | null> {
+  const node = runningSupervisor(path)
+  while (node !== null && isRunning(node)) {
+    const record = readReload(path)
+    if (record !== null && record.number > before && record.state !== 'running') return record
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+  return null
+}
+
+function isRecord(value: unknown): value is ReloadRecord {
+  return typeof value === 'object' && value !== null && 'number' in value && typeof value.number === 'number'
+    && 'state' in value && typeof value.state === 'string' && 'needRestart' in value && Array.isArray(value.needRestart)
+}

@@ -1,0 +1,125 @@
+import t from 'tap'
+import { generationsOf, partsOf, scriptedFleet, turnOfLoop } from '../../support/scripted-fleet.ts'
+
+t.test('a roll that is asked for during the start leaves one front in each slot', async (t) => {
+  const { fleet, forked, serving, readyAtOnce } = scriptedFleet(t)
+  const started = fleet.start(partsOf(2, 'old'))
+  await turnOfLoop()
+  readyAtOnce()
+  const rolled = fleet.roll(partsOf(2, 'new'))
+  await turnOfLoop()
+  for (const child of forked) if (!child.isReady && child.part !== null) child.ready()
+  await Promise.all([started, rolled])
+  t.same(generationsOf(serving()), ['0:new', '1:new'])
+  t.same(forked.filter(({ part }) => part?.settings['SLUICE_CATALOG'] === 'old').map(({ drains }) => drains),
+    [[true], [true]])
+})
+
+t.test('a roll stops at the first replacement that does not come up, and the others stay', async (t) => {
+  const { fleet, forked, serving, starting, readyAtOnce, crashLoops } = scriptedFleet(t)
+  const started = fleet.start(partsOf(3, 'old'))
+  for (let slot = 0; slot < 3; slot++) (await starting()).ready()
+  await started
+  const rolled = fleet.roll(partsOf(3, 'new'))
+  ;(await starting()).ready()
+  for (let exits = 0; exits < 5; exits++) (await starting()).end()
+  await t.rejects(rolled, { message: /front 1 ended 5 times in a row before it was ready/ })
+  t.same(generationsOf(serving()), ['0:new', '1:old', '2:old'])
+  t.same(crashLoops, [], 'the node goes on')
+  readyAtOnce()
+  for (const child of forked) if (child.drains.length > 0) child.end()
+  await fleet.roll(partsOf(3, 'newer'))
+  t.same(generationsOf(serving()), ['0:newer', '1:newer', '2:newer'])
+})
+
+t.test('a node that drains makes no new fronts, whatever is queued', async (t) => {
+  const { fleet, forked, starting, readyAtOnce } = scriptedFleet(t)
+  const started = fleet.start(partsOf(2, 'old'))
+  for (let slot = 0; slot < 2; slot++) (await starting()).ready()
+  await started
+  const rolled = fleet.roll(partsOf(2, 'new'))
+  rolled.catch(() => undefined)
+  await starting()
+  readyAtOnce()
+  const count = forked.length
+  const drained = fleet.drain('front', 60_000)
+  await t.rejects(rolled, { message: 'the node is ending' })
+  await t.rejects(fleet.roll(partsOf(2, 'newer')), { message: 'the node is ending' })
+  t.equal(forked.length, count)
+  for (const child of forked) child.end('exit code 0')
+  await drained
+})
+
+t.test('a front that is being restarted when its slot is taken away does not stay', async (t) => {
+  const { fleet, forked, serving, starting } = scriptedFleet(t)
+  const started = fleet.start(partsOf(2, 'old'))
+  for (let slot = 0; slot < 2; slot++) (await starting()).ready()
+  await started
+  serving().find(({ part }) => part?.slot === 1)?.end('SIGSEGV')
+  const restarted = await starting()
+  t.equal(restarted.part?.slot, 1)
+  const rolled = fleet.roll(partsOf(1, 'new'))
+  await turnOfLoop()
+  forked.find(({ part }) => part?.settings['SLUICE_CATALOG'] === 'new')?.ready()
+  await rolled
+  restarted.ready()
+  await turnOfLoop()
+  t.same(restarted.drains, [true])
+  t.same(generationsOf(serving()), ['0:new'])
+  t.equal(fleet.countReady('front'), 1)
+})
+
+t.test('a replaced front that does not end is killed, and the log says so', async (t) => {
+  const { fleet, forked, log, readyAtOnce } = scriptedFleet(t, { retiredMsMax: 1 })
+  readyAtOnce()
+  await fleet.start(partsOf(1, 'old'))
+  await fleet.roll(partsOf(1, 'new'))
+  const [old] = forked
+  t.same(old?.drains, [true])
+  t.equal(await old?.ended, 'SIGKILL')
+  t.match(log.events.find(({ event }) => event === 'replaced_child_killed'), { fields: { pid: old?.pid } })
+})
+
+t.test('a roll waits until those that the one before it replaced are gone', async (t) => {
+  const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
+  readyAtOnce()
+  await fleet.start(partsOf(1, 'old'))
+  await fleet.roll(partsOf(1, 'new'))
+  const rolled = fleet.roll(partsOf(1, 'newer'))
+  await turnOfLoop()
+  t.same(generationsOf(serving()), ['0:new'])
+  t.match(log.events.at(-1), { event: 'roll_waits', fields: { retired: 1 } })
+  forked[0]?.end('exit code 0')
+  await rolled
+  t.same(generationsOf(serving()), ['0:newer'])
+})
+
+t.test('lost spares are logged, no more than five are made, and a good front has one made again', async (t) => {
+  const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
+  const spare = (): (typeof forked)[number] | undefined =>
+    forked.find(({ part, isSpare, isGone }) => isSpare && part === null && !isGone)
+  readyAtOnce()
+  await fleet.start(partsOf(1, 'old'))
+  for (let loss = 0; loss < 5; loss++) {
+    spare()?.end('SIGKILL')
+    await turnOfLoop()
+  }
+  t.equal(spare(), undefined)
+  const losses = log.events.filter(({ event }) => event === 'spare_lost').map(({ fields }) => fields['losses'])
+  t.same(losses, [1, 2, 3, 4, 5])
+  serving()[0]?.end('SIGKILL')
+  await turnOfLoop()
+  t.same(generationsOf(serving()), ['0:old'])
+  t.ok(spare())
+})
+
+t.test('a front that cannot be brought back five times stops the node', async (t) => {
+  const { fleet, starting, serving, crashLoops } = scriptedFleet(t)
+  const started = fleet.start(partsOf(1, 'old'))
+  ;(await starting()).ready()
+  await started
+  serving()[0]?.end('SIGSEGV')
+  for (let exits = 0; exits < 5; exits++) (await starting()).end()
+  await turnOfLoop()
+  t.match(crashLoops, [/front 0 ended 5 times in a row/])
+})

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { readFrom, type Config, type Texts } from '../../../src/server/config.ts'
+import type { ChildPart } from '../../../src/server/supervisor/ipc.ts'
+import type { NodeGeneration } from '../../../src/server/supervisor/node-parts.ts'
+import type { ReloadRecord } from '../../../src/server/supervisor/reload-record.ts'
+import { Reloader } from '../../../src/server/supervisor/reload.ts'
+import { StartRefused } from '../../../src/server/supervisor/start-refused.ts'
+import { NO_OPENSSL, selfSigned } from '../../support/certificate.ts'
+import { keptLog } from '../../support/log.ts'
+
+t.test('a reload that is asked for during a roll is done once, after it', async (t) => {
+  const { reloader, rolls, endRoll, tell } = scripted()
+  const first = reloader.ask()
+  await turn()
+  void reloader.ask()
+  void reloader.ask()
+  await turn()
+  t.equal(rolls.length, 1)
+  endRoll()
+  await turn()
+  t.equal(rolls.length, 2)
+  endRoll()
+  await first
+  t.equal(rolls.length, 2)
+  t.same(tell.map(({ number, state }) => [number, state]),
+    [[0, 'none'], [1, 'running'], [1, 'done'], [2, 'running'], [2, 'done']])
+})
+
+t.test('a reload that is queued when the node drains is not done', async (t) => {
+  const { reloader, rolls, endRoll } = scripted()
+  const first = reloader.ask()
+  await turn()
+  void reloader.ask()
+  reloader.end()
+  endRoll()
+  await first
+  await reloader.ask()
+  t.equal(rolls.length, 1)
+})
+
+t.test('a roll that fails leaves the generation as it was, and is told with its reason', async (t) => {
+  const { reloader, endRoll, next, tell, adopted, first } = scripted()
+  next({ SLUICE_FRONTS: '3' })
+  const asked = reloader.ask()
+  await turn()
+  endRoll(new StartRefused('front 1 ended 5 times in a row'))
+  await asked
+  t.equal(reloader.current, first)
+  t.same(adopted, [])
+  t.match(tell.at(-1), { state: 'refused', reason: 'front 1 ended 5 times in a row' })
+})
+
+t.test('what only a restart takes keeps its old value, in the settings of children and in the config', async (t) => {
+  const { reloader, endRoll, next, log, tell } = scripted({ SLUICE_PORT: '8081' })
+  next({ SLUICE_PORT: '8082', DATABASE_URL: 'postgres://h/other', SLUICE_FRONTS: '3' })
+  const asked = reloader.ask()
+  await turn()
+  endRoll()
+  await asked
+  const { settings, config } = reloader.current
+  t.same(settings, { SLUICE_PORT: '8081', SLUICE_FRONTS: '3' })
+  t.match(config, { port: 8081, databaseUrl: null, fronts: 3 })
+  t.match(log.events[0], { event: 'settings_need_restart', fields: { settings: ['SLUICE_PORT', 'DATABASE_URL'] } })
+  t.same(tell.at(-1)?.needRestart, ['SLUICE_PORT', 'DATABASE_URL'])
+})
+
+t.test('TLS is not turned on or off by a reload: one port would speak both', { skip: NO_OPENSSL }, async (t) => {
+  const files = selfSigned(t)
+  const tls = { SLUICE_TLS_CERT: files.certFile, SLUICE_TLS_KEY: files.keyFile }
+  for (const [before, after] of [[tls, {}], [{}, tls]] as const) {
+    const { reloader, endRoll, next, first } = scripted(before)
+    next(after)
+    const asked = reloader.ask()
+    await turn()
+    endRoll()
+    await asked
+    t.same(reloader.current.settings, before)
+    t.same(reloader.current.config.tls, first.config.tls)
+    t.same(reloader.current.frozen, first.frozen)
+  }
+})
+
+t.test('another certificate is taken, unless it does not fit its key', { skip: NO_OPENSSL }, async (t) => {
+  const [old, renewed] = [selfSigned(t), selfSigned(t)]
+  const { reloader, rolls, endRoll, next, tell } = scripted({ SLUICE_TLS_CERT: old.certFile, SLUICE_TLS_KEY: old.keyFile })
+  next({ SLUICE_TLS_CERT: renewed.certFile, SLUICE_TLS_KEY: old.keyFile })
+  await reloader.ask()
+  t.match(tell.at(-1), { state: 'refused', reason: /do not work together/ })
+  t.same(rolls, [])
+  next({ SLUICE_TLS_CERT: renewed.certFile, SLUICE_TLS_KEY: renewed.keyFile })
+  const asked = reloader.ask()
+  await turn()
+  endRoll()
+  await asked
+  t.equal(reloader.current.config.tls?.certFile, renewed.certFile)
+})
+
+/** A reloader whose rolls end when the test says so. */
+function scripted(settings: Texts = {}) {
+  const log = keptLog()
+  const rolls: (readonly ChildPart[])[] = []
+  const tell: ReloadRecord[] = []
+  const adopted: NodeGeneration[] = []
+  let end: (problem: Error | null) => void = () => undefined
+  const first = generationOf(settings)
+  let next = first
+  const reloader = new Reloader({
+    parts: { log: { ...log, release: () => undefined }, readGeneration: () => next },
+    fleet: {
+      roll(parts) {
+        rolls.push(parts)
+        return new Promise((resolve, reject) => {
+          end = (problem) => (problem === null ? resolve() : reject(problem))
+        })
+      },
+    },
+    first,
+    childParts: () => [],
+    check: () => Promise.resolve(),
+    adopt: (generation) => void adopted.push(generation),
+    tell: (record) => void tell.push(record),
+  })
+  return {
+    reloader, rolls, tell, log, adopted, first,
+    next: (texts: Texts) => void (next = generationOf(texts)),
+    endRoll: (problem: Error | null = null) => end(problem),
+  }
+}
+
+function generationOf(settings: Texts): NodeGeneration {
+  const reading = readFrom(settings)
+  if (!reading.ok) throw new Error('bad settings')
+  const { generation } = reading
+  return { ...generation, frozen: frozenOf(generation.config), providerKeys: {} }
+}
+
+function frozenOf({ tls }: Config): Texts {
+  if (tls === null) return {}
+  return { SLUICE_TLS_CERT: readFileSync(tls.certFile, 'utf8'), SLUICE_TLS_KEY: readFileSync(tls.keyFile, 'utf8') }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,146 @@
+import { Fleet, type FleetChild } from '../../src/server/supervisor/fleet.ts'
+import type { ChildPart, Role } from '../../src/server/supervisor/ipc.ts'
+import { keptLog } from './log.ts'
+
+/** A child without a process: the test says when it is ready and when it ends. */
+export class ScriptedChild implements FleetChild {
+  readonly role: Role
+  readonly pid: number
+  readonly isSpare: boolean
+  readonly ended: Promise<string>
+  isReady = false
+  isGone = false
+  /** What it was started with. */
+  part: ChildPart | null = null
+  /** `isReplaced` of every drain that it was told. */
+  readonly drains: boolean[] = []
+  #end: (how: string) => void = () => undefined
+  #start: (isReady: boolean) => void = () => undefined
+
+  constructor(role: Role, { pid, isSpare }: { pid: number; isSpare: boolean }) {
+    this.role = role
+    this.pid = pid
+    this.isSpare = isSpare
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  start(part: ChildPart): Promise<boolean> {
+    this.part = part
+    return new Promise((resolve) => {
+      this.#start = resolve
+    })
+  }
+
+  ready(): void {
+    this.isReady = true
+    this.#start(true)
+  }
+
+  end(how = 'exit code 1'): void {
+    if (this.isGone) return
+    this.isGone = true
+    this.#end(how)
+    this.#start(false)
+  }
+
+  kill(): void {
+    this.end('SIGKILL')
+  }
+
+  drain(isReplaced: boolean): void {
+    this.drains.push(isReplaced)
+  }
+
+  announce(): void {}
+
+  snapshot(): Promise<unknown> {
+    return Promise.resolve(null)
+  }
+}
+
+export interface ScriptedFleet {
+  readonly fleet: Fleet
+  readonly log: ReturnType<typeof keptLog>
+  /** All that were forked, in order. */
+  readonly forked: readonly ScriptedChild[]
+  /** Why the fleet gave up. */
+  readonly crashLoops: readonly string[]
+  /** Those that were started and have not ended. */
+  serving(): readonly ScriptedChild[]
+  /** The child that was started last and is neither ready nor gone; waits until there is one. */
+  starting(): Promise<ScriptedChild>
+  /** From now on every child is ready as soon as it is started. */
+  readyAtOnce(): void
+}
+
+interface Teardown {
+  teardown(done: () => Promise<void> | void): unknown
+}
+
+/** A fleet whose processes follow the test; they end with it. */
+export function scriptedFleet(t: Teardown, { retiredMsMax = 60_000 } = {}): ScriptedFleet {
+  const forked: ScriptedChild[] = []
+  const crashLoops: string[] = []
+  const log = keptLog()
+  let isEager = false
+  const eager = (child: ScriptedChild): void => {
+    const { start } = child
+    child.start = (part) => {
+      const ready = start.call(child, part)
+      if (isEager) child.ready()
+      return ready
+    }
+  }
+  const fleet = new Fleet({
+    fork(role, isSpare) {
+      const child = new ScriptedChild(role, { pid: forked.length + 1, isSpare })
+      eager(child)
+      forked.push(child)
+      return child
+    },
+    log,
+    retiredMsMax,
+    onCrashLoop: (reason) => crashLoops.push(reason),
+  })
+  t.teardown(() => fleet.killAll())
+  return {
+    fleet, log, forked, crashLoops,
+    serving: () => forked.filter((child) => child.part !== null && !child.isGone),
+    async starting() {
+      for (let turn = 0; turn < TURNS_MAX; turn++) {
+        const child = forked.findLast(({ part, isReady, isGone }) => part !== null && !isReady && !isGone)
+        if (child !== undefined) return child
+        await turnOfLoop()
+      }
+      throw new Error('no child is being started')
+    },
+    readyAtOnce() {
+      isEager = true
+    },
+  }
+}
+
+const TURNS_MAX = 100
+
+/** Lets everything run that is due. */
+export function turnOfLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Parts of one generation, which `mark` tells from others. */
+export function partsOf(fronts: number, mark: string): readonly ChildPart[] {
+  return Array.from({ length: fronts }, (_, slot) => ({
+    role: 'front' as const, slot, node: 'node', settings: { SLUICE_CATALOG: mark }, providerKeys: {},
+    databaseUrl: 'postgres://h/d', redis: { socketPath: '/s' }, sessionThreads: 1,
+  }))
+}
+
+/** By slot: the generation that serves there. */
+export function generationsOf(children: readonly ScriptedChild[]): readonly string[] {
+  return children
+    .filter(({ isReady, drains }) => isReady && drains.length === 0)
+    .map(({ part }) => `${part?.slot ?? -1}:${part?.settings['SLUICE_CATALOG'] ?? ''}`)
+    .sort()
+}
