@@ -10,7 +10,8 @@ import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'
 import { openEgress } from '../src/server/egress/egress.ts'
 import { BodyBudget } from '../src/server/http/body.ts'
 import { Connections, connectionsMax } from '../src/server/http/connections.ts'
-import { Exchange, type ExchangeHost, type ExchangeOwner, type Reply } from '../src/server/http/exchange.ts'
+import { Exchange, type ExchangeHost, type ExchangeOwner } from '../src/server/http/exchange.ts'
+import type { Reply } from '../src/server/http/reply-body.ts'
 import { Head } from '../src/server/http/head.ts'
 import { openListener } from '../src/server/http/listener.ts'
 import { statusLine } from '../src/server/http/reply.ts'
@@ -54,6 +55,8 @@ class UngovernedCall implements ExchangeOwner {
   drained(): void {
     this.#fail(503)
   }
+
+  broken(): void {}
 
   crashed(): void {
     this.#fail(500)

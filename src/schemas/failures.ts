@@ -29,6 +29,7 @@ export const FAILURES = {
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),
+  workspace_forbidden: row([403], 'caller', 'after_change', 'This key does not act in that workspace.'),
   reference_ambiguous: row([400], 'caller', 'after_change', 'Several {what} match; {remedy}.'),
   slug_taken: row([400], 'caller', 'after_change', 'This slug is taken in the organization.'),
   // Limits
@@ -68,6 +69,8 @@ export const FAILURES = {
   provider_key_missing: row([400], 'caller', 'after_change', 'The workspace has no key of its own for {provider}.'),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),
+  file_not_downloadable: row([400], 'caller', 'no', 'An uploaded file cannot be downloaded; promoted container files can.'),
+  range_unsatisfiable: row([416], 'caller', 'after_change', 'The range lies outside of the {size} bytes of the file.'),
   container_path_invalid: row([400], 'caller', 'after_change', 'This path cannot be written.'),
   quota_exceeded: row([403], 'caller', 'after_change', 'The workspace may store {limit} bytes, and this does not fit.'),
   storage_full: row([503], 'ours', 'backoff', 'There is no room to store this at the moment.', 'error'),

@@ -1,26 +1,16 @@
 import { CallEnded } from '../../schemas/call-ended.ts'
+import type { Failure } from '../../schemas/failures.ts'
 import { DEADLINE_GRACE_MS } from '../../schemas/limits.ts'
 import { Body, type BodyBudget, type BodyTaker } from './body.ts'
 import { Discard } from './discard.ts'
 import type { Head } from './head.ts'
 import { PartsWriter } from './parts-writer.ts'
+import { PullWriter } from './pull-writer.ts'
+import { beginOf, isPulled, lengthOf, partsOf, writeHead, type Reply } from './reply-body.ts'
 import type { Listed, Roster } from './roster.ts'
 import type { Timer, Timers } from './timers.ts'
 import { UploadBody, type UploadSocket } from './upload.ts'
 import type { WireResponse } from './wire.ts'
-
-/** A reply ready to be written; `reply.ts` makes them. */
-export interface Reply {
-  readonly status: number
-  /** With its reason phrase: `200 OK`. */
-  readonly statusLine: string
-  /** Name, value, name, value, …; values hold no line breaks. */
-  readonly headers: readonly string[]
-  /** Null: the status has no body. That of a 304 only tells its length. */
-  readonly body: string | Uint8Array | readonly Uint8Array[] | null
-  /** Called exactly once, when the last byte was handed over or the reply was dropped. */
-  readonly done?: (() => void) | undefined
-}
 
 /** What exchanges of one front share. */
 export interface ExchangeHost {
@@ -42,6 +32,8 @@ export interface ExchangeOwner {
   drained(): void
   /** A callback threw: a bug. Answer now; when it is too late for that, the connection is cut. */
   crashed(error: unknown): void
+  /** The rest of an answer that has begun cannot be had; its connection is cut. */
+  broken(failure: Failure): void
   /** Everything is over and returned; called exactly once. */
   settled(): void
 }
@@ -54,10 +46,6 @@ export interface ExchangeParts {
 
 const NOT_MODIFIED = 304
 
-/** Bytes of a body in parts that are joined before they are written. Decision. */
-const JOINED_BYTES_MAX = 64 * 1024
-/** Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30 KB. */
-const DESK = new Uint8Array(JOINED_BYTES_MAX)
 /** Bytes of a body not yet received that the library may swallow by itself behind a reply. Decision. */
 const SWALLOW_BYTES_MAX = 64 * 1024
 
@@ -91,7 +79,7 @@ export class Exchange implements UploadSocket, Listed {
   #res: WireResponse | null
   #body: BodyTaker | null = null
   #discard: Discard | null = null
-  #writer: PartsWriter | null = null
+  #writer: PartsWriter | PullWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
   #reply: Reply | null = null
   #deadlineMs = 0
@@ -250,7 +238,7 @@ export class Exchange implements UploadSocket, Listed {
     const isBodiless = this.#isHead || reply.status === NOT_MODIFIED
     const isLast = mayNotStay || (isBodiless && this.#host.random() < LAST_BODILESS_SHARE)
     if (bytes === 0 || (isBodiless && !isLast)) return this.#writeWithoutBody(res, reply, isLast)
-    const whole = isLast ? '' : isParts(body) ? joined(body) : body ?? ''
+    const whole = isLast ? '' : beginOf(body)
     let isDone = false
     res.cork(() => {
       writeHead(res, reply)
@@ -275,10 +263,14 @@ export class Exchange implements UploadSocket, Listed {
 
   /** What the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
-    const parts = this.#isHead || reply.status === NOT_MODIFIED ? [] : partsOf(reply.body)
     const over = (): void => this.#written()
     const guard = (act: () => void): void => this.#guard(act)
-    const writer = new PartsWriter({ res, parts, timers: this, isLast, over, guard })
+    const how = { res, timers: this, isLast, over, guard }
+    const body = this.#isHead || reply.status === NOT_MODIFIED ? null : reply.body
+    const broken = (failure: Failure): void => this.#owner.broken(failure)
+    const writer = isPulled(body)
+      ? new PullWriter({ ...how, body, broken })
+      : new PartsWriter({ ...how, parts: partsOf(body) })
     this.#writer = writer
     writer.start(res.getWriteOffset())
   }
@@ -360,38 +352,4 @@ export class Exchange implements UploadSocket, Listed {
       if (wasAnswered) this.#res?.close()
     }
   }
-}
-
-function isParts(body: Reply['body']): body is readonly Uint8Array[] {
-  return Array.isArray(body)
-}
-
-/** Undefined when too large for the desk. Valid until the next reply; the library copies what it keeps. */
-function joined(parts: readonly Uint8Array[]): Uint8Array | undefined {
-  const [first] = parts
-  if (first !== undefined && parts.length === 1) return first
-  const bytes = lengthOf(parts)
-  if (bytes > DESK.length) return undefined
-  let at = 0
-  for (const part of parts) {
-    DESK.set(part, at)
-    at += part.length
-  }
-  return DESK.subarray(0, bytes)
-}
-
-function writeHead(res: WireResponse, reply: Reply): void {
-  res.writeStatus(reply.statusLine)
-  const { headers } = reply
-  for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i] ?? '', headers[i + 1] ?? '')
-}
-
-function partsOf(body: Reply['body']): readonly Uint8Array[] {
-  if (body === null) return []
-  return isParts(body) ? body : [typeof body === 'string' ? Buffer.from(body) : body]
-}
-
-function lengthOf(body: string | Uint8Array | readonly Uint8Array[]): number {
-  if (typeof body === 'string') return Buffer.byteLength(body)
-  return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
 }

@@ -4,12 +4,14 @@ import { ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
 import { SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import type { AnyOperation } from '../operations/define.ts'
-import { statusLine } from './reply.ts'
+import { listedBy, statusLine } from './reply.ts'
 import { API_PREFIX } from './route-table.ts'
 
 /** Of the interface, not of the product. §9. */
 const INTERFACE_VERSION = '1.0.0'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
+const PARTIAL_CONTENT = 206
+const NOT_MODIFIED = 304
 const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
 /** Statuses whose replies say when to try again. */
 const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
@@ -24,6 +26,8 @@ const BODY_FAILURES: readonly FailureName[] = [
 
 const TAG_TEXTS: Readonly<Record<string, string>> = {
   embeddings: 'Turn text, tokens and media into vectors.',
+  files: 'Uploads and promoted files, sealed at rest.',
+  containers: 'Files that sandboxes write.',
   models: 'What can be called, by whom it is provided, and what it costs.',
 }
 
@@ -60,12 +64,26 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
 const SECURITY: Json = { type: 'http', scheme: 'bearer', description: 'An API key of this installation.' }
 
 const COMMON_HEADERS: Json = {
+  AcceptRanges: { description: 'Parts can be asked for by `Range`.', schema: { const: 'bytes' } },
+  ContentRange: { description: 'Which bytes these are, of how many.', schema: { type: 'string' } },
+  ETag: { description: 'Strong; for `If-Range` and `If-None-Match`.', schema: { type: 'string' } },
   RequestId: { description: 'The id of this call, or the one that the caller sent.', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
   ShouldRetry: { description: 'False when the same call cannot succeed before something changes.', schema: { const: 'false' } },
 }
 
+/** Request headers of every download, in their order. RFC 9110 §13, §14. */
+const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
+
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
+  range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
+  'if-range': { type: 'string', description: 'An `ETag`: the range holds only for that content.' },
+  'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content is still that one.' },
+  'anthropic-version': { type: 'string', description: "Answers in Anthropic's shape of a file." },
+  'user-agent': { type: 'string', description: "One that begins with `OpenAI/` gets OpenAI's shape of a file." },
+  'x-stainless-lang': {
+    type: 'string', description: "As any header that begins with `x-stainless-`: OpenAI's shape of a file.",
+  },
   'x-session-id': { type: 'string', maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; `session_id` of the body wins.' },
 }
 
@@ -113,21 +131,43 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
         headers: {
           'x-request-id': { $ref: '#/components/headers/RequestId' },
           ...(isLimited && LIMIT_HEADERS),
+          ...(success.content !== undefined && WHOLE_HEADERS),
           ...remarksOf(success.headers),
         },
-        content: { 'application/json': { schema: reference(`${name}Answer`) } },
+        content: { [success.content ?? 'application/json']: { schema: reference(`${name}Answer`) } },
       },
+      ...(success.content !== undefined && partialAnswers(success.content, `${name}Answer`)),
       ...failuresOf(operation),
     },
   }
 }
 
-function parametersOf({ input, example }: AnyOperation): readonly Json[] {
+const WHOLE_HEADERS: Json = {
+  'accept-ranges': { $ref: '#/components/headers/AcceptRanges' },
+  etag: { $ref: '#/components/headers/ETag' },
+}
+
+/** What conditions and ranges add to a download. C2. */
+function partialAnswers(mediaType: string, schemaName: string): Json {
+  const requestId = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
+  return {
+    [PARTIAL_CONTENT]: {
+      description: statusLine(PARTIAL_CONTENT).slice(4),
+      headers: {
+        ...requestId, ...WHOLE_HEADERS, 'content-range': { $ref: '#/components/headers/ContentRange' },
+      },
+      content: { [mediaType]: { schema: reference(schemaName) } },
+    },
+    [NOT_MODIFIED]: { description: statusLine(NOT_MODIFIED).slice(4), headers: { ...requestId, ...WHOLE_HEADERS } },
+  }
+}
+
+function parametersOf({ input, success, example }: AnyOperation): readonly Json[] {
   const examples = { ...(example.params as object | undefined), ...(example.query as object | undefined) }
   return [
     ...parametersIn('path', input.params, examples),
     ...parametersIn('query', input.query, examples),
-    ...(input.headers ?? []).map((name) => ({ name, in: 'header', required: false, schema: HEADER_SHAPES[name] ?? { type: 'string' } })),
+    ...[...(input.headers ?? []), ...(success.content === undefined ? [] : CONTENT_HEADERS)].map((name) => ({ name, in: 'header', required: false, schema: HEADER_SHAPES[name] ?? { type: 'string' } })),
   ]
 }
 
@@ -147,12 +187,13 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
 function failuresOf(operation: AnyOperation): Json {
   const names = [...STAGE_FAILURES, ...operation.failures]
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
+  if (operation.success.content !== undefined) names.push('range_unsatisfiable')
   if (operation.input.query !== undefined) names.push('query_invalid')
   if (operation.input.params !== undefined) names.push('params_invalid')
   if (operation.statuses.some((status) => status === FAILURES.rate_limited.status[0])) names.push('rate_limited')
-  const statuses = [...new Set([...operation.statuses, UNAUTHORIZED])].sort((one, other) => one - other)
+  const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED])].sort((one, other) => one - other)
   return Object.fromEntries(statuses.map((status) => {
-    const types = [...new Set(names)].filter((name) => statusOf(name, operation.statuses) === status)
+    const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
     return [status, failureOf(status, types)]
   }))
 }

@@ -1,5 +1,6 @@
-import { REPLY_BEAT_MS, REPLY_BYTES_PER_S_MIN, REPLY_STALL_MS } from '../../schemas/limits.ts'
-import type { Timer, Timers } from './timers.ts'
+import { REPLY_BYTES_PER_S_MIN } from '../../schemas/limits.ts'
+import { ReaderPatience } from './reader-patience.ts'
+import type { Timers } from './timers.ts'
 import type { WireResponse } from './wire.ts'
 
 export interface PartsWriterOptions {
@@ -15,10 +16,8 @@ export interface PartsWriterOptions {
 }
 
 /**
- * Writes a body from its parts without joining them, as fast as the client reads.
- * The library cuts readers under 300 KB/s at 12 s unless the socket pauses and resumes now and then; our own limit is
- * REPLY_STALL_MS without progress, or with less than REPLY_BYTES_PER_S_MIN: a byte now and then would keep the
- * answer in memory for ever. Facts: front-end §9.
+ * Writes a body from its parts without joining them, as fast as the client reads. One that reads less than
+ * REPLY_BYTES_PER_S_MIN is cut: a byte now and then would keep the answer in memory for ever.
  */
 export class PartsWriter {
   readonly #options: PartsWriterOptions
@@ -30,17 +29,12 @@ export class PartsWriter {
   #part = 0
   /** Bytes handed over before the current part. */
   #before = 0
-  #beat: Timer | null = null
-  /** Beats since the reader last took something. */
-  #idleBeats = 0
-  #beats = 0
-  /** Bytes handed over by now, and when the rate was last looked at. */
-  #acceptedBytes = 0
-  #countedBytes = 0
+  readonly #patience: ReaderPatience
   #isOver = false
 
   constructor(options: PartsWriterOptions) {
     this.#options = options
+    this.#patience = new ReaderPatience({ ...options, bytesPerSMin: REPLY_BYTES_PER_S_MIN })
     this.#endsAt = options.parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
 
@@ -49,22 +43,20 @@ export class PartsWriter {
    * @param offset bytes of the body that were handed over before
    */
   start(offset: number): void {
-    this.#acceptedBytes = this.#countedBytes = offset
     if (this.#pump(offset)) return
     this.#options.res.onWritable((accepted) => {
-      this.#idleBeats = 0
-      this.#acceptedBytes = accepted
+      this.#patience.progress(accepted)
       let isOver = true
       this.#options.guard(() => (isOver = this.#pump(accepted)))
       return isOver
     })
-    this.#keepAlive()
+    this.#patience.start(offset)
   }
 
   /** The client left. */
   stop(): void {
     this.#isOver = true
-    this.#beat?.stop()
+    this.#patience.stop()
   }
 
   /** @param offset bytes of the body that were handed over; @returns whether nothing is left to wait for */
@@ -90,23 +82,6 @@ export class PartsWriter {
     if (this.#isOver) return
     this.#finish()
     this.#options.res.close()
-  }
-
-  #keepAlive(): void {
-    this.#beat = this.#options.timers.start(REPLY_BEAT_MS, () => {
-      const isStalled = ++this.#idleBeats * REPLY_BEAT_MS > REPLY_STALL_MS
-      if (isStalled || this.#isSlow()) return void this.#options.res.close()
-      this.#options.res.pause()
-      this.#options.res.resume()
-      this.#keepAlive()
-    })
-  }
-
-  #isSlow(): boolean {
-    if ((++this.#beats * REPLY_BEAT_MS) % REPLY_STALL_MS !== 0) return false
-    const bytes = this.#acceptedBytes - this.#countedBytes
-    this.#countedBytes = this.#acceptedBytes
-    return bytes < (REPLY_BYTES_PER_S_MIN * REPLY_STALL_MS) / 1_000
   }
 
   #finish(): void {

@@ -9,12 +9,14 @@ import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes, Observer } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { BodyVerdict, ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
+import { replyOfContent, type ContentSuccess } from './content-reply.ts'
 import { bodyOf, contentRefusal, declaredHeaders, NO_HEADERS } from './inputs.ts'
 import type { Body } from './body.ts'
 import type { Cors } from './cors.ts'
-import { Exchange, type ExchangeHost, type ExchangeOwner, type Reply } from './exchange.ts'
+import { Exchange, type ExchangeHost, type ExchangeOwner } from './exchange.ts'
 import type { Head } from './head.ts'
 import { parseQuery, type UrlReader } from './query.ts'
+import type { Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, statusLine, type ReplyFacts } from './reply.ts'
 import type { Match, NamedForm, Route, RouteTable } from './route-table.ts'
 import type { Site } from './site.ts'
@@ -109,6 +111,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   drained(): void {
     this.#fail({ name: 'draining' })
+  }
+
+  broken(failure: Failure): void {
+    this.#failure ??= failure
   }
 
   crashed(cause: unknown): void {
@@ -249,8 +255,9 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   #answer(operation: AnyOperation, outcome: Outcome<Success>): void {
     try {
-      if (outcome.ok) this.#exchange.send(replyOfSuccess(outcome.value, operation.success.status, this))
-      else this.#fail(outcome.failure)
+      if (!outcome.ok) this.#fail(outcome.failure)
+      else if (outcome.value.kind === 'content') return this.#answerContent(outcome.value)
+      else this.#exchange.send(replyOfSuccess(outcome.value, operation.success.status, this))
     } catch (error) {
       this.crashed(error)
     }
@@ -258,6 +265,15 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.body = undefined
     this.upload = null
     this.#exchange.rest()
+  }
+
+  #answerContent(success: ContentSuccess): void {
+    const threw = (cause: unknown): Outcome<never> => fail('internal', { cause })
+    void replyOfContent(success, this, this.#head).catch(threw).then((reply) => {
+      if (reply.ok) this.#exchange.send(reply.value)
+      else this.#fail(reply.failure)
+      this.#exchange.rest()
+    })
   }
 
   #fail(failure: Failure): void {

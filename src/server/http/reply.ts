@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { FAILURES, REASONS, statusOf, textOf, type Failure, type FailureRow } from '../../schemas/failures.ts'
 import type { AnyOperation, Success } from '../operations/define.ts'
 import type { CallNotes } from '../ports/observe.ts'
-import type { Reply } from './exchange.ts'
+import type { Reply } from './reply-body.ts'
 
 /** What every reply of a call says beside its outcome. */
 export interface ReplyFacts {
@@ -24,7 +24,7 @@ const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
 /** The only place where outcomes become bytes, together with `replyOfFailure`. Style §2. */
-export function replyOfSuccess(success: Success, status: number, facts: ReplyFacts): Reply {
+export function replyOfSuccess(success: Exclude<Success, { kind: 'content' }>, status: number, facts: ReplyFacts): Reply {
   const isJson = success.kind === 'json'
   const headers = headersOf(isJson ? JSON_TYPE : success.contentType, facts, true)
   if (success.headers !== undefined) append(headers, success.headers)
@@ -39,7 +39,7 @@ export function replyOfSuccess(success: Success, status: number, facts: ReplyFac
 
 /** A failure in the envelope. @param operation null when no route was found: then the row's own status counts */
 export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
-  const status = statusOf(failure.name, operation?.statuses ?? FAILURES[failure.name].status)
+  const status = statusOf(failure.name, operation === null ? FAILURES[failure.name].status : listedBy(operation))
   const row: FailureRow = FAILURES[failure.name]
   const headers = headersOf(JSON_TYPE, facts, status !== UNAUTHORIZED)
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
@@ -49,10 +49,16 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   const waitS = isLasting && status >= OURS_FROM ? LASTING_S : status === UNAVAILABLE ? 1 : undefined
   const retryAfterS = failure.retryAfterS ?? waitS
   if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
+  if (failure.name === 'range_unsatisfiable') headers.push('content-range', `bytes */${failure.fields?.['size'] ?? '*'}`)
   if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
   const metadata = { error_type: failure.name, request_id: facts.requestId, ...failure.metadata }
   const body = JSON.stringify({ error: { code: status, message: textOf(failure), metadata } })
   return { status, statusLine: statusLine(status), headers, body }
+}
+
+/** Error statuses of an operation; range reads add one to those of its contract row. C2. */
+export function listedBy({ statuses, success }: AnyOperation): readonly number[] {
+  return success.content === undefined ? statuses : [...statuses, ...FAILURES.range_unsatisfiable.status]
 }
 
 /** `200 OK`; the library writes what it is given, so the phrase must come along. */
@@ -66,8 +72,10 @@ export function statusLine(status: number): string {
 
 const STATUS_LINES = new Map<number, string>()
 
-function headersOf(contentType: string, facts: ReplyFacts, isTimed: boolean): string[] {
-  const headers = ['content-type', contentType, 'x-request-id', facts.requestId]
+/** @param contentType null: the reply has no body, not even one that is left out */
+export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed = true): string[] {
+  const headers = ['x-request-id', facts.requestId]
+  if (contentType !== null) headers.push('content-type', contentType)
   if (isTimed) headers.push('server-timing', serverTiming(facts))
   if (facts.limitHeaders !== null) append(headers, facts.limitHeaders)
   if (facts.corsHeaders.length > 0) headers.push(...facts.corsHeaders)

@@ -1,7 +1,7 @@
 import type { Failure } from '../../schemas/failures.ts'
 import { Asset } from './asset.ts'
 import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, HEALTH } from './docs-page.ts'
-import type { Reply } from './exchange.ts'
+import type { Reply } from './reply-body.ts'
 import type { Head } from './head.ts'
 
 /** A page without its status line and request id, which the pipeline adds. */

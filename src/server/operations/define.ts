@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { BodyName } from '../../schemas/bodies.ts'
 import type { FailureName, Outcome } from '../../schemas/failures.ts'
 import type { Upload } from '../ports/byte-streams.ts'
+import type { Content } from '../ports/byte-streams.ts'
 import type { KeyKind, KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
@@ -46,6 +47,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly success: {
     readonly status: number
     readonly body: TSchema
+    /** The answer is a download of this type, which also has 206, 304 and 416. C2. */
+    readonly content?: 'application/octet-stream'
     /** Headers that only some answers have, each with what it says. */
     readonly headers?: Readonly<Record<string, string>>
   }
@@ -91,6 +94,14 @@ export type Success =
       readonly headers?: Readonly<Record<string, string>>
       /** Called exactly once, when the last byte was written or the reply was dropped: it returns borrowed memory. */
       readonly done?: () => void
+    }
+  /** A file to download, whole or in part as the request's headers ask; the reply closes it. RFC 9110 §13, §14. */
+  | {
+      readonly kind: 'content'
+      readonly content: Content
+      readonly contentType: string
+      /** Names the download; its folders are left out. */
+      readonly filename: string
     }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined

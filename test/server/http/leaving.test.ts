@@ -116,6 +116,7 @@ function exchangeOf(declared: number | null) {
   const owner = {
     expired: () => undefined,
     drained: () => undefined,
+    broken: () => void told.push('broken'),
     crashed: () => void told.push('crashed'),
     settled: () => void told.push('settled'),
   }

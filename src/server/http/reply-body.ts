@@ -1,0 +1,65 @@
+import type { PulledBody } from './pull-writer.ts'
+import type { WireResponse } from './wire.ts'
+
+/** A reply ready to be written; `reply.ts` makes them. */
+export interface Reply {
+  readonly status: number
+  /** With its reason phrase: `200 OK`. */
+  readonly statusLine: string
+  /** Name, value, name, value, …; values hold no line breaks. */
+  readonly headers: readonly string[]
+  /** Null: the status has no body. That of a 304 only tells its length. */
+  readonly body: string | Uint8Array | readonly Uint8Array[] | PulledBody | null
+  /** Called exactly once, when the last byte was handed over or the reply was dropped. */
+  readonly done?: (() => void) | undefined
+}
+
+/** Bytes of a body in parts that are joined before they are written. Decision. */
+const JOINED_BYTES_MAX = 64 * 1024
+/** Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30 KB. */
+const DESK = new Uint8Array(JOINED_BYTES_MAX)
+
+function isParts(body: Reply['body']): body is readonly Uint8Array[] {
+  return Array.isArray(body)
+}
+
+export function isPulled(body: Reply['body']): body is PulledBody {
+  return body !== null && typeof body === 'object' && 'next' in body
+}
+
+/** What is handed over in the first write: all of it, or the first piece; undefined for parts that are written singly. */
+export function beginOf(body: Reply['body']): string | Uint8Array | undefined {
+  if (isPulled(body)) return body.first
+  return isParts(body) ? joined(body) : body ?? ''
+}
+
+/** Undefined when too large for the desk. Valid until the next reply; the library copies what it keeps. */
+function joined(parts: readonly Uint8Array[]): Uint8Array | undefined {
+  const [first] = parts
+  if (first !== undefined && parts.length === 1) return first
+  const bytes = lengthOf(parts)
+  if (bytes > DESK.length) return undefined
+  let at = 0
+  for (const part of parts) {
+    DESK.set(part, at)
+    at += part.length
+  }
+  return DESK.subarray(0, bytes)
+}
+
+export function writeHead(res: WireResponse, reply: Reply): void {
+  res.writeStatus(reply.statusLine)
+  const { headers } = reply
+  for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i] ?? '', headers[i + 1] ?? '')
+}
+
+export function partsOf(body: Exclude<Reply['body'], PulledBody>): readonly Uint8Array[] {
+  if (body === null) return []
+  return isParts(body) ? body : [typeof body === 'string' ? Buffer.from(body) : body]
+}
+
+export function lengthOf(body: Exclude<Reply['body'], null>): number {
+  if (isPulled(body)) return body.bytes
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
+}
