@@ -29,7 +29,6 @@ export const FAILURES = {
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),
-  workspace_forbidden: row([403], 'caller', 'after_change', 'This key does not act in that workspace.'),
   reference_ambiguous: row([400], 'caller', 'after_change', 'Several {what} match; {remedy}.'),
   slug_taken: row([400], 'caller', 'after_change', 'This slug is taken in the organization.'),
   // Limits

@@ -163,11 +163,14 @@ function partialAnswers(mediaType: string, schemaName: string): Json {
 }
 
 function parametersOf({ input, success, example }: AnyOperation): readonly Json[] {
+  const taken = [...(input.headers ?? []), ...(success.content === undefined ? [] : CONTENT_HEADERS)]
   const examples = { ...(example.params as object | undefined), ...(example.query as object | undefined) }
   return [
     ...parametersIn('path', input.params, examples),
     ...parametersIn('query', input.query, examples),
-    ...[...(input.headers ?? []), ...(success.content === undefined ? [] : CONTENT_HEADERS)].map((name) => ({ name, in: 'header', required: false, schema: HEADER_SHAPES[name] ?? { type: 'string' } })),
+    ...taken.map((name) => ({
+      name, in: 'header', required: false, schema: HEADER_SHAPES[name] ?? { type: 'string' },
+    })),
   ]
 }
 
