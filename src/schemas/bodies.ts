@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { EmbeddingsBody } from './embeddings.ts'
+import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX } from './limits.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
@@ -22,14 +22,13 @@ export type BodyName = keyof typeof BODIES
 /** A bulky member that stayed text: UTF-8 JSON of a value that passed its schema. */
 export class BulkBytes {
   readonly json: Uint8Array
-  /** What the value is: `string`, or `array` with what its first element is. */
-  readonly shape: 'string' | 'strings' | 'numbers' | 'lists' | 'objects'
+  readonly kind: InputKind
   /** Elements of the array; 1 for a string. */
   readonly count: number
 
-  constructor(json: Uint8Array, shape: BulkBytes['shape'], count: number) {
+  constructor(json: Uint8Array, kind: InputKind, count: number) {
     this.json = json
-    this.shape = shape
+    this.kind = kind
     this.count = count
   }
 }

@@ -27,6 +27,18 @@ export const EmbeddingInput = Type.Union([
 ])
 export type EmbeddingInput = Static<typeof EmbeddingInput>
 
+/** What an input is: a string, or an array by what its elements are. */
+export type InputKind = 'string' | 'strings' | 'numbers' | 'lists' | 'objects'
+
+/** The schema has seen to it that all elements of an array are of the kind of the first. */
+export function kindOf(input: EmbeddingInput): InputKind {
+  if (typeof input === 'string') return 'string'
+  const [first] = input
+  if (typeof first === 'string') return 'strings'
+  if (typeof first === 'number') return 'numbers'
+  return Array.isArray(first) ? 'lists' : 'objects'
+}
+
 /** Body of POST /embeddings. §4.3, B1.3; unknown fields are ignored (C25). */
 export const EmbeddingsBody = Type.Object({
   model: Type.String({ minLength: 1, description: 'Id of a model that writes embeddings, a variant of it or an alias.' }),

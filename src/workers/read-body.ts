@@ -2,6 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { BODIES, type BodyForm } from '../schemas/bodies.ts'
+import { kindOf, type EmbeddingInput } from '../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
 import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX } from '../schemas/limits.ts'
@@ -59,20 +60,13 @@ function parseBody({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
 
 function bulkOf(bytes: Uint8Array, name: string, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {
   if (value === undefined) return null
-  const shape = shapeOf(value)
+  // A checked body's one bulky member is an embedding input.
+  const kind = kindOf(value as EmbeddingInput)
   const count = Array.isArray(value) ? value.length : 1
   // Objects are written anew, so that what is passed on holds no member twice and nothing that was dropped here.
-  if (shape === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), shape, count }
+  if (kind === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), kind, count }
   const { start, end } = memberSpan(bytes, name)
-  return { json: bytes.subarray(start, end), shape, count }
-}
-
-function shapeOf(value: unknown): 'string' | 'strings' | 'numbers' | 'lists' | 'objects' {
-  if (!Array.isArray(value)) return typeof value === 'string' ? 'string' : 'objects'
-  const first: unknown = value[0]
-  if (Array.isArray(first)) return 'lists'
-  if (typeof first === 'number') return 'numbers'
-  return typeof first === 'string' ? 'strings' : 'objects'
+  return { json: bytes.subarray(start, end), kind, count }
 }
 
 function knownMembers(schema: TSchema, value: Record<string, unknown>): Record<string, unknown> {

@@ -24,7 +24,7 @@ t.test('a large body goes to the thread and its bytes come back without a copy',
   const length = input.bytes.length
   const outcome = await jobs.run('read_body', input, { transfer: [input.bytes.buffer] })
   t.equal(input.bytes.length, 0, 'the buffer was moved away')
-  t.match(outcome, { ok: true, value: { ok: true, value: { model: 'm' }, bulk: { shape: 'string', count: 1 } } })
+  t.match(outcome, { ok: true, value: { ok: true, value: { model: 'm' }, bulk: { kind: 'string', count: 1 } } })
   if (outcome.ok && outcome.value.ok) t.equal(outcome.value.bulk?.json.buffer.byteLength, length, 'the same buffer came back')
 })
 

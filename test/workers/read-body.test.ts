@@ -52,7 +52,7 @@ t.test('of a member that comes twice the last one counts, in a large body too', 
   t.match(read('{"model":"a","input":"x","model":"b"}'), { value: { model: 'b' } })
   const text = JSON.stringify(large('first')).replace(/}$/, ',"\\u0069nput":["last"],"model":"n"}')
   const verdict = read(text)
-  t.match(verdict, { ok: true, value: { model: 'n' }, bulk: { shape: 'strings', count: 1 } })
+  t.match(verdict, { ok: true, value: { model: 'n' }, bulk: { kind: 'strings', count: 1 } })
   if (verdict.ok) t.equal(Buffer.from(verdict.bulk?.json ?? []).toString(), '["last"]')
 })
 
@@ -73,7 +73,7 @@ t.test('a body that the schema refuses names each fault by its path', async (t) 
 
 t.test('a large body keeps only known members beside the bulky one', async (t) => {
   const verdict = read(JSON.stringify(large([[1, 2], [3]], { user: 'u', unknown: 1 })))
-  t.match(verdict, { ok: true, bulk: { shape: 'lists', count: 2 } })
+  t.match(verdict, { ok: true, bulk: { kind: 'lists', count: 2 } })
   if (verdict.ok) t.same(verdict.value, { model: 'm', user: 'u' })
 })
 

@@ -39,8 +39,8 @@ export function encodingRefusal({ contentEncoding }: Pick<Head, 'contentEncoding
 export function bodyOf(verdict: Extract<BodyVerdict, { ok: true }>, bulk: string | undefined): Record<string, unknown> {
   const { value } = verdict
   if (verdict.bulk === null || bulk === undefined) return value
-  const { json, shape, count } = verdict.bulk
-  return { ...value, [bulk]: new BulkBytes(json, shape, count) }
+  const { json, kind, count } = verdict.bulk
+  return { ...value, [bulk]: new BulkBytes(json, kind, count) }
 }
 
 function refusal(name: string, message: string, expected: string): Failure {

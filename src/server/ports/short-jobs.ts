@@ -1,5 +1,5 @@
 import type { BodyName } from '../../schemas/bodies.ts'
-import type { EmbeddingInput } from '../../schemas/embeddings.ts'
+import type { EmbeddingInput, InputKind } from '../../schemas/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 
 /**
@@ -10,7 +10,7 @@ export type BodyVerdict =
   | {
       readonly ok: true
       readonly value: Record<string, unknown>
-      readonly bulk: { readonly json: Uint8Array; readonly shape: 'string' | 'strings' | 'numbers' | 'lists' | 'objects'; readonly count: number } | null
+      readonly bulk: { readonly json: Uint8Array; readonly kind: InputKind; readonly count: number } | null
     }
   /** `isUnexplained`: what is wrong with it takes longer to find than the loop may be blocked. */
   | { readonly ok: false; readonly failure: Failure; readonly isUnexplained?: true }

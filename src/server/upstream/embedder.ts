@@ -1,4 +1,5 @@
 import { endedBy } from '../../schemas/call-ended.ts'
+import type { InputKind } from '../../schemas/embeddings.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingJob, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
@@ -93,8 +94,10 @@ class RoutingEmbedder implements Embedder {
   /** The forms of input that at least one of the endpoints takes. */
   #formsOf(endpoints: readonly Endpoint[]): string {
     const protocols = endpoints.flatMap((endpoint) => this.#targets.of(endpoint)?.protocol ?? [])
-    const taken = FORMS.filter(([kind]) => protocols.some((protocol) => protocol.takes({ kind, count: 1 })))
-    return `It takes: ${taken.map(([, words]) => words).join(', ')}.`
+    // Its keys are the kinds.
+    const kinds = Object.keys(FORMS) as InputKind[]
+    const taken = kinds.filter((kind) => protocols.some((protocol) => protocol.takes({ kind, count: 1 })))
+    return `It takes: ${taken.map((kind) => FORMS[kind]).join(', ')}.`
   }
 
   /** Not an async function of its own: on the hot path each costs a turn of the microtask queue. */
@@ -157,13 +160,13 @@ class RoutingEmbedder implements Embedder {
   }
 }
 
-const FORMS = [
-  ['string', 'a string'],
-  ['strings', 'an array of strings'],
-  ['numbers', 'an array of token ids'],
-  ['lists', 'an array of arrays of token ids'],
-  ['objects', 'an array of objects with content parts'],
-] as const
+const FORMS: Readonly<Record<InputKind, string>> = {
+  string: 'a string',
+  strings: 'an array of strings',
+  numbers: 'an array of token ids',
+  lists: 'an array of arrays of token ids',
+  objects: 'an array of objects with content parts',
+}
 
 /** One attempt of one call. */
 interface Try {

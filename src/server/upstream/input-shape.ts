@@ -1,12 +1,12 @@
 import { BulkBytes } from '../../schemas/bodies.ts'
-import type { EmbeddingPart } from '../../schemas/embeddings.ts'
+import { kindOf, type EmbeddingPart, type InputKind } from '../../schemas/embeddings.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
 
 type Input = EmbeddingsRequest['input']
 
 /** What an input is, without its contents. */
 export interface InputShape {
-  readonly kind: BulkBytes['shape']
+  readonly kind: InputKind
   /** Vectors that it asks for. */
   readonly count: number
 }
@@ -14,15 +14,11 @@ export interface InputShape {
 const ONE_TEXT: InputShape = { kind: 'string', count: 1 }
 const ONE_TOKEN_LIST: InputShape = { kind: 'numbers', count: 1 }
 
-/** The schema has seen to it that all elements of an array are of the kind of the first. */
 export function shapeOf(input: Input): InputShape {
   if (typeof input === 'string') return ONE_TEXT
-  if (input instanceof BulkBytes)
-    return { kind: input.shape, count: input.shape === 'numbers' ? 1 : input.count }
-  const [first] = input
-  if (typeof first === 'string') return { kind: 'strings', count: input.length }
-  if (typeof first === 'number') return ONE_TOKEN_LIST
-  return { kind: Array.isArray(first) ? 'lists' : 'objects', count: input.length }
+  const isBulky = input instanceof BulkBytes
+  const kind = isBulky ? input.kind : kindOf(input)
+  return kind === 'numbers' ? ONE_TOKEN_LIST : { kind, count: isBulky ? input.count : input.length }
 }
 
 /** The bytes of an input as JSON, for a body that is sent in parts; null for one that is small. */

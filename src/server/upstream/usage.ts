@@ -82,7 +82,7 @@ function guess(input: Input, { kind, count }: InputShape): number {
 /** UTF-16 units of texts, ids of token lists; of a bulky input its bytes, or the ids of its one list. */
 function unitsOf(input: Input): number {
   if (typeof input === 'string') return input.length
-  if (input instanceof BulkBytes) return input.shape === 'numbers' ? input.count : input.json.length
+  if (input instanceof BulkBytes) return input.kind === 'numbers' ? input.count : input.json.length
   let units = 0
   for (const item of input)
     units += typeof item === 'number' ? 1 : typeof item === 'string' || Array.isArray(item) ? item.length : 0
