@@ -111,7 +111,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
     },
     embedder: createEmbedder({
       egress: openEgress(),
-      jobs: openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 }).jobs,
+      jobs: openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16, log }).jobs,
       credentials: new Map([[settings.providerKey, new Secret('bench')]]),
       log,
       meters: { upstream() {} },

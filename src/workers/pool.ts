@@ -2,6 +2,7 @@ import { Piscina } from 'piscina'
 import { endedBy } from '../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import { SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
+import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { runTask } from './tasks.ts'
 import type { ThreadJob } from './thread.ts'
@@ -35,14 +36,16 @@ export function openPools(options: {
   readonly sessionThreads: number
   readonly queueMax: number
   readonly jobMsMax?: number
+  readonly log: Pick<Log, 'error'>
 }): Pools {
-  const { shortThreads, queueMax, jobMsMax = SHORT_JOB_MS_MAX } = options
-  const jobs = new ShortPool({ threadCount: shortThreads, queueMax, jobMsMax })
+  const { shortThreads, queueMax, jobMsMax = SHORT_JOB_MS_MAX, log } = options
+  const jobs = new ShortPool({ threadCount: shortThreads, queueMax, jobMsMax, log })
   const sessions = new Piscina({
     minThreads: 0,
     maxThreads: options.sessionThreads,
     concurrentTasksPerWorker: SESSIONS_PER_THREAD_MAX,
   })
+  hear(sessions, 'session', log)
   const close = async (): Promise<void> => {
     await Promise.all([jobs.close(), sessions.destroy()])
   }
@@ -53,6 +56,12 @@ interface ShortPoolOptions {
   readonly threadCount: number
   readonly queueMax: number
   readonly jobMsMax: number
+  readonly log: Pick<Log, 'error'>
+}
+
+/** A thread that ends without a job is told here alone; unheard, it would end the process. Another one is started. */
+function hear(threads: Piscina, kind: 'short' | 'session', log: Pick<Log, 'error'>): void {
+  threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind, cause }))
 }
 
 /** Tells a waiting job that a thread is its own (null), or why it gets none. */
@@ -75,7 +84,7 @@ class ShortPool implements ShortJobs {
   /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
   #loaded: Promise<unknown>
 
-  constructor({ threadCount, queueMax, jobMsMax }: ShortPoolOptions) {
+  constructor({ threadCount, queueMax, jobMsMax, log }: ShortPoolOptions) {
     this.#jobMsMax = jobMsMax
     this.#threadCount = threadCount
     this.#queueMax = queueMax
@@ -85,8 +94,7 @@ class ShortPool implements ShortJobs {
       maxThreads: threadCount,
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB },
     })
-    // A thread that ends without a job is told here; unheard, it would end the process. Another one is started.
-    this.#threads.on('error', () => {})
+    hear(this.#threads, 'short', log)
     this.#loaded = this.#load()
   }
 

@@ -12,6 +12,7 @@ import type { RateAuthority } from '../../src/server/ports/rates.ts'
 import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
 import { openPools, type Pools } from '../../src/workers/pool.ts'
 import { createHash } from 'node:crypto'
+import { SILENT } from './log.ts'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 /** Of another caller than KEY. */
@@ -76,7 +77,7 @@ let pools: Pools | null = null
 /** One thread for all fronts of a test file: starting one takes longer than most tests. */
 export function threads(): ShortJobs {
   if (pools === null) {
-    const opened = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16 })
+    const opened = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16, log: SILENT })
     tap.teardown(() => opened.close())
     pools = opened
   }

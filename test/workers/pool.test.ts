@@ -1,14 +1,16 @@
+import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import {
   EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
 } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
+import { keptLog, SILENT } from '../support/log.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(300_000)
 
 const open = (t: Test, queueMax = 4) => {
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax })
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax, log: SILENT })
   t.teardown(() => pools.close())
   return pools
 }
@@ -63,7 +65,7 @@ t.test('a job that crashes is an internal failure and the pool goes on', async (
 })
 
 t.test('the body that takes the most memory fits into a thread', async (t) => {
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 2 ** 30 })
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 2 ** 30, log: SILENT })
   t.teardown(() => pools.close())
   const head = '{"model":"m","input":"x","pad":['
   const objects = Math.floor((EMBEDDINGS_BODY_BYTES_MAX - head.length - 4) / 3)
@@ -72,7 +74,7 @@ t.test('the body that takes the most memory fits into a thread', async (t) => {
 })
 
 t.test('the answer and the input that take the most memory fit into a thread, and one more number is refused', async (t) => {
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 2 ** 30 })
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 2 ** 30, log: SILENT })
   t.teardown(() => pools.close())
   const repeated = (head: string, unit: string, more: { times: number; tail: string }): Uint8Array<ArrayBuffer> =>
     Uint8Array.from(Buffer.concat([Buffer.from(head), Buffer.alloc(unit.length * more.times, unit), Buffer.from(more.tail)]))
@@ -89,7 +91,7 @@ t.test('the answer and the input that take the most memory fit into a thread, an
 
 t.test('a job that outlives the time of a short job is ended with its thread, and the next one runs', async (t) => {
   t.ok(SHORT_JOB_MS_MAX < EMBEDDINGS_DEADLINE_MS)
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 50 })
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 50, log: SILENT })
   t.teardown(() => pools.close())
   // Minutes of work, were it not ended.
   const texts = Array.from({ length: 60_000 }, () => 'x')
@@ -99,7 +101,7 @@ t.test('a job that outlives the time of a short job is ended with its thread, an
 })
 
 t.test('closing answers what runs and what waits', async (t) => {
-  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4 })
+  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })
   await jobs.run('read_body', job())
   const outcomes = [jobs.run('read_body', job(30 * 1024 * 1024)), jobs.run('read_body', job())]
   await close()
@@ -108,6 +110,27 @@ t.test('closing answers what runs and what waits', async (t) => {
 })
 
 t.test('a pool that is closed as soon as it was opened ends without harm', async (t) => {
-  for (let i = 0; i < 2; i++) await openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4 }).close()
+  for (let i = 0; i < 2; i++) await openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT }).close()
   t.pass('the process lives')
+})
+
+t.test('a thread that dies idle is told in the log, and another one takes its place', async (t) => {
+  const threads: Worker[] = []
+  const born = (thread: Worker): void => void threads.push(thread)
+  process.on('worker', born)
+  t.teardown(() => process.off('worker', born))
+  const log = keptLog()
+  const { jobs, sessions, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log })
+  t.teardown(() => close())
+  await jobs.run('read_body', job())
+  const cause = new Error('thread died')
+  threads[0]?.emit('error', cause)
+  // As Piscina tells it of a thread without a session.
+  sessions.emit('error', cause)
+  t.same(log.events, [
+    { event: 'worker.thread_lost', fields: { kind: 'short', cause } },
+    { event: 'worker.thread_lost', fields: { kind: 'session', cause } },
+  ])
+  t.match(await jobs.run('read_body', job()), { ok: true })
+  t.equal(threads.length, 2)
 })

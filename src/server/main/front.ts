@@ -64,7 +64,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     frontId: part.id, store, feed, node: part.node, connections: FRONT_CONNECTIONS, log,
   })
   const pools = openPools({
-    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX,
+    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, log,
   })
   const { jobs } = pools
   const egress = openEgress({ extraCa: rootsOf(config) })

@@ -14,9 +14,10 @@ import type { EmbeddingsRequest } from '../../../src/server/ports/embeddings.ts'
 import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { LexicalEmbeddings } from '../../../src/server/upstream/local.ts'
 import { openPools } from '../../../src/workers/pool.ts'
+import { SILENT } from '../../support/log.ts'
 
 function opened(test: Test, answersBytesMax = 2 ** 28) {
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 100 })
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 100, log: SILENT })
   const egress = openEgress({ answersBytesMax })
   test.teardown(() => Promise.all([pools.close(), egress.close()]))
   const local = new LexicalEmbeddings(pools.jobs, egress)

@@ -2,9 +2,10 @@ import t from 'tap'
 import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { parseAnswer } from '../../../src/server/upstream/read-answer.ts'
 import { openPools } from '../../../src/workers/pool.ts'
+import { SILENT } from '../../support/log.ts'
 
 t.test('a large answer that waits beyond the deadline is given back unread, one in time is read', async (t) => {
-  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4 })
+  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })
   t.teardown(close)
   const data = [{ object: 'embedding', index: 0, embedding: Array(100_000).fill(0.5) }]
   const outcomeAt = async (deadlineAt: number) => {

@@ -14,7 +14,7 @@ const BULKY = new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some 
 /** An embedder with one model at two endpoints of a Cohere provider. */
 async function opened(test: Test) {
   const provider = await startProvider()
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 10 })
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 10, log: SILENT })
   const egress = openEgress()
   test.teardown(() => Promise.all([pools.close(), egress.close(), provider.close()]))
   const embedder = createEmbedder({
