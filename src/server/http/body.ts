@@ -4,6 +4,7 @@ import type { Timer, Timers } from './timers.ts'
 
 /** Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision. */
 const UNADMITTED_BYTES_MAX = 64 * 1024
+
 const EMPTY = new Uint8Array(0)
 const BUSY = fail('busy', { retryAfterS: 1 })
 

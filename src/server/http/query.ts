@@ -5,7 +5,7 @@ import { issuesOf } from '../../schemas/issues.ts'
 
 /** Reads texts of a URL into a validated value; compiled once per operation. */
 export interface UrlReader {
-  /** @param texts decoded, by name; a list holds every time that the name was given */
+  /** @param texts decoded, by name: one for every time that the name was given */
   read(texts: ReadonlyMap<string, readonly string[]>): Outcome<unknown>
 }
 
@@ -14,29 +14,27 @@ const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i
 interface Member {
   readonly name: string
   readonly schema: TSchema
-  readonly isList: boolean
 }
 
 /**
- * Reader for path or query parameters. Texts become numbers and booleans where the schema wants such; a list takes
- * repeated parameters and commas alike; parameters that the schema does not name are ignored. B2.3.
+ * Reader for path or query parameters. Texts become numbers and booleans where the schema wants such; each parameter
+ * is given once, lists being one text with commas; parameters that the schema does not name are ignored. B2.3.
  * @param failure what a refused value answers
  */
 export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'query_invalid'): UrlReader {
   const { properties } = schema as { properties?: Record<string, TSchema> }
   const members: Member[] = Object.entries(properties ?? {})
-    .map(([name, member]) => ({ name, schema: member, isList: kindsOf(member).has('array') }))
+    .map(([name, member]) => ({ name, schema: member }))
   const validator = Compile<TSchema>(schema)
   const refuse = (issues: readonly Issue[]): Outcome<never> => fail(failure, { metadata: { issues } })
   return {
     read(texts) {
       const value: Record<string, unknown> = {}
-      for (const { name, schema: member, isList } of members) {
+      for (const { name, schema: member } of members) {
         const given = texts.get(name)
         const first = given?.[0]
         if (given === undefined || first === undefined) continue
-        if (isList) value[name] = given.flatMap((text) => text.split(',')).map((text) => coerced(itemsOf(member), text))
-        else if (given.length === 1) value[name] = coerced(member, first)
+        if (given.length === 1) value[name] = coerced(member, first)
         else return refuse([{ path: `/${name}`, message: 'is given more than once', expected: 'one value' }])
       }
       return validator.Check(value) ? ok(value) : refuse(issuesOf(schema, value))
@@ -85,9 +83,4 @@ function kindsOf(schema: TSchema): ReadonlySet<string> {
   const { anyOf, type } = schema as { anyOf?: readonly TSchema[]; type?: string }
   if (anyOf !== undefined) return new Set(anyOf.flatMap((branch) => [...kindsOf(branch)]))
   return new Set(type === undefined ? [] : [type])
-}
-
-function itemsOf(schema: TSchema): TSchema {
-  const { anyOf, items } = schema as { anyOf?: readonly TSchema[]; items?: TSchema }
-  return items ?? anyOf?.map(itemsOf).find((branch) => branch !== schema) ?? schema
 }
