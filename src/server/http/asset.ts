@@ -13,11 +13,20 @@ const COMPRESS_BYTES_MIN = 1_024
 const OK = 200
 const NOT_MODIFIED = 304
 
-interface Loaded {
-  readonly plain: Uint8Array
-  readonly brotli: Uint8Array | null
+/** One form of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3. */
+interface Form {
+  readonly bytes: Uint8Array
   readonly etag: string
+  readonly headers: readonly string[]
 }
+
+interface Loaded {
+  readonly plain: Form
+  readonly brotli: Form | null
+}
+
+/** Encodings in which the caller takes brotli, with a quality other than 0. */
+const TAKES_BROTLI = /\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/
 
 /** A file or text of ours as a page: read and compressed at its first use, then kept. */
 export class Asset {
@@ -49,11 +58,12 @@ export class Asset {
 
   async #load(): Promise<Loaded> {
     try {
-      const plain = await this.#read()
+      const bytes = await this.#read()
       const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
-      const brotli = plain.length < COMPRESS_BYTES_MIN ? null : await compress(plain, { params })
-      const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
-      this.#loaded = { plain, brotli, etag }
+      const packed = bytes.length < COMPRESS_BYTES_MIN ? null : await compress(bytes, { params })
+      const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+      const brotli = packed && { bytes: packed, etag: `"${digest}-br"`, headers: ['content-encoding', 'br'] }
+      this.#loaded = { plain: { bytes, etag: `"${digest}"`, headers: [] }, brotli }
       return this.#loaded
     } catch (error) {
       // The next request tries again.
@@ -62,15 +72,14 @@ export class Asset {
     }
   }
 
-  #pageOf({ plain, brotli, etag }: Loaded, head: Head): Page {
+  #pageOf({ plain, brotli }: Loaded, head: Head): Page {
+    const form = brotli !== null && TAKES_BROTLI.test(head.kept('accept-encoding') ?? '') ? brotli : plain
+    const { bytes, etag } = form
     const headers = ['etag', etag, 'vary', 'accept-encoding', 'x-content-type-options', 'nosniff', ...this.#headers]
     if (!this.#headers.includes('cache-control')) headers.push('cache-control', 'no-cache')
-    if (matches(head.kept('if-none-match'), etag)) return { status: NOT_MODIFIED, headers, body: plain }
-    headers.push('content-type', this.#contentType)
-    if (brotli === null || !/\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(head.kept('accept-encoding') ?? '')) {
-      return { status: OK, headers, body: plain }
-    }
-    return { status: OK, headers: [...headers, 'content-encoding', 'br'], body: brotli }
+    if (matches(head.kept('if-none-match'), etag)) return { status: NOT_MODIFIED, headers, body: bytes }
+    headers.push('content-type', this.#contentType, ...form.headers)
+    return { status: OK, headers, body: bytes }
   }
 }
 

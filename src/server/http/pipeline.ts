@@ -294,8 +294,9 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     }
     const page = this.#parts.site.find(this.#head)
     if (page === null) return this.#fail({ name: 'route_unknown' })
-    this.#after(page, (reply) => {
-      if ('name' in reply) return this.#fail(reply)
+    this.#after(page, (found) => {
+      if (!found.ok) return this.#fail(found.failure)
+      const reply = found.value
       const headers = [...reply.headers, ...this.corsHeaders]
       this.#send({ ...reply, statusLine: statusLine(reply.status), headers })
     })

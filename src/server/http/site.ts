@@ -1,4 +1,4 @@
-import type { Failure } from '../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { Asset } from './asset.ts'
 import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, HEALTH } from './docs-page.ts'
 import type { Reply } from './reply-body.ts'
@@ -29,10 +29,13 @@ export class Site {
   }
 
   /** Null when there is no such page. */
-  find(head: Head): Page | Promise<Page> | Failure | null {
+  find(head: Head): Outcome<Page> | Promise<Outcome<Page>> | null {
     const asset = this.#assets.get(head.path)
     if (asset === undefined) return null
-    if (head.method === 'get' || head.method === 'head') return asset.page(head)
-    return { name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }
+    if (head.method !== 'get' && head.method !== 'head') {
+      return fail('method_not_allowed', { fields: { allowed: 'GET, HEAD' } })
+    }
+    const page = asset.page(head)
+    return page instanceof Promise ? page.then(ok) : ok(page)
   }
 }

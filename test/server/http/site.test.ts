@@ -36,7 +36,7 @@ t.test('a page that the browser has is not sent again, and one that it has not c
   const { port, url } = await open(t)
   const first = await fetch(`${url}/docs/swagger-ui.css`)
   const etag = first.headers.get('etag') ?? ''
-  t.match(etag, /^"[\w-]{22}"$/)
+  t.match(etag, /^"[\w-]{22}(-br)?"$/)
   t.equal((await fetch(`${url}/docs/swagger-ui.css`, { headers: { 'if-none-match': `W/${etag}` } })).status, 304)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -44,6 +44,24 @@ t.test('a page that the browser has is not sent again, and one that it has not c
   const length = Number(/content-length: (\d+)/i.exec(await client.until(/content-encoding: br/))?.[1])
   const text = await client.untilBody(length)
   t.equal(brotliDecompressSync(Buffer.from(text.slice(-length), 'latin1')).toString(), await first.text())
+})
+
+t.test('each form of a page has a tag of its own, and what a browser has is told by the form that it takes', async (t) => {
+  const { port } = await open(t)
+  const ask = async (headers: Record<string, string>) => {
+    const client = rawClient(port)
+    client.send(requestText('HEAD /docs/swagger-ui.css', { ...headers, connection: 'close' }))
+    const text = await client.closed()
+    const [status, etag, length] = [/^HTTP\/1\.1 (\d+)/, /etag: (.*)\r/i, /content-length: (\d+)/i].map((part) => part.exec(text)?.[1] ?? '')
+    return { status, etag, length }
+  }
+  const br = { 'accept-encoding': 'br' }
+  const [plain, packed] = [await ask({}), await ask(br)]
+  t.equal(packed.etag, plain.etag?.replace(/"$/, '-br"'))
+  t.not(packed.length, plain.length)
+  t.same(await ask({ ...br, 'if-none-match': packed.etag ?? '' }), { ...packed, status: '304' })
+  t.same(await ask({ 'if-none-match': plain.etag ?? '' }), { ...plain, status: '304' })
+  t.equal((await ask({ ...br, 'if-none-match': plain.etag ?? '' })).status, '200')
 })
 
 t.test('a page takes GET and HEAD alone', async (t) => {
