@@ -6,7 +6,7 @@ import { Discard } from './discard.ts'
 import type { Head } from './head.ts'
 import { PartsWriter } from './parts-writer.ts'
 import { PullWriter } from './pull-writer.ts'
-import { beginOf, isPulled, lengthOf, partsOf, writeHead, type Reply } from './reply-body.ts'
+import { beginOf, isEmpty, isPulled, lengthOf, partsOf, writeHead, type Reply } from './reply-body.ts'
 import type { Listed, Roster } from './roster.ts'
 import type { Timer, Timers } from './timers.ts'
 import { UploadBody, type UploadSocket } from './upload.ts'
@@ -51,7 +51,7 @@ const SWALLOW_BYTES_MAX = 64 * 1024
 
 /**
  * Share of answers without a body that end their connection. Only bodies tell whether the client reads at all; without
- * this, HEAD requests whose answers nobody reads would fill the library's buffer without bound. Decision.
+ * this, HEAD requests and preflights whose answers nobody reads would fill the library's buffer without bound. Decision.
  */
 const LAST_BODILESS_SHARE = 1 / 32
 
@@ -195,11 +195,14 @@ export class Exchange implements UploadSocket, Listed {
     const body = this.#body
     const isComplete = body === null ? this.#declared === 0 : body.isComplete
     const isUnread = !isComplete && (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX
-    if (isUnread && body !== null) this.#sendAfterBody(reply)
+    if (isUnread && body !== null) return this.#sendAfterBody(reply)
+    const isDrawn = this.#isBodiless(reply) && this.#host.random() < LAST_BODILESS_SHARE
+    const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
-    // follows in the same read unless the answer is still open by then; an open answer makes it cut the connection.
-    else if (this.#declared === null) this.#writeLater(reply)
-    else this.#write(reply, isUnread || this.#isLast || this.#host.isClosing)
+    // follows in the same read, and forgets that the connection ends, unless the answer is still open by then; an open
+    // answer makes it cut the connection. One with a body stays open by itself.
+    if (this.#declared === null || (isLast && isEmpty(reply.body))) this.#writeLater(reply)
+    else this.#write(reply, isLast)
   }
 
   /** Ends the call because the node ends. */
@@ -230,14 +233,12 @@ export class Exchange implements UploadSocket, Listed {
    * Writes by `tryEnd` alone: `end` copies what the client does not read into a buffer without bound, while an answer
    * that waits for its reader makes the library cut the requests that are pipelined behind it.
    */
-  #write(reply: Reply, mayNotStay: boolean): void {
+  #write(reply: Reply, isLast: boolean): void {
     const res = this.#res
     if (res === null) return
     const { body } = reply
     const bytes = body === null ? 0 : lengthOf(body)
-    const isBodiless = this.#isHead || reply.status === NOT_MODIFIED
-    const isLast = mayNotStay || (isBodiless && this.#host.random() < LAST_BODILESS_SHARE)
-    if (bytes === 0 || (isBodiless && !isLast)) return this.#writeWithoutBody(res, reply, isLast)
+    if (bytes === 0 || (!isLast && this.#isBodiless(reply))) return this.#writeWithoutBody(res, reply, isLast)
     const whole = isLast ? '' : beginOf(body)
     let isDone = false
     res.cork(() => {
@@ -247,6 +248,10 @@ export class Exchange implements UploadSocket, Listed {
       if (!isDone) this.#writeParts(res, reply, isLast)
     })
     if (isDone) this.#written()
+  }
+
+  #isBodiless({ status, body }: Reply): boolean {
+    return this.#isHead || status === NOT_MODIFIED || isEmpty(body)
   }
 
   #writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
@@ -266,7 +271,7 @@ export class Exchange implements UploadSocket, Listed {
     const over = (): void => this.#written()
     const guard = (act: () => void): void => this.#guard(act)
     const how = { res, timers: this, isLast, over, guard }
-    const body = this.#isHead || reply.status === NOT_MODIFIED ? null : reply.body
+    const body = this.#isBodiless(reply) ? null : reply.body
     const broken = (failure: Failure): void => this.#owner.broken(failure)
     const writer = isPulled(body)
       ? new PullWriter({ ...how, body, broken })

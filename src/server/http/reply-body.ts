@@ -63,3 +63,7 @@ export function lengthOf(body: Exclude<Reply['body'], null>): number {
   if (typeof body === 'string') return Buffer.byteLength(body)
   return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
 }
+
+export function isEmpty(body: Reply['body']): boolean {
+  return body === null || (isPulled(body) ? body.bytes : body.length) === 0
+}

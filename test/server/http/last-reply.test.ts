@@ -133,3 +133,26 @@ t.test('answers without a body that nobody may be reading end their connection n
   t.match(text, new RegExp(`^HTTP/1\\.1 200 OK\\r\\n[\\s\\S]*connection: close[\\s\\S]*content-length: ${ANSWER.length + 2}\\r\\n\\r\\n$`, 'i'))
   t.same(settled.map((call) => call.operation), ['test.second'])
 })
+
+t.test('preflights whose answers nobody may be reading end their connection now and then', async (t) => {
+  const { port, settled } = await open(t, { random: () => 0, corsOrigins: ['*'] })
+  const client = rawClient(port)
+  const preflight = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
+  client.send(requestText('OPTIONS /api/v1/second', preflight))
+  await client.until(/\r\n\r\n/)
+  client.send(second)
+  t.match(await client.closed(), /^HTTP\/1\.1 204 No Content\r\n[\s\S]*connection: close\r\n[\s\S]*\r\n\r\n$/i)
+  t.equal(settled.length, 1)
+})
+
+t.test('of preflights that are sent in a row and never read only a few are answered', async (t) => {
+  let asked = 0
+  const { port, settled } = await open(t, { random: () => (asked++ % 32) / 32, corsOrigins: ['*'] })
+  const client = await silent(port)
+  asked = 1
+  const preflight = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
+  client.send(requestText('OPTIONS /api/v1/second', preflight).repeat(1_000))
+  client.socket.resume()
+  await client.closed()
+  t.equal(settled.length, 32, `${settled.length}`)
+})
