@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   ledger: [...DRIVER, 'store'],
   catalogue: DRIVER,
   storage: DRIVER,
+  transfer: DRIVER,
   upstream: DRIVER,
   egress: DRIVER,
   vault: DRIVER,

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import { BODIES } from '../../schemas/bodies.ts'
 import { ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
-import { SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import { listedBy, statusLine } from './reply.ts'
 import { API_PREFIX } from './route-table.ts'
@@ -15,6 +15,9 @@ const NOT_MODIFIED = 304
 const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
 /** Statuses whose replies say when to try again. */
 const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
+
+const UPLOAD_FAILURES: readonly FailureName[] = ['header_invalid', 'file_too_large', 'body_slow']
+const FORM_FAILURES: readonly FailureName[] = ['form_malformed', 'form_invalid', 'filename_invalid']
 
 /** What the pipeline's stages may answer for an operation, beside its own failures. */
 const STAGE_FAILURES: readonly FailureName[] = [
@@ -75,6 +78,22 @@ const COMMON_HEADERS: Json = {
 /** Request headers of every download, in their order. RFC 9110 §13, §14. */
 const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 
+const UPLOADS: Readonly<Record<'form' | 'raw', Json>> = {
+  form: {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: {
+          file: { type: 'string', format: 'binary', description: 'The file, with its name.' },
+          purpose: { type: 'string', description: "As OpenAI's clients send it; kept for their shape." },
+        },
+      },
+    },
+  },
+  raw: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+}
+
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
   'if-range': { type: 'string', description: 'An `ETag`: the range holds only for that content.' },
@@ -83,6 +102,9 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'user-agent': { type: 'string', description: "One that begins with `OpenAI/` gets OpenAI's shape of a file." },
   'x-stainless-lang': {
     type: 'string', description: "As any header that begins with `x-stainless-`: OpenAI's shape of a file.",
+  },
+  'idempotency-key': {
+    type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_CHARS_MAX, description: 'A repetition within a day gets the first answer again.',
   },
   'x-session-id': { type: 'string', maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; `session_id` of the body wins.' },
 }
@@ -125,6 +147,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
         content: { 'application/json': { schema: reference(`${name}Body`), ...exampleOf(operation.example.body) } },
       },
     }),
+    ...(input.upload !== undefined && { requestBody: { required: true, content: UPLOADS[input.upload] } }),
     responses: {
       [success.status]: {
         description: statusLine(success.status).slice(4),
@@ -191,6 +214,8 @@ function failuresOf(operation: AnyOperation): Json {
   const names = [...STAGE_FAILURES, ...operation.failures]
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
   if (operation.success.content !== undefined) names.push('range_unsatisfiable')
+  if (operation.input.upload !== undefined) names.push(...UPLOAD_FAILURES)
+  if (operation.input.upload === 'form') names.push(...FORM_FAILURES)
   if (operation.input.query !== undefined) names.push('query_invalid')
   if (operation.input.params !== undefined) names.push('params_invalid')
   if (operation.statuses.some((status) => status === FAILURES.rate_limited.status[0])) names.push('rate_limited')

@@ -31,6 +31,8 @@ export type Match =
   | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
   | { readonly kind: 'unknown' }
 
+type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
+
 /** Paths of the wider API that clients may try, and what stands in their stead. C29. */
 const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
 const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
@@ -48,9 +50,15 @@ export class RouteTable {
   readonly #root = new Node()
   /** Paths without parameters, by their full text: the hot ones are one lookup. */
   readonly #literal = new Map<string, Node>()
+  /** Routes whose last parameter takes the rest of the path. */
+  readonly #rests: Rest[] = []
 
   add(route: Route): void {
-    const { method, path } = route.operation
+    const { method, path, input } = route.operation
+    if (input.hasRest === true) {
+      this.#rests.push({ route, segments: segmentsOf(path).slice(0, -1) })
+      return
+    }
     let node = this.#root
     for (const segment of segmentsOf(path)) node = node.child(segment)
     if (node.routes.has(method)) throw new Error(`two operations at ${method} ${path}`)
@@ -66,16 +74,47 @@ export class RouteTable {
     const literal = this.#literal.get(path)
     if (literal !== undefined) return pick(literal, method, [])
     if (!path.startsWith(`${API_PREFIX}/`)) return { kind: 'unknown' }
-    const below = path.slice(API_PREFIX.length).replace(/(?<=.)\/$/, '')
+    const whole = path.slice(API_PREFIX.length)
+    const below = whole.replace(/(?<=.)\/$/, '')
     const given = segmentsOf(below).map(decodedSegment)
     const values: (string | null)[] = []
     const node = walk(this.#root, given, 0, values)
-    if (node !== null) return pick(node, method, values)
+    const exact = node === null ? null : pick(node, method, values)
+    if (exact !== null && exact.kind !== 'wrong_method') return exact
+    const rest = this.#findRest(method, segmentsOf(whole).map(decodedSegment), exact?.allowed ?? [])
+    if (rest !== null) return rest
+    if (exact !== null) return exact
     if (NOT_SERVED.some((start) => below === start || below.startsWith(`${start}/`))) {
       return { kind: 'not_served', what: `${API_PREFIX}${below}`, instead: SERVED_INSTEAD }
     }
     return { kind: 'unknown' }
   }
+
+  /** @param allowed methods that the path takes by other routes */
+  #findRest(method: string, given: readonly (string | null)[], allowed: readonly string[]): Match | null {
+    const found = this.#rests.filter(({ segments }) => isBelow(segments, given))
+    const rest = found.find(({ route }) => route.operation.method === method)
+    if (rest === undefined) {
+      const methods = found.map(({ route }) => route.operation.method.toUpperCase())
+      return methods.length === 0 ? null : { kind: 'wrong_method', allowed: [...new Set([...allowed, ...methods])].sort() }
+    }
+    const { route, segments } = rest
+    const tail = given.slice(segments.length)
+    const values = [...given.filter((_, index) => isParameter(segments[index] ?? '')), tail.includes(null) ? null : tail.join('/')]
+    return pickRoute(route, values)
+  }
+}
+
+/** @param given with at least one segment behind `segments` that is not empty */
+function isBelow(segments: readonly string[], given: readonly (string | null)[]): boolean {
+  const hasRest = given.length > segments.length + 1 || (given.length > segments.length && given.at(-1) !== '')
+  return hasRest && segments.every((segment, index) => isParameter(segment) ? given[index] !== '' : given[index] === segment)
+}
+
+interface Rest {
+  readonly route: Route
+  /** Of the path before its last parameter. */
+  readonly segments: readonly string[]
 }
 
 class Node {
@@ -106,9 +145,13 @@ function walk(node: Node, given: readonly (string | null)[], at: number, values:
   return below
 }
 
-function pick(node: Node, method: string, values: readonly (string | null)[]): Match {
+function pick(node: Node, method: string, values: readonly (string | null)[]): Routed | Extract<Match, { kind: 'wrong_method' }> {
   const route = node.routes.get(method === 'head' ? 'get' : method)
   if (route === undefined) return { kind: 'wrong_method', allowed: allowedOf(node) }
+  return pickRoute(route, values)
+}
+
+function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
   if (values.length === 0) return { kind: 'route', route, params: NO_PARAMS }
   const params = new Map<string, readonly string[]>()
   for (const [index, name] of route.names.entries()) {
