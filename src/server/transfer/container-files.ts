@@ -1,0 +1,96 @@
+import { endedBy } from '../../schemas/call-ended.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
+import type { Upload } from '../ports/byte-streams.ts'
+import type { IntakeVerdict } from '../ports/intake.ts'
+import type { ContainerFile, Staging, StoredObject } from '../ports/storage.ts'
+import type { ContainerPath, Stored, StoreWish } from '../ports/transfer.ts'
+import { copy } from './copy.ts'
+import { FileWriting } from './file-writing.ts'
+import type { TransferParts } from './parts.ts'
+import { receive, UNLIMITED } from './receive.ts'
+
+/** Writes a container file, plain and whatever its content: the sandbox reads it as it is. C22. */
+export async function writeContainerFile(
+  parts: TransferParts, upload: Upload, to: ContainerPath, signal: AbortSignal,
+): Promise<Outcome<ContainerFile>> {
+  const staged = await parts.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
+  if (!staged.ok) return staged
+  try {
+    const received = await receivePlain(parts, upload, staged.value)
+    if (!received.ok) return received
+    if (signal.aborted) return { ok: false, failure: endedBy(signal) }
+    await touch(parts, to)
+    const published = await parts.storage.containers.publish(to.container, to.path, staged.value, signal)
+    return published.ok ? await parts.storage.containers.stat(to.container, to.path) : published
+  } finally {
+    await staged.value.discard()
+  }
+}
+
+async function receivePlain({ intake }: TransferParts, upload: Upload, { path }: Staging): Promise<Outcome<IntakeVerdict>> {
+  const session = intake.open({ target: { path, seal: null }, content: 'any', bytesMax: FILE_BYTES_MAX })
+  if (!session.ok) return session
+  try {
+    const received = await receive(upload, session.value, UNLIMITED)
+    return received.ok ? ok(received.value.verdict) : received
+  } finally {
+    await session.value.cancel()
+  }
+}
+
+/**
+ * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first answer,
+ * whatever became of the container file since. §4.8, C16.
+ */
+export async function promote(parts: TransferParts, from: ContainerPath, wish: StoreWish): Promise<Outcome<Stored>> {
+  await touch(parts, from)
+  const opened = await parts.storage.containers.open(from.container, from.path, wish.signal)
+  try {
+    return await promoteOpened(parts, opened, { from, wish })
+  } finally {
+    if (opened.ok) await opened.value.close()
+  }
+}
+
+interface Promotion {
+  readonly from: ContainerPath
+  readonly wish: StoreWish
+}
+
+async function promoteOpened(parts: TransferParts, opened: Outcome<StoredObject>, { from, wish }: Promotion): Promise<Outcome<Stored>> {
+  const source = promotable(opened)
+  const { workspaceId, idempotency, signal } = wish
+  if (!source.ok && idempotency === null) return source
+  const reserveBytes = source.ok ? source.value.sizeBytes : 0
+  const begun = await parts.files.begin({ workspaceId, reserveBytes, idempotency, signal })
+  if (!begun.ok) return begun
+  if (begun.value.kind === 'replay') return ok({ file: begun.value.file, isReplay: true })
+  const row = begun.value.upload
+  if (!source.ok) {
+    await parts.files.abandon(row, false)
+    return source
+  }
+  const object = source.value
+  const stored = await new FileWriting(parts, row, signal).run({
+    content: 'type',
+    bytesAtMost: object.sizeBytes,
+    async fill(session) {
+      const verdict = await copy(object.read(0, object.sizeBytes, { signal }), session, signal)
+      return verdict.ok ? ok({ filename: from.path, purpose: null, isDownloadable: true, verdict: verdict.value }) : verdict
+    },
+  })
+  return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
+}
+
+/** Stored files are never empty and have one size limit, wherever they come from. §8 */
+function promotable(opened: Outcome<StoredObject>): Outcome<StoredObject> {
+  if (!opened.ok) return opened
+  if (opened.value.sizeBytes === 0) return fail('file_empty')
+  return opened.value.sizeBytes > FILE_BYTES_MAX ? fail('file_too_large', { fields: { limit: FILE_BYTES_MAX } }) : opened
+}
+
+/** A use that is not noted only makes the container look older by an hour at most: no reason to refuse. */
+export async function touch({ uses }: TransferParts, { container }: ContainerPath): Promise<void> {
+  await uses.touch(container.workspaceId, container.containerId)
+}

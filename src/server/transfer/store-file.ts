@@ -1,0 +1,54 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { FILE_BYTES_MAX, PURPOSE_CHARS_MAX } from '../../schemas/limits.ts'
+import type { Upload } from '../ports/byte-streams.ts'
+import type { FileRecord } from '../ports/files.ts'
+import type { Stored, StoreWish } from '../ports/transfer.ts'
+import { FileWriting, type Written } from './file-writing.ts'
+import type { TransferParts } from './parts.ts'
+import { receive, UNLIMITED, type Received } from './receive.ts'
+
+/** Name of a stored file that was sent without one. */
+const NAMELESS = 'file'
+
+/** Stores an upload, or compares it with what the same `Idempotency-Key` has stored. C16. */
+export async function storeFile(parts: TransferParts, upload: Upload, wish: StoreWish): Promise<Outcome<Stored>> {
+  const { workspaceId, idempotency, signal } = wish
+  const { bytesAtMost, slackBytes } = upload
+  const { files } = parts
+  const begun = await files.begin({ workspaceId, reserveBytes: bytesAtMost ?? 0, slackBytes, idempotency, signal })
+  if (!begun.ok) return begun
+  if (begun.value.kind === 'replay') return compare(parts, upload, begun.value.file)
+  const row = begun.value.upload
+  const reservation = {
+    get bytes() { return row.reservedBytes },
+    extend: (bytes: number) => files.extend(row, bytes, signal),
+  }
+  const stored = await new FileWriting(parts, row, signal).run({
+    content: 'refuse',
+    bytesAtMost: bytesAtMost ?? FILE_BYTES_MAX,
+    async fill(session) {
+      const received = await receive(upload, session, reservation)
+      return received.ok ? ok(writtenOf(received.value)) : received
+    },
+  })
+  return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
+}
+
+/** The bytes of a repetition are only looked at. */
+async function compare({ intake }: TransferParts, upload: Upload, file: FileRecord): Promise<Outcome<Stored>> {
+  const session = intake.open({ target: null, content: 'any', bytesMax: FILE_BYTES_MAX })
+  if (!session.ok) return session
+  try {
+    const received = await receive(upload, session.value, UNLIMITED)
+    if (!received.ok) return received
+    return received.value.verdict.sha256 === file.sha256 ? ok({ file, isReplay: true }) : fail('idempotency_mismatch')
+  } finally {
+    await session.value.cancel()
+  }
+}
+
+function writtenOf({ filename, fields, verdict }: Received): Written {
+  const purpose = fields.get('purpose') ?? ''
+  const isKept = purpose !== '' && purpose.length <= PURPOSE_CHARS_MAX && !/[\p{Cc}\ufffd]/u.test(purpose)
+  return { filename: filename ?? NAMELESS, purpose: isKept ? purpose : null, isDownloadable: false, verdict }
+}
