@@ -88,16 +88,18 @@ function resolved(terms: Terms, providers: ReadonlyMap<string, Provider>): Resol
 function offerOf(entry: EndpointEntry, pricing: Prices, providers: ReadonlyMap<string, Provider>): Offer {
   const provider = providers.get(entry.provider)
   if (provider === undefined) throw new Error(`catalogue: provider ${entry.provider} was not checked`)
-  return { entry, provider, pricing: { ...FREE, ...(entry.pricing ?? pricing) } }
+  const declared = entry.pricing ?? pricing
+  return { entry, provider, pricing: { ...FREE, ...declared }, isUnpriced: declared === undefined }
 }
 
-function endpointOf(model: ModelEntry, { entry, provider, pricing }: Offer): Endpoint {
+function endpointOf(model: ModelEntry, { entry, provider, pricing, isUnpriced }: Offer): Endpoint {
   return {
     tag: tagOf(entry),
     provider,
     upstreamModel: entry.upstream_model,
     promptNanoPerMillion: counted(nanoPerMillion(pricing.prompt)),
     requestNano: counted(nano(pricing.request ?? '0')),
+    isUnpriced,
     quantization: entry.quantization ?? null,
     isZdr: entry.zdr ?? null,
     mayTrain: entry.may_train ?? null,

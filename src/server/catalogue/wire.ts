@@ -7,6 +7,7 @@ export interface Offer {
   readonly entry: EndpointEntry
   readonly provider: Provider
   readonly pricing: Pricing
+  readonly isUnpriced: boolean
 }
 
 /** A model under one of its ids, with all that its replies are made of. */

@@ -28,6 +28,8 @@ export interface EmbeddingsResult {
   readonly provider: string
   readonly promptNanoPerMillion: number
   readonly requestNano: number
+  /** The endpoint has no price. C14. */
+  readonly isUnpriced: boolean
   readonly attempts: number
   readonly previousErrors: readonly PreviousError[]
   /** Milliseconds of the answering attempt. */

@@ -28,6 +28,8 @@ export interface Endpoint {
   readonly promptNanoPerMillion: number
   /** Nano-USD per request. */
   readonly requestNano: number
+  /** No price is declared for it: its calls are free and said to be so. C14. */
+  readonly isUnpriced: boolean
   /** Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing (C21). */
   readonly quantization: string | null
   readonly isZdr: boolean | null
@@ -56,6 +58,7 @@ export interface ResolvedModel {
   readonly id: string
   readonly canonicalSlug: string
   readonly isEmbedding: boolean
+  /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
   readonly contextLength: number | null
   readonly inputModalities: readonly string[]

@@ -128,6 +128,7 @@ class RoutingEmbedder implements Embedder {
       provider: endpoint.provider.slug,
       promptNanoPerMillion: endpoint.promptNanoPerMillion,
       requestNano: endpoint.requestNano,
+      isUnpriced: endpoint.isUnpriced,
       attempts: trail.length + 1,
       previousErrors: trail.errors,
       upstreamMs,

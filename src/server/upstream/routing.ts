@@ -2,7 +2,8 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ProviderPreferences } from '../../schemas/preferences.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
 import type { Endpoint, ResolvedModel } from '../ports/models.ts'
-import { mediaOf } from './input-shape.ts'
+import { mediaOf, shapeOf } from './input-shape.ts'
+import { estimateTokens } from './usage.ts'
 
 /** What was measured of an endpoint; null while nothing was. */
 interface Measured {
@@ -27,11 +28,12 @@ export function route(
   const preferences = request.provider ?? null
   if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
   const wishes = foldedOf(preferences ?? {})
-  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, wishes, request))
-  const sorted = preferFast(sortBy(sortOf(wishes, model), fit, measured), wishes, measured)
+  const asked: Asked = { request, isFree: model.isUnpriced }
+  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, wishes, asked))
+  const sorted = preferFast(sortBy(sortOf(wishes, model), fit, { request, measured }), wishes, measured)
   const chosen = inOrder(sorted, wishes)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
-  return fail('endpoint_excluded', { detail: `Excluded by: ${blamed(model.endpoints, preferences ?? {}, request).join(', ')}.` })
+  return fail('endpoint_excluded', { detail: `Excluded by: ${blamed(model.endpoints, preferences ?? {}, asked).join(', ')}.` })
 }
 
 /** Preferences whose lists of names are folded once for all endpoints: names in lower case. */
@@ -52,20 +54,26 @@ function foldedOf(preferences: ProviderPreferences): Wishes {
   }
 }
 
-function isFit(endpoint: Endpoint, wishes: Wishes, request: EmbeddingsRequest): boolean {
+interface Asked {
+  readonly request: EmbeddingsRequest
+  /** The model has no price at any endpoint, and is free. C14. */
+  readonly isFree: boolean
+}
+
+function isFit(endpoint: Endpoint, wishes: Wishes, asked: Asked): boolean {
   if (!isWanted(endpoint, wishes) || !hasFacts(endpoint, wishes)) return false
-  return isInPrice(endpoint, wishes, request) && hasParameters(endpoint, wishes, request)
+  return isInPrice(endpoint, wishes, asked) && hasParameters(endpoint, wishes, asked.request)
 }
 
 /** Names of the wishes that exclude at least one endpoint by themselves. */
 function blamed(
   endpoints: readonly Endpoint[],
   preferences: ProviderPreferences,
-  request: EmbeddingsRequest,
+  asked: Asked,
 ): readonly string[] {
   const names = Object.entries(preferences).flatMap(([name, wish]) => {
     const alone = foldedOf({ [name]: wish })
-    return endpoints.every((endpoint) => isFit(endpoint, alone, request)) ? [] : [name]
+    return endpoints.every((endpoint) => isFit(endpoint, alone, asked)) ? [] : [name]
   })
   // What passes every filter can only be left out by an order without fallbacks.
   return names.length > 0 ? names : ['order', 'allow_fallbacks']
@@ -96,9 +104,12 @@ const NANO = 1e9
 function isInPrice(
   endpoint: Endpoint,
   { max_price: max }: Wishes,
-  request: EmbeddingsRequest,
+  { request, isFree }: Asked,
 ): boolean {
   if (max === undefined) return true
+  const isPriceAsked = max.prompt !== undefined || max.request !== undefined
+  // Beside endpoints with a price one without is not known to be cheaper. C21.
+  if (isPriceAsked && endpoint.isUnpriced && !isFree) return false
   if (max.prompt !== undefined && endpoint.promptNanoPerMillion > Number(max.prompt) * NANO) return false
   if (max.request !== undefined && endpoint.requestNano > Number(max.request) * NANO) return false
   if (max.image === undefined && max.audio === undefined) return true
@@ -127,11 +138,11 @@ function sortOf({ sort }: Wishes, model: ResolvedModel): Sort | null {
 function sortBy(
   sort: Sort | null,
   endpoints: readonly Endpoint[],
-  measured: MeasuredOf,
+  { request, measured }: { readonly request: EmbeddingsRequest; readonly measured: MeasuredOf },
 ): readonly Endpoint[] {
   switch (sort) {
     case 'price':
-      return ascending(endpoints, (endpoint) => endpoint.promptNanoPerMillion + endpoint.requestNano)
+      return byPrice(endpoints, request)
     case 'latency':
       return ascending(endpoints, (endpoint) => measured(endpoint).latencyMs(50) ?? Infinity)
     case 'throughput':
@@ -143,6 +154,16 @@ function sortBy(
     default:
       return sort satisfies never
   }
+}
+
+const TOKENS_PER_PRICE = 1e6
+
+/** By what this call would cost; an endpoint without a price comes last, where others have one. */
+function byPrice(endpoints: readonly Endpoint[], { input }: EmbeddingsRequest): readonly Endpoint[] {
+  const tokens = estimateTokens(input, { shape: shapeOf(input), contextLength: null })
+  return ascending(endpoints, ({ isUnpriced, promptNanoPerMillion, requestNano }) =>
+    isUnpriced ? Infinity : (tokens * promptNanoPerMillion) / TOKENS_PER_PRICE + requestNano,
+  )
 }
 
 function ascending(

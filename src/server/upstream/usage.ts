@@ -50,7 +50,8 @@ function mostTokens(input: Input, shape: InputShape): number {
   return unitsOf(input) * TOKENS_PER_UNIT_MAX + shape.count * TOKENS_ADDED_MAX
 }
 
-function estimateTokens(
+/** Tokens that an input usually has, at least 1; an estimate, where nobody has counted them. */
+export function estimateTokens(
   input: Input,
   { shape, contextLength }: { shape: InputShape; contextLength: number | null },
 ): number {

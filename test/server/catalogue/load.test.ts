@@ -77,6 +77,14 @@ t.test('an endpoint carries its provider, its facts and its price in whole nano-
   ])
 })
 
+t.test('a price of the model is that of each endpoint; without one an endpoint is unpriced by itself', async (t) => {
+  const bare = { provider: 'far', upstream_model: 'x' }
+  const model = (more: object) => catalogueOf(t, { providers: PROVIDERS, models: [{ id: 'a/b', name: 'B', ...more }] }).models[0]
+  t.match(model({ endpoints: [NEAR, bare] }), { isUnpriced: false, endpoints: [{ isUnpriced: false }, { isUnpriced: true }] })
+  t.match(model({ pricing: { prompt: '0' }, endpoints: [bare] }), { isUnpriced: false, endpoints: [{ isUnpriced: false }] })
+  t.match(model({ endpoints: [bare] }), { isUnpriced: true, endpoints: [{ isUnpriced: true }] })
+})
+
 t.test('a model of nothing but id and name has every default', async (t) => {
   const bare = catalogueOf(t, DOCUMENT).resolve('acme/bare')
   t.match(bare, { isEmbedding: false, isUnpriced: true, contextLength: null, inputModalities: ['text'], endpoints: [] })

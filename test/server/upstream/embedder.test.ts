@@ -186,6 +186,29 @@ for (const [title, provider, facts, expected] of choices) {
   })
 }
 
+t.test('sort by price weighs what the call itself would cost, its request price among it', async (t) => {
+  const secondFacts = { pricing: { prompt: '0.0000005', request: '0.001' } }
+  const { post, first, second } = await openEmbeddings(t, { secondFacts })
+  await post({ ...BOTH, provider: { sort: 'price' } })
+  t.same([first.calls.length, second.calls.length], [1, 0])
+  await post({ model: 'acme/embed', input: 'word '.repeat(4_000), provider: { sort: 'price' } })
+  t.same([first.calls.length, second.calls.length], [1, 1])
+})
+
+t.test('an endpoint without a price beside others is not the cheapest, and its calls are said to be unpriced', async (t) => {
+  const { post, first, second } = await openEmbeddings(t, { secondFacts: { pricing: undefined } })
+  for (const provider of [{ sort: 'price' }, { max_price: { prompt: 5 } }]) {
+    const { status, headers } = await post({ ...BOTH, provider })
+    t.same([status, headers.get('x-sluice-unpriced')], [200, null])
+  }
+  t.same([first.calls.length, second.calls.length], [2, 0])
+  t.equal((await post({ ...BOTH, provider: { only: ['second'], max_price: { prompt: 5 } } })).status, 404)
+  const { headers, body } = await post({ ...BOTH, provider: { order: ['second'] } })
+  t.same([headers.get('x-sluice-unpriced'), body.usage?.cost], ['true', 0])
+  const free = await post({ model: 'acme/free', input: 'x', provider: { max_price: { prompt: 0 } } })
+  t.same([free.status, free.headers.get('x-sluice-unpriced')], [200, 'true'])
+})
+
 t.test('require_parameters leaves endpoints that declare what the call asks for', async (t) => {
   const facts = {
     firstFacts: { supported_parameters: ['encoding_format'] },

@@ -32,7 +32,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     status: 200,
     body: EmbeddingsAnswer,
     headers: {
-      'x-sluice-unpriced': '`true` when the catalogue has no price for the model, so that the cost is 0.',
+      'x-sluice-unpriced': '`true` when the catalogue has no price for the endpoint, so that the cost is 0.',
       'x-sluice-usage': '`estimated` when the provider told no usable token counts and ours stand in.',
     },
   },
@@ -114,16 +114,16 @@ function replyOf(result: EmbeddingsResult, model: ResolvedModel, costUsd: number
     kind: 'bytes',
     parts: [HEAD, ...result.data, tail],
     contentType: 'application/json',
-    headers: model.isUnpriced || result.isEstimated ? remarksOn(result, model) : NO_REMARKS,
+    headers: result.isUnpriced || result.isEstimated ? remarksOn(result) : NO_REMARKS,
     done: result.release,
   }
 }
 
 const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** What a caller should know of the figures: the model has no price, the tokens are our estimate. C14, design §6.4. */
-function remarksOn(result: EmbeddingsResult, model: ResolvedModel): Readonly<Record<string, string>> {
-  const unpriced = model.isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
+/** What a caller should know of the figures: the endpoint has no price, the tokens are our estimate. C14, design §6.4. */
+function remarksOn(result: EmbeddingsResult): Readonly<Record<string, string>> {
+  const unpriced = result.isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
   return result.isEstimated ? { ...unpriced, 'x-sluice-usage': 'estimated' } : unpriced
 }
 
