@@ -6,6 +6,7 @@ import type { Egress } from '../ports/egress.ts'
 import type { Endpoint } from '../ports/models.ts'
 import type { FailedAttempt, Log, Meters } from '../ports/observe.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
+import { isStrike, mayFallBack } from './fallbacks.ts'
 import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
 import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
 import type { Credential } from './link.ts'
@@ -146,7 +147,7 @@ class RoutingEmbedder implements Embedder {
     const attemptEndsAt = startedAt + endpoint.provider.timeoutMs
     // Cut by the call's own deadline, it might have answered within the time that it has.
     const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
-    if (STRIKES.has(name) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller)
+    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller)
     else if (name === 'upstream_refused') health.alive()
     else health.unknown(job.caller)
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
@@ -182,20 +183,6 @@ function failedAttempt({ name, fields, metadata, cause }: Failure, provider: str
   const status = fields?.['status']
   const broken = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : name
   return { provider, status: typeof status === 'number' ? status : null, code: metadata?.provider_code ?? broken }
-}
-
-/** Failures that count against an endpoint. */
-const STRIKES: ReadonlySet<string> = new Set([
-  'upstream_failed',
-  'upstream_slow',
-  'upstream_invalid',
-  'upstream_overloaded',
-  'upstream_credential',
-])
-
-/** Another endpoint may do better, unless the input or the caller is at fault, or we are. */
-function mayFallBack({ name }: Failure): boolean {
-  return STRIKES.has(name) || name === 'upstream_too_large' || name === 'busy' || name === 'input_unsupported'
 }
 
 /** The first modality that the model does not take; null when it takes all. */

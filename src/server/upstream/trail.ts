@@ -1,25 +1,11 @@
-import type { Failure, FailureName, PreviousError } from '../../schemas/failures.ts'
+import type { Failure, PreviousError } from '../../schemas/failures.ts'
 import type { Provider } from '../ports/models.ts'
-
-/**
- * Which of several failures is told: the one that leaves the caller most to hope for. An overloaded or slow
- * provider may answer the next try; a refused credential will not help until an operator acts.
- */
-const RANK: readonly FailureName[] = [
-  'upstream_overloaded',
-  'upstream_slow',
-  'busy',
-  'upstream_failed',
-  'upstream_invalid',
-  'upstream_too_large',
-  'upstream_credential',
-  'input_unsupported',
-]
+import { rankOf, type Fallback } from './fallbacks.ts'
 
 const NONE: readonly PreviousError[] = []
 
 interface Attempted {
-  readonly failure: Failure
+  readonly failure: Fallback
   readonly provider: Provider
   readonly error: PreviousError
 }
@@ -37,7 +23,7 @@ export class Trail {
     return this.#failures.length === 0 ? NONE : this.#failures.map(({ error }) => error)
   }
 
-  add(failure: Failure, provider: Provider): void {
+  add(failure: Fallback, provider: Provider): void {
     const status = failure.fields?.['status']
     const code = failure.metadata?.provider_code ?? failure.name
     this.#failures.push({
@@ -68,7 +54,7 @@ export class Trail {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }
     }
-    const told = this.#failures.reduce((best, one) => (rankOf(one) < rankOf(best) ? one : best))
+    const told = this.#failures.reduce((best, one) => (rankOf(one.failure) < rankOf(best.failure) ? one : best))
     const others = this.#failures.filter((one) => one !== told).map(({ error }) => error)
     return withMetadata(
       told.failure,
@@ -76,10 +62,6 @@ export class Trail {
       others,
     )
   }
-}
-
-function rankOf({ failure }: Attempted): number {
-  return RANK.indexOf(failure.name)
 }
 
 function withMetadata(
