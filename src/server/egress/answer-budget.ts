@@ -6,6 +6,7 @@ const SMALL_SHARE = 1 / 256
  * Bytes of provider answers that one front holds at once. Design §4.
  * An answer that has begun may grow past those that wait to begin: it is the one that will end and give back. Small
  * answers, up to 1 MiB of 256, pass those that wait and have a reserve, so that no large one stops them.
+ * When all that is held belongs to answers that wait for more, the last of them is refused: nobody else would end.
  */
 export class AnswerBudget {
   readonly #bytesMax: number
@@ -40,11 +41,13 @@ export class AnswerBudget {
   /**
    * Waits for room, in order of asking.
    * @param wanted more bytes, and those that the answer has already
-   * @returns a function that stops waiting; harmless after the grant
+   * @param told whether it has them, once; false when it never could. It may be called before this returns.
+   * @returns a function that stops waiting; harmless after `told`
    */
-  wait(wanted: Wanted, granted: () => void): () => void {
-    const waiter = { ...wanted, granted }
+  wait(wanted: Wanted, told: Told): () => void {
+    const waiter = { ...wanted, told }
     this.#waiting.push(waiter)
+    this.#untie()
     return () => {
       const at = this.#waiting.indexOf(waiter)
       if (at === -1) return
@@ -72,9 +75,25 @@ export class AnswerBudget {
       if (at === -1 || (isBlocked && !this.#isSmall(waiter))) continue
       if (this.grow(waiter.bytes, waiter.heldBytes)) {
         this.#waiting.splice(at, 1)
-        waiter.granted()
+        waiter.told(true)
       } else isBlocked = true
     }
+    this.#untie()
+  }
+
+  /** While nobody is left who could give something back: whoever fits goes on, else the last one is refused. */
+  #untie(): void {
+    while (this.#waiting.length > 0 && this.#isTied) {
+      const fitting = this.#waiting.find((waiter) => this.grow(waiter.bytes, waiter.heldBytes))
+      const next = fitting ?? this.#waiting.findLast(({ heldBytes }) => heldBytes > 0) ?? this.#waiting.at(-1)
+      if (next === undefined) return
+      this.#waiting.splice(this.#waiting.indexOf(next), 1)
+      next.told(fitting !== undefined)
+    }
+  }
+
+  get #isTied(): boolean {
+    return this.#waiting.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0) === this.#heldBytes
   }
 }
 
@@ -83,6 +102,8 @@ interface Wanted {
   readonly heldBytes: number
 }
 
+type Told = (isGranted: boolean) => void
+
 interface Waiter extends Wanted {
-  readonly granted: () => void
+  readonly told: Told
 }

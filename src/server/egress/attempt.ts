@@ -187,13 +187,17 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   readonly #goOn = (isGranted: boolean): void => {
-    if (isGranted) this.#resume?.()
+    if (!isGranted) return this.end('busy')
+    // Another answer's parser may stand below us, and undici runs one at a time.
+    queueMicrotask(() => {
+      if (this.#body?.isWaiting === false) this.#resume?.()
+    })
   }
 
   #answer(bytes: Uint8Array, body: HeldBody): void {
     if (this.isSettled) return
     const retryAfter = this.#headers?.retryAfter ?? null
-    this.#finish(ok({ status: this.#status, retryAfter, body: bytes, release: body.handOver() }))
+    this.#finish(ok({ status: this.#status, retryAfter, body: bytes, release: body.handOver(bytes.length) }))
   }
 
   #tooLarge(): void {

@@ -66,8 +66,8 @@ export class HeldBody {
   }
 
   /**
-   * Takes room of the budget. When that has none, `granted` is called once it has, or with false when the body is
-   * dropped.
+   * Takes room of the budget. When that has none, `granted` is called once it has, or with false when it never will
+   * or the body is dropped.
    */
   hold(bytes: number, granted: Granted): boolean {
     if (this.#heldBytes === 0 ? this.#budget.take(bytes) : this.#budget.grow(bytes, this.#heldBytes)) {
@@ -76,12 +76,15 @@ export class HeldBody {
     }
     this.#answerWaiting = granted
     const wanted = { bytes, heldBytes: this.#heldBytes }
-    this.#stopWaiting = this.#budget.wait(wanted, () => {
+    let told: boolean | null = null
+    const stopWaiting = this.#budget.wait(wanted, (isGranted) => {
+      told = isGranted
       this.#stopWaiting = null
-      this.#heldBytes += bytes
-      granted(true)
+      if (isGranted) this.#heldBytes += bytes
+      granted(isGranted)
     })
-    return false
+    if (told === null) this.#stopWaiting = stopWaiting
+    return told === true
   }
 
   join(): Uint8Array | Promise<Uint8Array> {
@@ -90,11 +93,16 @@ export class HeldBody {
     return this.#place
   }
 
-  /** Hands over what it holds: the returned function gives it back, once. */
-  handOver(): () => void {
+  /**
+   * Hands over what it holds for what was made of it; the rest was for what is forgotten now.
+   * @returns gives it back, once
+   */
+  handOver(sizeBytes: number): () => void {
     const budget = this.#budget
-    let heldBytes = this.#heldBytes
+    let heldBytes = Math.min(this.#heldBytes, sizeBytes)
+    const restBytes = this.#heldBytes - heldBytes
     this.#heldBytes = 0
+    if (restBytes > 0) budget.give(restBytes)
     return () => {
       if (heldBytes > 0) budget.give(heldBytes)
       heldBytes = 0
@@ -111,5 +119,7 @@ export class HeldBody {
     if (this.#heldBytes > 0) this.#budget.give(this.#heldBytes)
     this.#heldBytes = 0
     this.#pieces = []
+    this.#place = null
+    this.sizeBytes = 0
   }
 }

@@ -48,3 +48,30 @@ t.test('the largest answer fits when nothing else is held, and who leaves makes 
   leave()
   t.same(granted, ['next'])
 })
+
+t.test('of answers that wait for each other the last one is refused at once, and the other goes on', async (t) => {
+  const budget = new AnswerBudget(100)
+  const told: string[] = []
+  t.ok(budget.take(50) && budget.take(30))
+  budget.wait({ bytes: 40, heldBytes: 50 }, (isGranted) => told.push(`first ${isGranted}`))
+  t.same(told, [], 'the other one may end yet')
+  budget.wait({ bytes: 30, heldBytes: 30 }, (isGranted) => {
+    told.push(`second ${isGranted}`)
+    budget.give(30)
+  })
+  t.same(told, ['second false', 'first true'])
+})
+
+t.test('the end of the one answer that needed no more lets one of those that wait go on', async (t) => {
+  const budget = new AnswerBudget(100)
+  const told: string[] = []
+  t.ok(budget.take(40) && budget.take(40) && budget.take(5))
+  budget.wait({ bytes: 50, heldBytes: 40 }, (isGranted) => told.push(`first ${isGranted}`))
+  budget.wait({ bytes: 60, heldBytes: 40 }, (isGranted) => {
+    told.push(`second ${isGranted}`)
+    budget.give(40)
+  })
+  t.same(told, [])
+  budget.give(5)
+  t.same(told, ['second false', 'first true'])
+})

@@ -132,11 +132,12 @@ t.test('a provider that is not there is upstream_failed', async (t) => {
 
 for (const contentEncoding of ['gzip', 'deflate', 'br'] as const) {
   t.test(`${contentEncoding} that nobody asked for is decoded`, async (t) => {
-    const { call, provider } = await rigged(t)
+    const { call, provider, egress } = await rigged(t)
     provider.script(answers({ contentEncoding, dimensions: 2000 }), answers({ dimensions: 2000 }))
     const [encoded, plain] = [await call(), await call()]
     if (!encoded.ok || !plain.ok) throw new Error('both answer')
     t.equal(Buffer.from(encoded.value.body).toString(), Buffer.from(plain.value.body).toString())
+    t.equal(egress.load.heldBytes, encoded.value.body.length + plain.value.body.length, 'what it was decoded from is gone')
   })
 }
 
@@ -299,6 +300,25 @@ for (const isAnnounced of [true, false]) {
     },
   )
 }
+
+t.test('of two answers that could wait for each other for ever one comes whole, the other is busy', async (t) => {
+  const { call, provider, egress, rest } = await rigged(t, 1_000_000)
+  const half = Buffer.alloc(400_000, 'y')
+  const ends: (() => void)[] = []
+  provider.usually(({ res }) => {
+    res.writeHead(200).write(half)
+    ends.push(() => void res.end(half))
+  })
+  const outcomes = [call(), call()]
+  while (egress.load.heldBytes < 2 * half.length) await new Promise((next) => setImmediate(next))
+  for (const end of ends) end()
+  const names = (await Promise.all(outcomes)).map((outcome) => {
+    if (outcome.ok) outcome.value.release()
+    return nameOf(outcome)
+  })
+  t.same(names.sort(), ['answer 200', 'busy'])
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
 
 t.test('an answer that finds no room within its attempt is busy', async (t) => {
   const { call, provider, rest } = await rigged(t, 1_000_000)

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
+import { assemble } from '../../../src/server/egress/assemble.ts'
 import { HeldBody } from '../../../src/server/egress/held-body.ts'
 
 const MIB = 1024 * 1024
@@ -35,4 +36,23 @@ t.test('pieces of any sizes come out in order, placed or joined', async (t) => {
       t.ok(whole.equals(await body.join()), `${sizeBytes} bytes in ${pieces} pieces`)
     }
   }
+})
+
+t.test('a body that is dropped forgets its bytes, placed or not', async (t) => {
+  for (const sizeBytes of [MIB, 9 * MIB]) {
+    const body = new HeldBody(new AnswerBudget(256 * MIB), sizeBytes)
+    body.hold(sizeBytes, never)
+    body.push(Buffer.alloc(sizeBytes), never)
+    body.drop()
+    t.equal((await body.join()).length, 0)
+  }
+})
+
+t.test('pieces of a large body leave their list as they are copied', async (t) => {
+  const pieces = Array.from({ length: 9 }, (_, nth) => Buffer.alloc(MIB, nth))
+  const expected = Buffer.concat(pieces)
+  const whole = assemble(pieces, 9 * MIB)
+  t.same(pieces.map((piece) => piece.length), [0, 0, 0, 0, MIB, MIB, MIB, MIB, MIB])
+  t.ok(expected.equals(await whole))
+  t.equal(Buffer.concat(pieces).length, 0)
 })
