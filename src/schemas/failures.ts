@@ -1,3 +1,5 @@
+import { API_PREFIX } from './api-prefix.ts'
+
 /**
  * The failure catalogue. A row carries all that follows from a failure; no other file spells an error's status.
  * `status`: the reply uses the first one that the operation lists; when it lists none, 400 or 500 by `fault`
@@ -14,7 +16,7 @@ export interface FailureRow {
 
 export const FAILURES = {
   // Request line and headers
-  route_unknown: row([404], 'caller', 'no', 'No such path; the API is under /api/v1, see /docs.'),
+  route_unknown: row([404], 'caller', 'no', `No such path; the API is under ${API_PREFIX}, see /docs.`),
   not_served: row([404], 'caller', 'no', 'Sluice does not serve {what}; it serves {instead}.'),
   method_not_allowed: row([405], 'caller', 'no', 'This path takes {allowed}.'),
   params_invalid: row([400, 404], 'caller', 'after_change', 'A path segment is not valid.'),

@@ -203,5 +203,10 @@ function kindOf(value: unknown): string {
 
 function below(path: string, name: string): string {
   const short = name.length > PATH_NAME_CHARS_MAX ? `${name.slice(0, PATH_NAME_CHARS_MAX)}…` : name
-  return `${path}/${short.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return pointer(path, short)
+}
+
+/** A JSON pointer one member further down, escaped. RFC 6901. */
+export function pointer(path: string, member: string | number): string {
+  return `${path}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

@@ -164,9 +164,11 @@ export const ModelParams = Type.Object({
   author: Type.String({ minLength: 1 }),
   slug: Type.String({ minLength: 1 }),
 })
+export type ModelParams = Static<typeof ModelParams>
 
 /** Path of GET /models/{model}: a whole id in one segment, its slash percent-encoded, or an alias without one. */
 export const BareModelParams = Type.Object({ model: Type.String({ minLength: 1 }) })
+export type BareModelParams = Static<typeof BareModelParams>
 
 const Csv = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: MODELS_NAMES_CHARS_MAX, description }))
 const Bound = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))

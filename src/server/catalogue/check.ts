@@ -1,6 +1,6 @@
 import type { Issue } from '../../schemas/failures.ts'
+import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models.ts'
-import { pointer } from './explain.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkNames } from './names.ts'
 import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from './prices.ts'

@@ -2,6 +2,7 @@ import type { TArray, TObject, TSchema, TUnion } from 'typebox'
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, IsUnion } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Issue } from '../../schemas/failures.ts'
+import { pointer } from '../../schemas/issues.ts'
 
 /**
  * Says where a value departs from a shape, every place once. The validator's own list would stop at eight, and
@@ -14,11 +15,6 @@ export function explain(schema: TSchema, value: unknown, path: string): readonly
   if (IsObject(schema) && isRecord(value)) return explainObject(schema, value, path)
   if (IsArray(schema) && Array.isArray(value)) return explainList(schema, value, path)
   return [{ path, message: 'is not valid', expected: expectedOf(schema) }]
-}
-
-/** One member of a pointer, escaped. RFC 6901. */
-export function pointer(path: string, member: string | number): string {
-  return `${path}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 function explainObject(schema: TObject, value: Record<string, unknown>, path: string): readonly Issue[] {

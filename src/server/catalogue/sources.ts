@@ -3,7 +3,8 @@ import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import type { Issue } from '../../schemas/failures.ts'
-import { explain, pointer } from './explain.ts'
+import { pointer } from '../../schemas/issues.ts'
+import { explain } from './explain.ts'
 import { CatalogueFile, ModelEntry, ProviderEntry } from './format.ts'
 
 /** One mistake in a catalogue: which file, a JSON pointer into it, what is wrong and what would be right. */

@@ -1,3 +1,4 @@
+import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import type { Model, ModelEndpoint, Pricing } from '../../schemas/models.ts'
 import type { Provider } from '../ports/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
@@ -62,7 +63,7 @@ export function wireModel({ id, entry, pricing }: Shown): Model {
     ...(entry.hugging_face_id === undefined ? {} : { hugging_face_id: entry.hugging_face_id }),
     expiration_date: entry.expiration_date ?? null,
     knowledge_cutoff: entry.knowledge_cutoff ?? null,
-    links: { details: `/api/v1/models/${id}/endpoints` },
+    links: { details: `${API_PREFIX}/models/${id}/endpoints` },
     ...(entry.benchmarks === undefined ? {} : { benchmarks: entry.benchmarks }),
     ...(entry.reasoning === undefined ? {} : { reasoning: entry.reasoning }),
   }

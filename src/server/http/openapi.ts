@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox'
+import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { BODIES } from '../../schemas/bodies.ts'
 import { ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
-import type { AnyOperation } from '../operations/define.ts'
+import { isRateLimited, type AnyOperation } from '../operations/define.ts'
 import { listedBy, statusLine } from './reply.ts'
-import { API_PREFIX } from './route-table.ts'
 
 /** Of the interface, not of the product. §9. */
 const INTERFACE_VERSION = '1.0.0'
@@ -134,7 +134,6 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
   schemas[`${name}Answer`] = success.body
   if (input.body !== undefined) schemas[`${name}Body`] = BODIES[input.body].schema
   const parameters = parametersOf(operation)
-  const isLimited = operation.statuses.some((status) => status === RATE_LIMITED)
   return {
     operationId: operation.id,
     tags: [operation.tag],
@@ -153,7 +152,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
         description: statusLine(success.status).slice(4),
         headers: {
           'x-request-id': { $ref: '#/components/headers/RequestId' },
-          ...(isLimited && LIMIT_HEADERS),
+          ...(isRateLimited(operation) && LIMIT_HEADERS),
           ...(success.content !== undefined && WHOLE_HEADERS),
           ...remarksOf(success.headers),
         },
@@ -218,7 +217,7 @@ function failuresOf(operation: AnyOperation): Json {
   if (operation.input.upload === 'form') names.push(...FORM_FAILURES)
   if (operation.input.query !== undefined) names.push('query_invalid')
   if (operation.input.params !== undefined) names.push('params_invalid')
-  if (operation.statuses.some((status) => status === FAILURES.rate_limited.status[0])) names.push('rate_limited')
+  if (isRateLimited(operation)) names.push('rate_limited')
   const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED])].sort((one, other) => one - other)
   return Object.fromEntries(statuses.map((status) => {
     const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)

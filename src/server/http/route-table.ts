@@ -1,10 +1,7 @@
+import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { BODIES, type BodyForm, type BodyName } from '../../schemas/bodies.ts'
-import { FAILURES } from '../../schemas/failures.ts'
-import type { AnyOperation } from '../operations/define.ts'
+import { isRateLimited, type AnyOperation } from '../operations/define.ts'
 import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
-
-/** Prefix of every operation. §9, C29. */
-export const API_PREFIX = '/api/v1'
 
 /** An operation made ready to be served: everything that can be computed at boot. */
 export interface Route {
@@ -176,7 +173,7 @@ function routeOf(operation: AnyOperation): Route {
     params: params === undefined ? null : compileUrlReader(params, 'params_invalid'),
     query: query === undefined ? null : compileUrlReader(query, 'query_invalid'),
     body: body === undefined ? null : { name: body, form: BODIES[body] },
-    isLimited: FAILURES.rate_limited.status.some((status) => operation.statuses.includes(status)),
+    isLimited: isRateLimited(operation),
   }
 }
 

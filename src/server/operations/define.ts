@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { BodyName } from '../../schemas/bodies.ts'
-import type { FailureName, Outcome } from '../../schemas/failures.ts'
+import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { Content } from '../ports/byte-streams.ts'
 import type { KeyKind, KeyRecord } from '../ports/keys.ts'
@@ -65,6 +65,11 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
  * what it validated.
  */
 export type AnyOperation = Omit<Operation<never, never, never>, 'example'> & Pick<Operation, 'example'>
+
+/** Whether calls count against the key's limit: its contract row lists 429. C11. */
+export function isRateLimited({ statuses }: Pick<AnyOperation, 'statuses'>): boolean {
+  return FAILURES.rate_limited.status.some((status) => statuses.includes(status))
+}
 
 /** What an operation sees of a request: validated values, who calls, and when to give up. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {

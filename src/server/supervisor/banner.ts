@@ -1,3 +1,5 @@
+import { API_PREFIX } from '../../schemas/api-prefix.ts'
+
 /** The ready line: exactly these members, for machines. */
 export interface ReadyFacts {
   readonly url: string
@@ -40,7 +42,7 @@ export function banner({ facts, keys, certFile, hasColour }: BannerOptions): str
     '',
     `  ${paint(1, 'Sluice')} ${facts.version}`,
     '',
-    row('API', paint(36, `${facts.url}/api/v1`)),
+    row('API', paint(36, `${facts.url}${API_PREFIX}`)),
     row('Docs', paint(36, facts.docs_url)),
     row('Admin', facts.admin_url),
     row('Workers', `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}`),
@@ -72,7 +74,7 @@ function curlLine(url: string, { keys, certFile }: { keys: BannerKeys; certFile:
   const pick = `sed -n 's/.*"inference_key": *"\\([^"]*\\)".*/\\1/p'`
   const fromFile = keys.file === null ? '$SLUICE_KEY' : `$(${pick} ${quoted(keys.file)})`
   return [
-    'curl -s', ...(certFile === null ? [] : ['--cacert', quoted(certFile)]), `${url}/api/v1/embeddings`,
+    'curl -s', ...(certFile === null ? [] : ['--cacert', quoted(certFile)]), `${url}${API_PREFIX}/embeddings`,
     `-H "Authorization: Bearer ${keys.inference ?? fromFile}"`, "-H 'Content-Type: application/json'",
     `-d '{"model":"sluice/lexical-1","input":"Hello","dimensions":8}'`,
   ].join(' ')

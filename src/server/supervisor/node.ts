@@ -1,3 +1,4 @@
+import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits.ts'
 import { startAdmin } from './admin.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
@@ -159,7 +160,7 @@ class NodeRun {
     await prepareStore(store, () => this.#ending.isAsked)
     this.#ending.throwIfAsked()
     await checkConnections(store, this.#first)
-    const keys = await firstKeys(data, { baseUrl: `${this.#url()}/api/v1`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
+    const keys = await firstKeys(data, { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: { mode: services.redisMode, isUp: () => redis.isUp() },

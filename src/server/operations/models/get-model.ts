@@ -1,8 +1,7 @@
-import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { ModelAnswer, ModelParams } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
-import { json } from './model-query.ts'
+import { readModel } from './model-query.ts'
 
 /** Reads one model by its id, a variant of it or an alias. Source: §4.11, §7, decision C21. */
 export const getModel = defineOperation({
@@ -19,8 +18,5 @@ export const getModel = defineOperation({
   statuses: [403, 404, 500],
   failures: ['model_unknown'],
   example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },
-  run(call, ports) {
-    const model = ports.models.resolve(`${call.params.author}/${call.params.slug}`)
-    return model === null ? fail('model_unknown') : ok(json(model.bodies.answer))
-  },
+  run: readModel('answer'),
 })

@@ -1,8 +1,7 @@
-import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { ModelEndpointsAnswer, ModelParams } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
-import { json } from './model-query.ts'
+import { readModel } from './model-query.ts'
 
 /** Lists the endpoints of a model, a variant or an alias. Source: B2.3. */
 export const listModelEndpoints = defineOperation({
@@ -19,8 +18,5 @@ export const listModelEndpoints = defineOperation({
   statuses: [403, 404, 500],
   failures: ['model_unknown'],
   example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },
-  run(call, ports) {
-    const model = ports.models.resolve(`${call.params.author}/${call.params.slug}`)
-    return model === null ? fail('model_unknown') : ok(json(model.bodies.endpoints))
-  },
+  run: readModel('endpoints'),
 })

@@ -1,7 +1,9 @@
+import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
 import { MODELS_PAGE_DEFAULT } from '../../../schemas/limits.ts'
-import type { ListModelsQuery } from '../../../schemas/models.ts'
+import type { BareModelParams, ListModelsQuery, ModelParams } from '../../../schemas/models.ts'
 import type { ModelFilter, ResolvedModel } from '../../ports/models.ts'
+import type { Ports } from '../../ports/ports.ts'
 import type { Success } from '../define.ts'
 
 /** Lists are of models that write text, unless the caller asks for others. B2.3. */
@@ -85,8 +87,16 @@ export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing
   return json(Buffer.concat(parts))
 }
 
+/** The step of operations that read one model by the id in their path, under its variants and aliases too. */
+export function readModel(body: 'answer' | 'endpoints' | 'bare') {
+  return ({ params }: { readonly params: ModelParams | BareModelParams }, { models }: Ports): Outcome<Success> => {
+    const model = models.resolve('model' in params ? params.model : `${params.author}/${params.slug}`)
+    return model === null ? fail('model_unknown') : ok(json(model.bodies[body]))
+  }
+}
+
 /** A success whose body is JSON already. */
-export function json(body: Uint8Array): Success {
+function json(body: Uint8Array): Success {
   return { kind: 'bytes', parts: [body], contentType: 'application/json' }
 }
 
@@ -98,5 +108,5 @@ function nextLink(path: string, query: Query, page: Required<Pick<ListModelsQuer
   for (const [name, value] of Object.entries({ ...query, ...page })) {
     if (value !== undefined) search.set(name, String(value))
   }
-  return `/api/v1${path}?${search.toString()}`
+  return `${API_PREFIX}${path}?${search.toString()}`
 }

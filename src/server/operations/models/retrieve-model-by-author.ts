@@ -1,8 +1,7 @@
-import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { BareModel, ModelParams } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
-import { json } from './model-query.ts'
+import { readModel } from './model-query.ts'
 
 /**
  * Reads one model as `models.retrieve` does, for clients and people that leave the slash of an id as it is.
@@ -22,8 +21,5 @@ export const retrieveModelByAuthor = defineOperation({
   statuses: [403, 404, 500],
   failures: ['model_unknown'],
   example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },
-  run(call, ports) {
-    const model = ports.models.resolve(`${call.params.author}/${call.params.slug}`)
-    return model === null ? fail('model_unknown') : ok(json(model.bodies.bare))
-  },
+  run: readModel('bare'),
 })

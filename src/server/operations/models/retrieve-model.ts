@@ -1,8 +1,7 @@
-import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { BareModel, BareModelParams } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
-import { json } from './model-query.ts'
+import { readModel } from './model-query.ts'
 
 /**
  * Reads one model as OpenAI's clients do: the id is one path segment, and the answer has no envelope.
@@ -22,8 +21,5 @@ export const retrieveModel = defineOperation({
   statuses: [403, 404, 500],
   failures: ['model_unknown'],
   example: { params: { model: 'openai/text-embedding-3-small' } },
-  run(call, ports) {
-    const model = ports.models.resolve(call.params.model)
-    return model === null ? fail('model_unknown') : ok(json(model.bodies.bare))
-  },
+  run: readModel('bare'),
 })
