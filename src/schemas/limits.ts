@@ -111,6 +111,10 @@ export const UNKNOWN_KEY_TTL_MS = 5_000
 /** Milliseconds between two polls of the epoch, and the time-out of one. Design §3. */
 export const EPOCH_POLL_MS = 1_000
 export const EPOCH_POLL_TIMEOUT_MS = 400
+/** Milliseconds without a good poll after which Postgres counts as missing: a poll, its time-out and a late timer. Decision. */
+export const EPOCH_OVERDUE_MS = EPOCH_POLL_MS + EPOCH_POLL_TIMEOUT_MS + 100
+/** Least milliseconds of grace: below, known keys would be asked for between two polls of a store that is well. Decision. */
+export const KEY_GRACE_MS_MIN = 2_000
 
 /** Milliseconds of the caller's wait for Redis. Design §6. */
 export const RATE_WAIT_MS_MAX = 100
@@ -148,7 +152,7 @@ export const KEY_LOAD_MS_MAX = 2_000
 /** Milliseconds between two heartbeats of a front, and of silence after which it no longer counts. Decision. */
 export const HEARTBEAT_MS = 2_000
 export const FRONT_LIVE_MS = 15_000
-/** Milliseconds that invalidations and rows of silent fronts are kept. Design §3; Decision. */
+/** Milliseconds that invalidations and rows of silent fronts are kept, those no shorter than fronts serve alone. Design §3; Decision. */
 export const INVALIDATIONS_KEPT_MS = 3_600_000
 export const SILENT_FRONTS_KEPT_MS = 600_000
 /** Invalidations that one poll reads; a front that missed more drops all it has cached. Decision. */

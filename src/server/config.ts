@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { masked } from '../schemas/masked.ts'
+import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
 import { Secret } from '../schemas/secret.ts'
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
@@ -219,7 +220,7 @@ function configOf(values: Settings): Config {
   })
 }
 
-/** What only two settings together can get wrong. */
+/** What a setting's form alone cannot tell. */
 function contradictions(
   values: Readonly<Record<string, unknown>>,
   known: ReadonlySet<string>,
@@ -234,7 +235,10 @@ function contradictions(
     const expected = 'nothing, since SLUICE_ROOT_KEY is set'
     problems.push({ name: 'SLUICE_ROOT_KEY_FILE', expected, got: 'a file' })
   }
-  const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort } = values
+  const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
+  if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {
+    problems.push({ name: 'SLUICE_KEY_GRACE', expected: `at least ${KEY_GRACE_MS_MIN / 1000}s`, got: JSON.stringify(grace) })
+  }
   if (port === adminPort && port !== undefined) {
     const expected = 'another port than SLUICE_PORT'
     problems.push({ name: 'SLUICE_ADMIN_PORT', expected, got: String(adminPort) })

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/limits.ts'
 import { masked } from '../../src/schemas/masked.ts'
 import { readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
 
@@ -37,6 +38,13 @@ t.test('every problem is told at once, with its name, the expected form and the 
   ])
   const port = problems.find(({ name }) => name === 'SLUICE_PORT')
   t.match(port, { expected: 'a port from 1 to 65535', got: '"99999"' })
+})
+
+t.test('a grace that ends between two polls of the store is refused', async (t) => {
+  const [problem] = problemsOf({ SLUICE_KEY_GRACE: '1900ms' })
+  t.same(problem, { name: 'SLUICE_KEY_GRACE', expected: 'at least 2s', got: '"1900ms"' })
+  t.ok(readFrom({ SLUICE_KEY_GRACE: '2s' }).ok)
+  t.ok(KEY_GRACE_MS_MIN > EPOCH_OVERDUE_MS)
 })
 
 t.test('the value of a bad URL is told without its password', async (t) => {

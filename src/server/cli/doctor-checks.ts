@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { Generation } from '../config.ts'
+import { stateAddress } from '../main/child.ts'
 import { openState } from '../state/open.ts'
 import { checkSchema, MIGRATIONS } from '../store/migrate.ts'
 import { openStore } from '../store/open.ts'
@@ -125,14 +126,12 @@ async function postgres(url: string | null, isExternal: boolean): Promise<Findin
 }
 
 async function redis({ config }: Generation, runtime: Runtime | null): Promise<Finding> {
-  const url = config.redisUrl?.reveal() ?? null
-  const socketPath = runtime?.redisSocketPath ?? null
-  if (url === null && socketPath === null) return embeddedRedis()
+  const address = config.redisUrl === null ? runtime?.redis : { url: config.redisUrl.reveal() }
+  if (address === undefined) return embeddedRedis()
   const quiet = { ...stderrLog, warn: () => undefined }
-  const place = url === null ? { url, socketPath: socketPath ?? '' } : { url }
-  const state = openState({ ...place, log: quiet })
+  const state = openState({ ...stateAddress(address), log: quiet })
   try {
-    if (await state.whenReachable(STORE_MS_MAX)) return good('redis', url === null ? 'embedded' : 'external')
+    if (await state.whenReachable(STORE_MS_MAX)) return good('redis', 'url' in address ? 'external' : 'embedded')
     const detail = 'it does not answer: rate limits are only shared out evenly'
     return doubtful('redis', detail, 'look at REDIS_URL and at the server itself')
   } finally {

@@ -6,6 +6,7 @@ import {
   openDataDirectory, runningSupervisor, runtimeOf, type Runtime,
 } from '../supervisor/data-directory.ts'
 import { startEmbeddedPostgres } from '../supervisor/embedded-postgres.ts'
+import { hasCluster } from '../supervisor/postgres-cluster.ts'
 import { EmbeddedPostgresError } from '../supervisor/postgres-error.ts'
 import { stderrLog } from './stderr-log.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
@@ -19,7 +20,7 @@ export interface StoreAddresses {
 
 /**
  * Runs a verb that needs the store: `DATABASE_URL` when it is set, else the running node's embedded Postgres,
- * else the embedded Postgres, brought up for as long as the verb takes. Throws `CliFailure`, `ConfigInvalid`.
+ * else the embedded Postgres, brought up for as long as the verb takes; only `mayCreate` makes one. Throws `CliFailure`, `ConfigInvalid`.
  */
 export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Promise<T> {
   try {
@@ -48,14 +49,14 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
     throw new CliFailure('the node is just starting: try again when it is ready')
   }
   // A slip of the pen in SLUICE_DATA would answer from a new, empty installation.
-  if (!mayCreate && !existsSync(config.dataDir)) {
-    throw new CliFailure(`there is no data directory ${config.dataDir}: set SLUICE_DATA, or start the node once`)
+  if (!mayCreate && !hasCluster(config.dataDir)) {
+    const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'
+    throw new CliFailure(`there is no ${what} ${config.dataDir}: set SLUICE_DATA, or start the node once`)
   }
   const data = await openDataDirectory(config.dataDir, stderrLog)
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: data.path, log: stderrLog })
     try {
-      await migrate(postgres.url, stderrLog)
       return await use({ databaseUrl: new Secret(postgres.url), redis: null }, config)
     } finally {
       await postgres.stop()
@@ -67,6 +68,6 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
 
 function redisOf(config: Config, runtime: Runtime | null): StoreAddresses['redis'] {
   if (config.redisUrl !== null) return { url: config.redisUrl }
-  const socketPath = runtime?.redisSocketPath ?? null
-  return socketPath === null ? null : { socketPath }
+  if (runtime === null) return null
+  return 'url' in runtime.redis ? { url: new Secret(runtime.redis.url) } : runtime.redis
 }

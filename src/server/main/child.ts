@@ -5,6 +5,7 @@ import type { Log } from '../ports/observe.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import type { ChildPart } from '../supervisor/ipc.ts'
+import type { NodeGeneration } from '../supervisor/node-parts.ts'
 
 /** The child's own view of the generation that the supervisor chose. */
 export function configOf(part: ChildPart): Config {
@@ -13,15 +14,24 @@ export function configOf(part: ChildPart): Config {
   return reading.generation.config
 }
 
-/**
- * The log of a forked process, held until the node's ready line is out. Neither the keys nor the addresses of the
- * stores ever appear in it.
- */
-export function childLog(part: ChildPart, channel: Channel, keys: Iterable<Secret> = []): Log {
-  const { role, slot, databaseUrl, redis } = part
+/** What no line of the log may hold, in any process: every secret setting, and the keys of providers. */
+export function secretsOf({ config, providerKeys }: Pick<NodeGeneration, 'config' | 'providerKeys'>): readonly Secret[] {
+  const settings = Object.values(config).filter((value) => value instanceof Secret)
+  return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
+}
+
+/** The same of a forked process, with the addresses of the stores that the node brought up itself. */
+export function secretsOfPart(part: ChildPart): readonly Secret[] {
+  const { databaseUrl, redis, providerKeys } = part
   const urls = [databaseUrl, ...('url' in redis ? [redis.url] : [])].map((url) => new Secret(url))
+  return [...secretsOf({ config: configOf(part), providerKeys }), ...urls]
+}
+
+/** The log of a forked process, held until the node's ready line is out. */
+export function childLog(part: ChildPart, channel: Channel): Log {
+  const { role, slot } = part
   const level = configOf(part).logLevel
-  const log = holdLog(createLog({ level, base: { role, slot, pid: process.pid }, secrets: [...keys, ...urls] }))
+  const log = holdLog(createLog({ level, base: { role, slot, pid: process.pid }, secrets: secretsOfPart(part) }))
   channel.onAnnounced(() => log.release())
   return log
 }

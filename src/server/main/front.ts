@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { DRAIN_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
+import { DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
 import { Secret } from '../../schemas/secret.ts'
 import { openPools } from '../../workers/pool.ts'
 import { createAccess } from '../access/access.ts'
@@ -19,13 +19,14 @@ import type { Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../state/hints.ts'
 import { openState } from '../state/open.ts'
 import { openRateAuthority } from '../state/rates.ts'
+import { connectionsOfNode } from '../store/budget.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
-import { startHeartbeat } from '../store/fronts.ts'
+import { enrol, startHeartbeat } from '../store/fronts.ts'
 import { openStore } from '../store/open.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
-import { FRONT_CONNECTIONS, FRONT_POOL_MAX } from '../supervisor/shares.ts'
+import { connectionsNeeded, FRONT_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
@@ -35,11 +36,6 @@ const SHORT_THREADS = 1
 const SHORT_JOBS_WAITING_MAX = 256
 /** Milliseconds that a new front waits for Redis before it serves without. */
 const STATE_WAIT_MS = 500
-/**
- * Milliseconds without a good poll of the epoch after which Postgres counts as missing: a poll and its time-
- * out.
- */
-const POLL_OVERDUE_MS = 1_500
 /** Milliseconds that a drained process may take to close what it holds. */
 const CLOSE_MS_MAX = 3_000
 /** Milliseconds of one post to the broadcast address. */
@@ -51,7 +47,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const credentials = new Map(Object.entries(part.providerKeys).map(
     ([name, text]) => [name, new Secret(text)],
   ))
-  const log = childLog(part, channel, credentials.values())
+  const log = childLog(part, channel)
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const metrics = createMetrics()
@@ -61,7 +57,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
   const heartbeat = startHeartbeat({
-    frontId: part.id, store, feed, node: part.node, connections: FRONT_CONNECTIONS, log,
+    frontId: part.id, store, feed, node: part.node, log,
+    connections: connectionsOfNode(connectionsNeeded(config)),
   })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, log,
@@ -73,8 +70,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const { random } = Math
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
-  // Before it takes a call a front knows the epoch, or that the store is away.
-  await Promise.all([feed.poll(), state.whenReachable(STATE_WAIT_MS)])
+  // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
+  await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -92,7 +89,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     connections: () => http.connections,
     shortJobsWaiting: () => pools.shortJobsWaiting,
     degraded: () => ({
-      postgres: Date.now() - feed.lastGoodPollAtMs > POLL_OVERDUE_MS,
+      postgres: Date.now() - feed.lastGoodPollAtMs > EPOCH_OVERDUE_MS,
       redis: !state.isReachable,
     }),
   })

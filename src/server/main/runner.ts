@@ -5,13 +5,14 @@ import { pruneFronts, pruneInvalidations } from '../store/prune.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { ChildPart } from '../supervisor/ipc.ts'
 import { RUNNER_POOL_MAX } from '../supervisor/shares.ts'
-import { childLog } from './child.ts'
+import { childLog, configOf } from './child.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
 const PRUNE_MS = 60_000
 
 /** Housekeeping that must go on whether or not anybody calls. */
 export async function runRunner(part: ChildPart, channel: Channel): Promise<void> {
+  const { keyGraceMs } = configOf(part)
   const log = childLog(part, channel)
   const metrics = createMetrics()
   const applicationName = `sluice-runner-${part.slot}`
@@ -21,7 +22,7 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
     everyMs: PRUNE_MS,
     run: async () => ({
       invalidations: await pruneInvalidations(store.sql),
-      fronts: await pruneFronts(store.sql),
+      fronts: await pruneFronts(store.sql, keyGraceMs),
     }),
   }, { log, random: Math.random })
   channel.onSnapshot(() => metrics.snapshot())

@@ -14,10 +14,11 @@ import { seedFirst } from '../store/first-start.ts'
 import { removeFront } from '../store/fronts.ts'
 import { migrate } from '../store/migrate.ts'
 import { openStore } from '../store/open.ts'
+import { isComingUp } from '../store/translate.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import { runNode } from '../supervisor/node.ts'
 import type { NodeGauges, NodeGeneration, NodeStore } from '../supervisor/node-parts.ts'
-import { stateAddress } from './child.ts'
+import { secretsOf, stateAddress } from './child.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
 const PROBE_MS_MAX = 400
@@ -50,12 +51,6 @@ export async function serve(): Promise<number> {
     // A snapshot comes from another process of this version, as plain data.
     metrics: (snapshots, gauges) => aggregate(snapshots as readonly Snapshot[], factsOf(gauges)),
   })
-}
-
-/** What no line of the log may hold: every secret setting, and the keys of providers. */
-export function secretsOf({ config, providerKeys }: Pick<NodeGeneration, 'config' | 'providerKeys'>): readonly Secret[] {
-  const settings = Object.values(config).filter((value) => value instanceof Secret)
-  return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 
 /** The configuration and the files it names: all must be right before anything is started or replaced. */
@@ -112,7 +107,10 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
   return (url, node) => {
     const store = openStore({ url, poolMax: 1, applicationName: 'sluice-supervisor' })
     return {
-      migrate: async () => void await migrate(url, log),
+      migrate: () => migrate(url, log).then(() => ({ isAway: false }), (cause: unknown) => {
+        if (!isComingUp(cause)) throw cause
+        return { isAway: true, cause }
+      }),
       connections: (wanted) => connectionBudget(store.sql, node, wanted),
       makeFirstKeys: async (keep) => {
         const made = await seedFirst(store, keep)

@@ -6,26 +6,34 @@ export interface ConnectionBudget {
   readonly available: number
   /** What this node wants at most. */
   readonly wanted: number
-  /** What live fronts of other nodes may hold. */
+  /** What other nodes with live fronts may hold in all. */
   readonly elsewhere: number
   readonly fits: boolean
 }
 
-/** Connections beside those of fronts and runners: migrator, CLI verbs, and fronts that overlap during a roll. */
+/** Connections of a node beside those of fronts and runners: its supervisor and migrator, and CLI verbs. */
 const SPARE = 5
+
+/** What a node may hold in all: each of its fronts reports it, for those that live longest. */
+export function connectionsOfNode(wanted: number): number {
+  return wanted + SPARE
+}
 
 /**
  * Compares what this node and the other ones may hold with what Postgres gives. Design §2.
- * @param wanted fronts × connections of each + runners × connections of each
+ * @param wanted of fronts and runners together, during a roll
  */
 export async function connectionBudget(sql: Queryable, node: string, wanted: number): Promise<ConnectionBudget> {
   const [limits] = await sql<{ available: number }[]>`
     SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
       - coalesce(current_setting('reserved_connections', true), '0')::int AS available`
   const [others] = await sql<{ sum: number }[]>`
-    SELECT coalesce(sum(connections), 0)::int AS sum FROM fronts
-    WHERE node <> ${node} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`
+    SELECT coalesce(sum(of_node), 0)::int AS sum FROM (
+      SELECT max(connections) AS of_node FROM fronts
+      WHERE node <> ${node} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'
+      GROUP BY node) AS others`
   const available = limits?.available ?? 0
   const elsewhere = others?.sum ?? 0
-  return { available, wanted: wanted + SPARE, elsewhere, fits: wanted + SPARE + elsewhere <= available }
+  const inAll = connectionsOfNode(wanted)
+  return { available, wanted: inAll, elsewhere, fits: inAll + elsewhere <= available }
 }

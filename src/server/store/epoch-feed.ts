@@ -19,8 +19,8 @@ export interface EpochFeedOptions {
 }
 
 export interface RunningEpochFeed extends EpochFeed {
-  /** Resolves when a poll that began after the call has ended, well or not. */
-  poll(): Promise<void>
+  /** Resolves when a poll that began after the call has ended: whether it was good. */
+  poll(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -76,9 +76,10 @@ class Feed implements RunningEpochFeed {
     return () => void this.#listeners.delete(listener)
   }
 
-  async poll(): Promise<void> {
+  async poll(): Promise<boolean> {
     await this.#polling
     await this.#pollOnce()
+    return !this.#isAway
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import { FRONT_LIVE_MS, HEARTBEAT_MS } from '../../schemas/limits.ts'
 import type { EpochFeed } from '../ports/keys.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
+import type { RunningEpochFeed } from './epoch-feed.ts'
 import type { Queryable, Store } from './open.ts'
 
 export interface HeartbeatOptions {
@@ -11,7 +12,7 @@ export interface HeartbeatOptions {
   readonly feed: EpochFeed
   /** Name of the node, the same for all of its fronts. */
   readonly node: string
-  /** Connections that this front may hold, all together. */
+  /** Connections that the whole node may hold: `connectionsOfNode`. */
   readonly connections: number
   readonly log: Log
   readonly everyMs?: number
@@ -19,14 +20,16 @@ export interface HeartbeatOptions {
 
 export interface Heartbeat extends FrontCount {
   readonly frontId: string
-  /** Reports at once what the feed knows now. */
-  beat(): Promise<void>
+  /** Reports at once what the feed knows now; false when the store did not take it. */
+  beat(): Promise<boolean>
   /** Takes the row away: this front counts no more. */
   close(): Promise<void>
 }
 
 /** Milliseconds that one heartbeat may take. */
 const BEAT_MS_MAX = 2_000
+/** Heartbeats that a new front tries before it serves without one. */
+const ENROL_TRIES = 3
 
 /** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
@@ -55,11 +58,12 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       isAway = true
     }
   }
-  const beat = async (): Promise<void> => {
+  const beat = async (): Promise<boolean> => {
     await beating
     beating = report()
     await beating
     beating = null
+    return !isAway
   }
   // `keys revoke --wait` waits for this: an epoch that moved is told at once, in the turn after it was obeyed.
   const catchUp = async (): Promise<void> => {
@@ -87,6 +91,16 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       await beating
       await removeFront(store, frontId).catch(() => {})
     },
+  }
+}
+
+/**
+ * Makes a front known before it serves: who revokes a key and waits must wait for it too. Gives up when the store is
+ * away, where the front can load no key, or does not take its row, where nobody can revoke one either.
+ */
+export async function enrol(feed: RunningEpochFeed, heartbeat: Heartbeat): Promise<void> {
+  for (let tries = 0; tries < ENROL_TRIES; tries++) {
+    if (!(await feed.poll()) || await heartbeat.beat()) return
   }
 }
 

@@ -1,4 +1,4 @@
-import { INVALIDATIONS_KEPT_MS, SILENT_FRONTS_KEPT_MS } from '../../schemas/limits.ts'
+import { FRONT_LIVE_MS, INVALIDATIONS_KEPT_MS, SILENT_FRONTS_KEPT_MS } from '../../schemas/limits.ts'
 import type { Queryable } from './open.ts'
 
 /** Rows that one statement removes, so that it never holds many locks for long. */
@@ -15,8 +15,13 @@ export async function pruneInvalidations(sql: Queryable, keptMs: number = INVALI
   }
 }
 
-/** Removes the rows of fronts that died without taking them away. @returns rows */
-export async function pruneFronts(sql: Queryable, keptMs: number = SILENT_FRONTS_KEPT_MS): Promise<number> {
+/**
+ * Removes the rows of fronts that died without taking them away. One that still serves by its grace, cut off from the
+ * store, stays: `keys revoke --wait` tells of it.
+ * @returns rows
+ */
+export async function pruneFronts(sql: Queryable, keyGraceMs: number): Promise<number> {
+  const keptMs = Math.max(SILENT_FRONTS_KEPT_MS, keyGraceMs + FRONT_LIVE_MS)
   const { count } = await sql`DELETE FROM fronts WHERE heartbeat_at < clock_timestamp() - ${keptMs} * interval '1 ms'`
   return count
 }

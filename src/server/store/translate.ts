@@ -9,6 +9,8 @@ const AWAY_CODES = new Set([
   // A Unix socket goes with its server: ENOENT.
   'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN',
 ])
+/** Of these, user, password and database: no waiting mends what stands in the address. */
+const WRONG_ADDRESS_STATES = /^(28|3D)/
 const UNIQUE_VIOLATION = '23505'
 
 /** True when the store cannot be reached, or cannot answer now; anything else is a bug of ours. */
@@ -17,6 +19,12 @@ export function isAway(problem: unknown): boolean {
   if (problem instanceof postgres.PostgresError) return AWAY_STATES.test(problem.code)
   const causes = problem instanceof AggregateError ? problem.errors : [problem]
   return causes.some((cause) => AWAY_CODES.has((cause as NodeJS.ErrnoException | null)?.code ?? ''))
+}
+
+/** True when waiting may mend it: a Postgres that is still coming up, or on its way back. */
+export function isComingUp(problem: unknown): boolean {
+  const isWrong = problem instanceof postgres.PostgresError && WRONG_ADDRESS_STATES.test(problem.code)
+  return isAway(problem) && !isWrong
 }
 
 /** @returns the name of the violated unique constraint, or null */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
+import type { ChildPart } from './ipc.ts'
 import { draftOf, openOwnFolder, readOwn, writeDurable, writePrivate } from './own-folder.ts'
 import { identityOf, isIdentity, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { StartRefused } from './start-refused.ts'
@@ -9,8 +10,8 @@ import { StartRefused } from './start-refused.ts'
 /** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
 export interface Runtime {
   readonly databaseUrl: string
-  /** Null when `REDIS_URL` says where it is. */
-  readonly redisSocketPath: string | null
+  /** Whole, since the shell of a verb may have no `REDIS_URL`. */
+  readonly redis: ChildPart['redis']
   readonly url: string
   readonly adminUrl: string
 }
@@ -204,6 +205,12 @@ function parseId(text: string | null): ProcessIdentity | null {
 function isRuntime(value: unknown): value is Runtime {
   return typeof value === 'object' && value !== null
     && ['databaseUrl', 'url', 'adminUrl'].every((name) => typeof Reflect.get(value, name) === 'string')
+    && 'redis' in value && isRedis(value.redis)
+}
+
+function isRedis(value: unknown): value is Runtime['redis'] {
+  return typeof value === 'object' && value !== null
+    && typeof Reflect.get(value, 'url' in value ? 'url' : 'socketPath') === 'string'
 }
 
 function codeOf(cause: unknown): string {

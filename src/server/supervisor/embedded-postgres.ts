@@ -67,6 +67,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     async stop() {
       await keeper.stop()
       await rm(socketFolder, { recursive: true, force: true })
+      await rm(join(place.folder, HOLDER_FILE), { force: true })
     },
   }
 }

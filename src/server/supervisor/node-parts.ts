@@ -24,10 +24,13 @@ export interface ConnectionsGiven {
   readonly elsewhere: number
 }
 
+/** Away with what the network or a Postgres that comes up says. */
+export type Migrated = { readonly isAway: false } | { readonly isAway: true; readonly cause: unknown }
+
 /** What the supervisor needs of the store, over a connection of its own. */
 export interface NodeStore {
-  /** Throws what Postgres or the network says; `SchemaRefused` when this version must not run on it. */
-  migrate(): Promise<void>
+  /** Throws `SchemaRefused` when this version must not run on it, and what Postgres says that waiting does not mend. */
+  migrate(): Promise<Migrated>
   /** Whether Postgres gives `wanted` connections beside those that other nodes hold. */
   connections(wanted: number): Promise<ConnectionsGiven>
   /** See `firstKeys`. */

@@ -207,10 +207,7 @@ class NodeRun {
     const { config } = this.#first
     const url = this.#url()
     const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
-    data.publish({
-      databaseUrl: services.databaseUrl, url, adminUrl,
-      redisSocketPath: 'socketPath' in services.redis ? services.redis.socketPath : null,
-    })
+    data.publish({ databaseUrl: services.databaseUrl, redis: services.redis, url, adminUrl })
     const facts: ReadyFacts = {
       url,
       docs_url: `${url}/docs`,

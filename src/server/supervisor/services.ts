@@ -20,10 +20,6 @@ export type Undo = (step: () => Promise<void>) => void
 /** Milliseconds that a start waits for an external Postgres that cannot be reached yet. */
 const POSTGRES_WAIT_MS = 30_000
 const POSTGRES_RETRY_MS = 500
-/** What a Postgres that is still coming up looks like from outside. */
-const NOT_YET = new Set([
-  'ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'CONNECT_TIMEOUT', 'CONNECTION_CLOSED', '57P03',
-])
 
 /** Brings up what the operator did not bring himself. Throws `StartRefused`. */
 export async function startServices(
@@ -53,19 +49,20 @@ export async function startServices(
   }
 }
 
-/** Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`. */
+/**
+ * Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`; returns early when the node
+ * is to end.
+ */
 export async function prepareStore(store: NodeStore, isEnding: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + POSTGRES_WAIT_MS
-  for (;;) {
-    try {
-      return await store.migrate()
-    } catch (problem) {
+  while (!isEnding()) {
+    const migrated = await store.migrate().catch((problem: unknown) => {
       if (problem instanceof SchemaRefused) throw new StartRefused(problem.message, { cause: problem })
-      if (!NOT_YET.has(codeOf(problem)) || performance.now() > giveUpAt || isEnding()) {
-        throw refused('Postgres cannot be used; look at DATABASE_URL', problem)
-      }
-      await new Promise((resolve) => setTimeout(resolve, POSTGRES_RETRY_MS))
-    }
+      throw unusable(problem)
+    })
+    if (!migrated.isAway) return
+    if (performance.now() > giveUpAt) throw unusable(migrated.cause)
+    await new Promise((resolve) => setTimeout(resolve, POSTGRES_RETRY_MS))
   }
 }
 
@@ -77,6 +74,10 @@ export async function checkConnections(store: NodeStore, { config }: NodeGenerat
   const processes = `${config.fronts} fronts and ${config.runners} runners`
   throw new StartRefused(`${processes} may need ${wanted} connections; Postgres gives ${available}, `
     + `and other nodes hold ${elsewhere}: raise its max_connections or lower SLUICE_FRONTS`)
+}
+
+function unusable(problem: unknown): StartRefused {
+  return refused('Postgres cannot be used; look at DATABASE_URL', problem)
 }
 
 function refused(what: string, problem: unknown): StartRefused {

@@ -1,6 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { startEmbeddedPostgres } from '../../../src/server/supervisor/embedded-postgres.ts'
+import { keptLog } from '../../support/log.ts'
 import { nodeSettings, runToEnd, sluice } from '../../support/node.ts'
 
 t.setTimeout(120_000)
@@ -67,6 +70,26 @@ t.test('a verb that reads makes no installation where there is none', async (t) 
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { message: /no data directory/ })
   t.notOk(existsSync(dataDir))
+})
+
+t.test('a verb that reads fills no data directory that is empty', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const dataDir = t.testdir({})
+  const { code, stderr } = await runToEnd({ ...settings, SLUICE_DATA: dataDir }, sluice('keys', 'list', '--json'))
+  t.equal(code, 1)
+  t.match(JSON.parse(stderr), { message: /no database in the data directory/ })
+  t.same(readdirSync(dataDir), [])
+})
+
+t.test('a verb that reads migrates no embedded database, as it migrates no other', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  const dataDir = settings['SLUICE_DATA'] ?? ''
+  await mkdir(dataDir, { mode: 0o700 })
+  await (await startEmbeddedPostgres({ dataDir, log: keptLog() })).stop()
+  // What the node itself leaves in every data directory.
+  await writeFile(join(dataDir, 'node-id'), 'n')
+  const listed = await runToEnd(settings, sluice('keys', 'list', '--json'))
+  t.match([listed.code, listed.stderr], [1, /not migrated yet/])
 })
 
 t.test('bad usage is one line of JSON with --json', async (t) => {

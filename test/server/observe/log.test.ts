@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
 import { readFrom } from '../../../src/server/config.ts'
-import { secretsOf } from '../../../src/server/main/serve.ts'
+import { secretsOf, secretsOfPart } from '../../../src/server/main/child.ts'
 import { createLog, type OwnedLog } from '../../../src/server/observe/log.ts'
 
 const CANARY = 'cana"ry/sec+ret-5f2c\\91'
@@ -73,6 +73,17 @@ t.test('the supervisor hides every secret setting and the keys of providers', as
   if (!reading.ok) throw new Error('a good configuration')
   const secrets = secretsOf({ config: reading.generation.config, providerKeys: { OPENAI_API_KEY: 'sk-canary' } })
   t.same(secrets.map((secret) => secret.reveal()).sort(), ['https://h/token', 'postgres://u:pw@h/d', 'redis://:pw@h', 'sk-canary'])
+})
+
+t.test('a front hides what the supervisor hides, and the addresses of the stores that the node brought up', (t) => {
+  const settings = { SLUICE_BROADCAST: 'https://h/token', OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:pw@otlp' }
+  const secrets = secretsOfPart({
+    role: 'front', slot: 0, node: 'n', settings, providerKeys: { OPENAI_API_KEY: 'sk-canary' },
+    databaseUrl: 'postgres://u:pw@h/d', redis: { url: 'redis://:pw@h' }, sessionThreads: 1,
+  })
+  const texts = secrets.map((secret) => secret.reveal()).sort()
+  t.same(texts, ['https://h/token', 'https://user:pw@otlp', 'postgres://u:pw@h/d', 'redis://:pw@h', 'sk-canary'])
+  t.end()
 })
 
 t.test('of a cause neither query nor content is kept: a JSON syntax error quotes what it parsed', async (t) => {

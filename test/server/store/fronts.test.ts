@@ -2,7 +2,7 @@ import t from 'tap'
 import { connectionBudget } from '../../../src/server/store/budget.ts'
 import { openEpochFeed, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
 import { bump } from '../../../src/server/store/epoch.ts'
-import { frontsAt, startHeartbeat, type Heartbeat } from '../../../src/server/store/fronts.ts'
+import { enrol, frontsAt, startHeartbeat, type Heartbeat } from '../../../src/server/store/fronts.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { pruneFronts } from '../../../src/server/store/prune.ts'
 import { testHints } from '../../support/hints.ts'
@@ -49,9 +49,10 @@ t.test('a front that fell silent is not live, and is pruned later', async (t) =>
   await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '16 s' WHERE id <> ${one.heartbeat.frontId}`
   await one.heartbeat.beat()
   t.equal(one.heartbeat.liveFronts, 1)
-  t.equal(await pruneFronts(store.sql), 0)
+  t.equal(await pruneFronts(store.sql, 300_000), 0)
   await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '11 min' WHERE id <> ${one.heartbeat.frontId}`
-  t.equal(await pruneFronts(store.sql), 1)
+  t.equal(await pruneFronts(store.sql, 3_600_000), 0, 'it may still serve by its grace')
+  t.equal(await pruneFronts(store.sql, 300_000), 1)
 })
 
 t.test('a front is behind until it has obeyed and reported, then not any more, without its timer', async (t) => {
@@ -63,6 +64,15 @@ t.test('a front is behind until it has obeyed and reported, then not any more, w
   hints.send(change)
   while ((await frontsAt(store.sql, change.n)).behind > 0) continue
   t.pass('it reported')
+})
+
+t.test('a front enrols before it serves, and again when the store did not take it', async (t) => {
+  const store = await openTestStore(t)
+  const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  let beats = 0
+  await enrol(feed, { frontId: newId(), liveFronts: 1, beat: () => Promise.resolve(++beats === 2), close: () => Promise.resolve() })
+  t.equal(beats, 2)
 })
 
 t.test('a front that has not obeyed anything yet is behind every change', async (t) => {
@@ -77,10 +87,9 @@ t.test('a silent front is told apart from one that is behind', async (t) => {
   t.same(await frontsAt(store.sql, 1), { behind: 0, silent: 1 })
 })
 
-t.test('the connection budget counts what other nodes may hold, and not ours', async (t) => {
+t.test('the connection budget counts what other nodes may hold in all, once for each, and not ours', async (t) => {
   const store = await openTestStore(t)
-  await front(t, store, 'here')
-  await front(t, store, 'elsewhere')
+  for (const node of ['here', 'elsewhere', 'elsewhere']) await front(t, store, node)
   const budget = await connectionBudget(store.sql, 'here', 20)
   t.match(budget, { elsewhere: 7, wanted: 25, fits: true })
   t.equal((await connectionBudget(store.sql, 'here', budget.available)).fits, false)

@@ -156,12 +156,13 @@ t.test('a cluster that a living process uses is refused to another one', async (
   await once(parent, 'exit')
 })
 
-t.test('a stop leaves no process and no lock file', async (t) => {
+t.test('a stop leaves no process, no lock file and no claim', async (t) => {
   const server = await clusterHome(t).start()
   const pid = postmasterOf(server.clusterFolder)
   await server.stop()
   t.equal(identityOf(pid), null)
   t.notOk(existsSync(join(server.clusterFolder, 'data/postmaster.pid')))
+  t.notOk(existsSync(join(server.clusterFolder, 'supervisor.json')))
 })
 
 t.test('a data directory whose cluster is gone is refused instead of starting empty', async (t) => {

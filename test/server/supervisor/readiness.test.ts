@@ -50,7 +50,7 @@ for (const how of ['cut', 'freeze'] as const) {
 
 t.test('beyond the grace a node without Postgres wants no traffic', async (t) => {
   const { settings, relay } = await behindRelay(t)
-  const node = await startNode(t, { ...settings, SLUICE_KEY_GRACE: '100ms' })
+  const node = await startNode(t, { ...settings, SLUICE_KEY_GRACE: '2s' })
   await relay.cut()
   await untilStatus(node, 'unavailable')
   const { http, body } = await readiness(node)

@@ -1,9 +1,15 @@
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { firstKeys, nodeSettings, runToEnd, sluice, startNode } from '../../support/node.ts'
+import { openHints } from '../../../src/server/state/hints.ts'
+import { openState } from '../../../src/server/state/open.ts'
+import { openStore } from '../../../src/server/store/open.ts'
+import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../support/node.ts'
+import { SILENT } from '../../support/log.ts'
+import { isOnPath, outsideRedis } from '../../support/outside-stores.ts'
+import { spawnServer, stopServer } from '../../support/spawned.ts'
 
 // Whole nodes start here, on a machine that may be busy.
 t.setTimeout(300_000)
@@ -72,6 +78,34 @@ t.test('a port that is taken refuses the start and names the setting', async (t)
   }
 })
 
+t.test('a front is known in the store before it serves, for those who revoke a key and wait', async (t) => {
+  const settings = await nodeSettings(t)
+  await runToEnd(settings, sluice('migrate'))
+  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_sleep(1.5); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON fronts FOR EACH ROW EXECUTE FUNCTION late()`)
+  await startNode(t, settings)
+  t.match(await store.sql`SELECT connections FROM fronts`, [{ connections: 23 }])
+})
+
+t.test('a node that is told to end while it waits for Postgres ends with 0', async (t) => {
+  let tries = 0
+  const notYet = createServer((socket) => {
+    tries += 1
+    socket.destroy()
+  }).listen(0, '127.0.0.1')
+  await once(notYet, 'listening')
+  t.teardown(() => void notYet.close())
+  const { port } = notYet.address() as AddressInfo
+  const env = { ...(await nodeSettings(t, { isEmbedded: true })), DATABASE_URL: `postgres://u@127.0.0.1:${port}/d` }
+  const { child, output } = spawnServer(process.execPath, sluice('serve').slice(1), { env })
+  t.teardown(() => stopServer(child))
+  await until('it tried again', () => tries > 1)
+  child.kill('SIGTERM')
+  t.same(await once(child, 'exit'), [0, null], output())
+})
+
 t.test('the port of a running node is refused too, though fronts share theirs', async (t) => {
   const [settings, other] = await Promise.all([nodeSettings(t), nodeSettings(t)])
   await startNode(t, settings)
@@ -106,6 +140,25 @@ t.test('the line of the banner works when it is pasted', async (t) => {
   const { code, stdout } = await runToEnd({}, ['sh', '-c', line])
   if (code === 127) return t.comment('skipped: curl is not on the PATH')
   t.match(JSON.parse(stdout), { object: 'list', model: 'sluice/lexical-1', data: [{ embedding: Array }] })
+})
+
+const skip = !(await isOnPath('redis-server')) && 'redis-server is not on the PATH'
+
+t.test('verbs publish their changes without the address of Redis in their environment', { skip }, async (t) => {
+  const redis = await outsideRedis()
+  if (redis === null) throw new Error('redis-server does not start')
+  t.teardown(() => redis.close())
+  const settings = await nodeSettings(t)
+  await startNode(t, { ...settings, REDIS_URL: redis.url })
+  const state = openState({ url: redis.url, log: SILENT })
+  const hints = openHints(state)
+  t.teardown(() => Promise.all([hints.close(), state.close()]))
+  const kinds: string[] = []
+  hints.subscribe(({ kind }) => void kinds.push(kind))
+  // Subscribing takes a moment of which nothing tells.
+  const create = sluice('keys', 'create', '--name', 'k', '--kind', 'inference')
+  for (let tries = 0; tries < 5 && kinds.length === 0; tries++) await runToEnd(settings, create)
+  t.equal(kinds[0], 'key')
 })
 
 t.test('verbs find the store of a running node by its data directory', async (t) => {
