@@ -3,14 +3,16 @@
  * providers that follow a script.
  */
 import type { Test } from 'tap'
+import { PROVIDER_TIMEOUT_MS_MAX } from '../../src/schemas/limits.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
+import { Timers } from '../../src/server/http/timers.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Egress } from '../../src/server/ports/egress.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Trace } from '../../src/schemas/trace.ts'
 import { createEmbedder } from '../../src/server/upstream/embedder.ts'
 import { catalogueOf } from './catalogue.ts'
-import { AUTHORIZATION, openFront, threads, type TestFront } from './front.ts'
+import { AUTHORIZATION, openFront, patient, threads, type TestFront } from './front.ts'
 import { keptLog } from './log.ts'
 import { startProvider, type ScriptedProvider } from './provider.ts'
 
@@ -48,10 +50,12 @@ export interface EmbeddingsReply {
 }
 
 export interface FrontOptions {
-  /** Milliseconds of an attempt at the first provider. */
+  /** Milliseconds of an attempt at the first provider; without it more than any test takes. */
   readonly timeoutMs?: number
-  /** Milliseconds of a call. */
+  /** Milliseconds of a call; without it more than any test takes, and no body stalls. */
   readonly deadlineMs?: number
+  /** What the breakers' rests are measured by. */
+  readonly now?: () => number
   readonly answersBytesMax?: number
   /** Origin of the provider of `acme/one`, instead of the first one. */
   readonly oneAt?: string
@@ -72,7 +76,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
     credentials: new Map([['SET_KEY', { reveal: () => PROVIDER_KEY }]]),
     log,
     meters: { upstream: () => undefined },
-    now: () => performance.now(),
+    now: options.now ?? (() => performance.now()),
     random: () => 0.5,
   })
   const traced: Trace[] = []
@@ -81,9 +85,12 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const ports: Ports = { models, embedder, observer }
   const operations = OPERATIONS.map((operation) => ({
     ...operation,
-    deadlineMs: options.deadlineMs ?? operation.deadlineMs,
+    deadlineMs: options.deadlineMs ?? PROVIDER_TIMEOUT_MS_MAX,
   }))
-  const served = await openFront(t, operations, { ports })
+  const served = await openFront(t, operations, {
+    ports,
+    timers: options.deadlineMs === undefined ? patient() : new Timers(),
+  })
   t.teardown(async () => {
     await egress.close()
     await Promise.all([first.close(), second.close(), foreign.close()])
@@ -124,6 +131,9 @@ async function post(
   }
 }
 
+/** The most that a catalogue may give: on a slow machine a large answer takes its time. */
+const ATTEMPT_MS = PROVIDER_TIMEOUT_MS_MAX
+
 type Members = Readonly<Record<string, unknown>>
 
 const TO_VECTORS = { output_modalities: ['embeddings'] }
@@ -142,11 +152,11 @@ function catalogueDocument(at: Providers, options: FrontOptions): unknown {
   return {
     providers: [
       { slug: 'local', protocol: 'local' },
-      provider('first', `${at.first.origin}/v1`, { name: 'First', timeout_ms: options.timeoutMs ?? 20_000 }),
-      provider('second', `${at.second.origin}/v1`, { name: 'Second', rename: RENAMED }),
-      provider('cohere', `${at.foreign.origin}/v2`, { protocol: 'cohere' }),
-      provider('google', `${at.foreign.origin}/v1beta`, { protocol: 'google' }),
-      provider('elsewhere', `${oneAt}/v1`, {}),
+      provider('first', `${at.first.origin}/v1`, { name: 'First', timeout_ms: options.timeoutMs ?? ATTEMPT_MS }),
+      provider('second', `${at.second.origin}/v1`, { name: 'Second', rename: RENAMED, timeout_ms: ATTEMPT_MS }),
+      provider('cohere', `${at.foreign.origin}/v2`, { protocol: 'cohere', timeout_ms: ATTEMPT_MS }),
+      provider('google', `${at.foreign.origin}/v1beta`, { protocol: 'google', timeout_ms: ATTEMPT_MS }),
+      provider('elsewhere', `${oneAt}/v1`, { timeout_ms: ATTEMPT_MS }),
       provider('unset', `${at.first.origin}/v1`, { api_key_env: 'UNSET_KEY' }),
     ],
     models: [

@@ -3,6 +3,7 @@ import Type, { type TSchema } from 'typebox'
 import tap, { type Test } from 'tap'
 import { createAccess } from '../../src/server/access/access.ts'
 import { startHttp, type HttpFront, type HttpOptions } from '../../src/server/http/front.ts'
+import { Timers } from '../../src/server/http/timers.ts'
 import { createAdmission } from '../../src/server/limits/admission.ts'
 import type { AnyOperation, Call, Operation } from '../../src/server/operations/define.ts'
 import type { KeyRecord } from '../../src/server/ports/keys.ts'
@@ -72,12 +73,18 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
   return { front, port: front.port, url: `http://127.0.0.1:${front.port}`, settled, lines, untilSettled }
 }
 
+/** Longer than any run, for what must not end by the slowness of the machine. */
+const NEVER_MS = 2 ** 30
+
+/** Timers for tests that no stall and no deadline shall end: their clock stands still. */
+export const patient = (): Timers => new Timers(() => 0)
+
 let pools: Pools | null = null
 
 /** One thread for all fronts of a test file: starting one takes longer than most tests. */
 export function threads(): ShortJobs {
   if (pools === null) {
-    const opened = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16, log: SILENT })
+    const opened = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16, jobMsMax: NEVER_MS, log: SILENT })
     tap.teardown(() => opened.close())
     pools = opened
   }
@@ -93,7 +100,7 @@ export function operation(more: Partial<Operation> = {}): AnyOperation {
     tag: 'test',
     summary: 'Says what it heard',
     access: { keys: ['inference'] },
-    deadlineMs: 10_000,
+    deadlineMs: NEVER_MS,
     outlivesClient: false,
     input: { body: 'embeddings' },
     success: { status: 200, body: Type.Object({}) as TSchema },

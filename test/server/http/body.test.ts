@@ -5,7 +5,7 @@ import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
 import { createEmbeddings } from '../../../src/server/operations/embeddings/create-embeddings.ts'
-import { accessTo, AUTHORIZATION, keyRecords, LIMITED_KEY, openFront, operation, threads } from '../../support/front.ts'
+import { accessTo, AUTHORIZATION, keyRecords, LIMITED_KEY, openFront, operation, patient, threads } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
 
 const MIB = 1024 * 1024
@@ -25,7 +25,8 @@ const measure = operation({
     return { ok: true, value: { kind: 'json', value } }
   },
 })
-const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [measure], more)
+/** Nothing ends by time, unless a test brings its own timers. */
+const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [measure], { timers: patient(), ...more })
 /** Eight seconds pass in a fifth of one. */
 const hurried = (): Timers => new Timers(() => performance.now() * 40)
 const errorOf = (text: string): unknown => (JSON.parse(/\{"error".*\}/.exec(text)?.[0] ?? 'null') as { error?: { metadata?: unknown } } | null)?.error?.metadata
@@ -66,7 +67,7 @@ t.test('an empty body is 400, announced or not', async (t) => {
 })
 
 t.test('a length over the limit is refused although nothing was sent, and the connection closed', async (t) => {
-  const { port } = await open(t)
+  const { port } = await open(t, { timers: new Timers() })
   const client = rawClient(port)
   client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(EMBEDDINGS_BODY_BYTES_MAX + 1) }))
   const text = await client.closed()
