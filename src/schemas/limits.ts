@@ -194,6 +194,23 @@ export const STORAGE_PIECE_BYTES = 256 * KIB
 export const FSYNCS_MAX = 8
 /** Bytes that uploads leave free on the disk. Decision. */
 export const STORAGE_SPARE_BYTES = 64 * MIB
+/** Transfers that one front has in its worker threads at once; `busy` beyond. A thread takes 256. Design §2. */
+export const TRANSFERS_MAX = 512
+export const SESSIONS_PER_THREAD_MAX = 256
+/** Bytes of uploads on their way to the threads of one front, and of them of one upload at least and at most. Design §5. */
+export const UPLOADS_BYTES_MAX = 64 * MIB
+export const UPLOAD_WINDOW_BYTES_MIN = 128 * KIB
+export const UPLOAD_WINDOW_BYTES_MAX = MIB
+/** Bytes that are handed to a thread in one message. Design §5. */
+export const COALESCED_BYTES_MIN = 64 * KIB
+export const COALESCED_BYTES_MAX = 256 * KIB
+/** Pieces of a sealed download on their way from its thread, and bytes of them all in one front. Design §5; Decision. */
+export const OPENED_PIECES_MAX = 2
+export const OPENED_BYTES_MAX = 64 * MIB
+/** Milliseconds that sessions hold their thread before it looks at its messages again. Design §5. */
+export const SESSION_TURN_MS = 4
+/** Milliseconds that a thread with sessions may leave pings unanswered before it is ended. Design §5. */
+export const THREAD_SILENT_MS_MAX = 5_000
 /** Characters of a container id: a caller's own, and the part after `sess_` or `gen_`. C22. */
 export const CONTAINER_ID_CHARS_MAX = 40
 export const CONTAINER_ID_PART_CHARS_MAX = 64

@@ -4,6 +4,7 @@ import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import { SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { SessionPool } from './sessions/session-pool.ts'
 import { runTask } from './tasks.ts'
 import type { ThreadJob } from './thread.ts'
 
@@ -13,15 +14,12 @@ import type { ThreadJob } from './thread.ts'
  */
 const THREAD_HEAP_MIB = 1_536
 
-/** Long sessions that one thread takes at once. Design §2. */
-const SESSIONS_PER_THREAD_MAX = 256
-
 export interface Pools {
   readonly jobs: ShortJobs
   /** Short jobs that wait for a thread now. */
   readonly shortJobsWaiting: number
-  /** Threads for long sessions: each kind brings its entry file, and the first one starts a thread. Design §5. */
-  readonly sessions: Piscina
+  /** Threads for long sessions: what `createIntake` and `createUnsealing` need. Design §5. */
+  readonly sessions: SessionPool
   /** Ends the threads; jobs under way and waiting answer `draining`. */
   close(): Promise<void>
 }
@@ -40,14 +38,9 @@ export function openPools(options: {
 }): Pools {
   const { shortThreads, queueMax, jobMsMax = SHORT_JOB_MS_MAX, log } = options
   const jobs = new ShortPool({ threadCount: shortThreads, queueMax, jobMsMax, log })
-  const sessions = new Piscina({
-    minThreads: 0,
-    maxThreads: options.sessionThreads,
-    concurrentTasksPerWorker: SESSIONS_PER_THREAD_MAX,
-  })
-  hear(sessions, 'session', log)
+  const sessions = new SessionPool({ threadCount: options.sessionThreads, log })
   const close = async (): Promise<void> => {
-    await Promise.all([jobs.close(), sessions.destroy()])
+    await Promise.all([jobs.close(), sessions.close()])
   }
   return { jobs, sessions, close, get shortJobsWaiting() { return jobs.waiting } }
 }
@@ -60,8 +53,8 @@ interface ShortPoolOptions {
 }
 
 /** A thread that ends without a job is told here alone; unheard, it would end the process. Another one is started. */
-function hear(threads: Piscina, kind: 'short' | 'session', log: Pick<Log, 'error'>): void {
-  threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind, cause }))
+function hear(threads: Piscina, log: Pick<Log, 'error'>): void {
+  threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'short', cause }))
 }
 
 /** Tells a waiting job that a thread is its own (null), or why it gets none. */
@@ -94,7 +87,7 @@ class ShortPool implements ShortJobs {
       maxThreads: threadCount,
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB },
     })
-    hear(this.#threads, 'short', log)
+    hear(this.#threads, log)
     this.#loaded = this.#load()
   }
 

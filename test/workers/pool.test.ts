@@ -4,7 +4,10 @@ import {
   EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
 } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
+import { diskFailure } from '../../src/server/storage/disk-failure.ts'
+import { createIntake } from '../../src/workers/sessions/intake.ts'
 import { keptLog, SILENT } from '../support/log.ts'
+import { must } from '../support/must.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(300_000)
@@ -123,14 +126,21 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
   const { jobs, sessions, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log })
   t.teardown(() => close())
   await jobs.run('read_body', job())
+  const intake = createIntake({ sessions, failureOf: diskFailure })
+  const read = async () => {
+    const session = must(intake.open({ target: null, content: 'any', bytesMax: 1 }))
+    const verdict = await session.finish()
+    await session.cancel()
+    return verdict
+  }
+  await read()
   const cause = new Error('thread died')
-  threads[0]?.emit('error', cause)
-  // As Piscina tells it of a thread without a session.
-  sessions.emit('error', cause)
+  for (const thread of [...threads]) thread.emit('error', cause)
   t.same(log.events, [
     { event: 'worker.thread_lost', fields: { kind: 'short', cause } },
     { event: 'worker.thread_lost', fields: { kind: 'session', cause } },
   ])
   t.match(await jobs.run('read_body', job()), { ok: true })
-  t.equal(threads.length, 2)
+  t.match(await read(), { ok: true })
+  t.equal(threads.length, 4)
 })

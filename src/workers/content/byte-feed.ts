@@ -21,7 +21,9 @@ export function walker(walk: Walk): StructureScanner {
     push: (chunk) => {
       if (end !== null) return false
       feed.give(chunk)
-      return resume()
+      const isRunning = resume()
+      feed.leave()
+      return isRunning
     },
     finish: () => {
       feed.close()
@@ -54,6 +56,16 @@ export class ByteFeed {
     this.#chunkAt = 0
     if (this.at < this.limit) return
     this.#openChunk()
+  }
+
+  /** The chunk is read to its end: not even a view without bytes may stay, since its buffer may be moved away. */
+  leave(): void {
+    this.#passed += this.#chunk.length
+    this.#chunk = EMPTY
+    this.#chunkAt = 0
+    if (this.at < this.limit) return
+    this.view = EMPTY
+    this.at = this.limit = 0
   }
 
   close(): void {

@@ -63,7 +63,7 @@ export function createOpener(options: OpenerOptions): Outcome<Opener> {
   let isOver = false
   const sealedBytesOf = (index: number): number => plainBytesOf(layout, index) + TAG_BYTES
   return ok({
-    openRange: (start, end) => planOf(start, end, options.sizeBytes),
+    openRange: (start, end) => rangePlan(start, end, options.sizeBytes),
     sealedBytesOf,
     openSegment(index, bytes) {
       if (isOver) throw new Error('the opener has ended')
@@ -92,7 +92,8 @@ function openOne(objectKey: Uint8Array, nonce: Uint8Array, aad: Uint8Array, byte
   }
 }
 
-function planOf(start: number, end: number, sizeBytes: number): RangePlan {
+/** Which part of an object of `sizeBytes` plain bytes holds a range of them. */
+export function rangePlan(start: number, end: number, sizeBytes: number): RangePlan {
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > sizeBytes) {
     throw new RangeError(`no such range: ${start} to ${end} of ${sizeBytes}`)
   }

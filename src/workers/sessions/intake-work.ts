@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, writevSync } from 'node:fs'
+import { CONTENT_SLICE_BYTES_MAX, createContentScanner, type ContentScanner } from '../content/scanner.ts'
+import { ACCEPTED_CONTENT, type RefusedContent } from '../content/verdict.ts'
+import { createSealer, type Sealer } from '../seal/sealer.ts'
+import type { IntakeJob, SealJob, ThreadSession, ToThread, Voice } from './protocol.ts'
+
+/** What has no accepted type, or was not looked at. */
+const UNTYPED = 'application/octet-stream'
+
+/** One file on its way in: every byte is scanned, hashed, sealed and written, in this order, in slices. Design §5. */
+export class IntakeWork implements ThreadSession {
+  readonly #voice: Voice
+  readonly #content: IntakeJob['content']
+  readonly #scanner: ContentScanner | null
+  readonly #hash = createHash('sha256')
+  readonly #sealer: Sealer | null
+  readonly #pieces: { readonly bytes: ArrayBuffer; readonly length: number }[] = []
+  #descriptor: number | null = null
+  /** Within the first piece. */
+  #at = 0
+  #sizeBytes = 0
+  #isWhole = false
+
+  constructor(job: IntakeJob, voice: Voice) {
+    this.#voice = voice
+    this.#content = job.content
+    this.#scanner = job.content === 'any' ? null : createContentScanner()
+    this.#sealer = job.seal === null ? null : sealerOf(job.seal)
+    try {
+      // Last: nothing after it throws, so a descriptor is never lost.
+      if (job.path !== null) this.#descriptor = openSync(job.path, 'wx', 0o600)
+    } catch (cause) {
+      this.#sealer?.discard()
+      throw cause
+    }
+  }
+
+  receive(message: ToThread): void {
+    if (message.kind === 'piece') this.#pieces.push(message)
+    else if (message.kind === 'end') this.#isWhole = true
+    else throw new Error(`an intake session got ${message.kind}`)
+  }
+
+  step(): boolean {
+    const piece = this.#pieces[0]
+    if (piece === undefined) {
+      if (this.#isWhole) this.#finish()
+      return false
+    }
+    const slice = new Uint8Array(piece.bytes, this.#at, Math.min(CONTENT_SLICE_BYTES_MAX, piece.length - this.#at))
+    this.#take(slice)
+    this.#at += slice.length
+    if (this.#at === piece.length) {
+      this.#at = 0
+      this.#pieces.shift()
+      this.#voice.say({ kind: 'spent', bytes: piece.bytes, length: piece.length }, piece.bytes)
+    }
+    return this.#pieces.length > 0 || this.#isWhole
+  }
+
+  release(): void {
+    this.#sealer?.discard()
+    this.#close()
+  }
+
+  #take(slice: Uint8Array): void {
+    this.#sizeBytes += slice.length
+    this.#scanner?.push(slice)
+    this.#hash.update(slice)
+    this.#write(this.#sealer === null ? [slice] : this.#sealer.push(slice))
+  }
+
+  #finish(): void {
+    const verdict = this.#scanner?.finish(this.#sizeBytes)
+    if (this.#content === 'refuse' && verdict?.ok === false) return this.#refuse(verdict)
+    if (this.#sealer !== null) this.#write(this.#sealer.finish())
+    // Some file systems say only here that a write has failed.
+    this.#close()
+    const mimeType = verdict?.ok === true ? verdict.mimeType : UNTYPED
+    this.#voice.end({ kind: 'verdict', mimeType, sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') })
+  }
+
+  #refuse({ isEmpty, found }: RefusedContent): void {
+    const name = isEmpty ? 'file_empty' : 'content_unsupported'
+    this.#voice.end({ kind: 'failed', name, fields: { found, accepted: ACCEPTED_CONTENT }, cause: '' })
+  }
+
+  /** Synchronous: a hop to the file pool and back for every slice costs more than copying it to the page cache. */
+  #write(pieces: readonly Uint8Array[]): void {
+    if (this.#descriptor === null) return
+    let left = pieces
+    while (left.length > 0) left = after(left, writevSync(this.#descriptor, left))
+  }
+
+  #close(): void {
+    const descriptor = this.#descriptor
+    this.#descriptor = null
+    if (descriptor !== null) closeSync(descriptor)
+  }
+}
+
+function sealerOf({ dataKey, ...rest }: SealJob): Sealer {
+  try {
+    return createSealer({ dataKey, ...rest })
+  } finally {
+    dataKey.fill(0)
+  }
+}
+
+/** What a write that was cut short has left. */
+function after(pieces: readonly Uint8Array[], written: number): readonly Uint8Array[] {
+  let left = written
+  let index = 0
+  for (let piece = pieces[0]; piece !== undefined && left >= piece.length; piece = pieces[index]) {
+    left -= piece.length
+    index++
+  }
+  const cut = pieces[index]
+  return cut === undefined ? [] : [cut.subarray(left), ...pieces.slice(index + 1)]
+}

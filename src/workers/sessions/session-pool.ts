@@ -1,0 +1,261 @@
+import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { SESSIONS_PER_THREAD_MAX, THREAD_SILENT_MS_MAX, TRANSFERS_MAX } from '../../schemas/limits.ts'
+import type { Log } from '../../server/ports/observe.ts'
+import type { FromThread, SessionJob, ToThread } from './protocol.ts'
+import { ThreadClock } from './thread-clock.ts'
+
+/** JavaScript objects of a thread: a scanner has well under 1 MiB. Decision. */
+const SESSION_THREAD_HEAP_MIB = 512
+/** Pings that a thread may leave unanswered, one each look; looks that a session waits for a thread. */
+const PINGS_MAX = 5
+const LOOKS_MAX = 2 * PINGS_MAX
+
+/** One session as its main side sees it. */
+export interface Session {
+  say(message: ToThread, moved?: ArrayBuffer): void
+  /** Harmless twice and after the end. */
+  cancel(): void
+  /** Resolves when the thread has let go of everything, or has ended. */
+  readonly released: Promise<void>
+}
+
+/** What a session's main side is told; nothing after `lost` or a last message, and nothing of a cancelled one. */
+export interface SessionEars {
+  hear(message: FromThread): void
+  /** The thread ended without a last message. */
+  lose(cause: unknown): void
+}
+
+export interface SessionLoad {
+  readonly threads: number
+  /** Sessions under way by kind, and of them those whose thread has not begun yet. */
+  readonly intakes: number
+  readonly unsealings: number
+  readonly waiting: number
+  /** Seconds that sessions waited for their thread to begin, and how many did, since the start. */
+  readonly waitS: number
+  readonly begun: number
+  /** Seconds that all the threads were busy since the start. Its growth in a second is their utilisation, up to `threads`. */
+  readonly busyS: number
+  /** Threads that did not answer and were ended. */
+  readonly silentThreads: number
+}
+
+export interface SessionPoolOptions {
+  readonly threadCount: number
+  readonly log: Pick<Log, 'error'>
+  /** Milliseconds of silence after which a thread is ended. */
+  readonly silentMs?: number
+  /** Module of the threads. */
+  readonly entry?: URL
+}
+
+type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
+
+/**
+ * Threads for long sessions, one Piscina task a session, any number of them in a thread. Piscina never gets an
+ * `AbortSignal`: it would run one task per thread. Instead the sessions of a thread are pinged, and one that stays silent
+ * is ended; Piscina then starts another and fails the tasks, and Node closes the descriptors that the thread had opened.
+ */
+export class SessionPool {
+  readonly #threads: Piscina<SessionJob | null, void>
+  readonly #placesMax: number
+  readonly #running = new Set<RunningSession>()
+  readonly #watch: NodeJS.Timeout
+  readonly #silence = new Map<number, { pings: number; isHeard: boolean }>()
+  readonly #ended = new Set<number>()
+  readonly #clock = new ThreadClock()
+  readonly #threadCount: number
+  readonly #log: Pick<Log, 'error'>
+  #silentThreads = 0
+  #waitMs = 0
+  #begun = 0
+  #isClosed = false
+  /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
+  #loaded: Promise<unknown>
+
+  constructor({ threadCount, log, silentMs = THREAD_SILENT_MS_MAX, entry }: SessionPoolOptions) {
+    this.#log = log
+    this.#threadCount = threadCount
+    this.#placesMax = Math.min(TRANSFERS_MAX, threadCount * SESSIONS_PER_THREAD_MAX)
+    this.#threads = new Piscina({
+      filename: (entry ?? new URL('./thread.js', import.meta.url)).href,
+      minThreads: threadCount,
+      maxThreads: threadCount,
+      // All places: while one thread is replaced the others take its share.
+      concurrentTasksPerWorker: this.#placesMax,
+      // An idle thread waits in its loop, so that ports close and its idle time is counted as such.
+      atomics: 'disabled',
+      loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
+      resourceLimits: { maxOldGenerationSizeMb: SESSION_THREAD_HEAP_MIB },
+    })
+    // A thread that ends without a session is told here; unheard, it would end the process.
+    this.#threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'session', cause }))
+    this.#loaded = this.#load()
+    this.#watch = setInterval(() => this.#look(), silentMs / PINGS_MAX).unref()
+  }
+
+  /** Failures: busy (no place), draining. @param moved buffers that go to the thread */
+  start(job: Job<SessionJob>, moved: readonly ArrayBuffer[], ears: SessionEars): Outcome<Session> {
+    if (this.#isClosed) return fail('draining')
+    if (this.#running.size >= this.#placesMax) return fail('busy', { retryAfterS: 1 })
+    const { port1, port2 } = new MessageChannel()
+    const session = new RunningSession({ kind: job.kind, port: port1, ears, heard: () => this.#heard(session) })
+    this.#running.add(session)
+    const ended = this.#threads.run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
+    session.released = ended.then(
+      () => session.close(null),
+      (cause: unknown) => session.close({ cause }),
+    ).finally(() => this.#running.delete(session))
+    return ok(session)
+  }
+
+  count(kind: SessionJob['kind']): number {
+    let count = 0
+    for (const session of this.#running) if (session.kind === kind) count++
+    return count
+  }
+
+  get load(): SessionLoad {
+    return {
+      threads: this.#threads.threads.length, intakes: this.count('intake'), unsealings: this.count('unseal'),
+      waiting: [...this.#running].filter((session) => session.threadId === null).length,
+      waitS: this.#waitMs / 1000, begun: this.#begun,
+      busyS: this.#clock.busyS(this.#threads.threads), silentThreads: this.#silentThreads,
+    }
+  }
+
+  /** Cancels the sessions and ends the threads. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#watch)
+    for (const session of this.#running) session.cancel()
+    await this.#loaded
+    await this.#threads.destroy()
+  }
+
+  #heard(session: RunningSession): void {
+    const { threadId, begunMs, startedMs } = session
+    if (threadId === null || begunMs === null) return
+    const silence = this.#silence.get(threadId)
+    if (silence !== undefined) silence.isHeard = true
+    if (session.isCounted) return
+    session.isCounted = true
+    this.#begun++
+    this.#waitMs += begunMs - startedMs
+  }
+
+  /** Looks are counted and not milliseconds: when this side stood still, the answers are waiting here. */
+  #look(): void {
+    const byThread = new Map<number, RunningSession>()
+    for (const session of this.#running) {
+      if (session.threadId !== null) byThread.set(session.threadId, session)
+      // Every thread may be stuck where it cannot even be ended.
+      else if (session.looks++ > LOOKS_MAX) session.lose(new Error('no thread took the session'))
+    }
+    for (const threadId of this.#silence.keys()) if (!byThread.has(threadId)) this.#silence.delete(threadId)
+    for (const [threadId, session] of byThread) {
+      const before = this.#silence.get(threadId)
+      const pings = before === undefined || before.isHeard ? 0 : before.pings
+      if (pings >= PINGS_MAX) this.#end(threadId)
+      this.#silence.set(threadId, { pings: pings + 1, isHeard: false })
+      session.say({ kind: 'ping' })
+    }
+  }
+
+  /** Where the thread is stuck in a system call it ends after that; its sessions are over at once. */
+  #end(threadId: number): void {
+    const thread = this.#threads.threads.find((known) => known.threadId === threadId)
+    if (thread === undefined || this.#ended.has(threadId)) return
+    this.#ended.add(threadId)
+    this.#silentThreads++
+    this.#log.error('worker.thread_silent', { threadId })
+    this.#clock.busyS(this.#threads.threads)
+    void thread.terminate().then(() => {
+      this.#ended.delete(threadId)
+      this.#loaded = this.#load()
+    })
+    for (const session of this.#running) {
+      if (session.threadId === threadId) session.lose(new Error('the thread of the session did not answer'))
+    }
+  }
+
+  /** One empty task for each thread. */
+  #load(): Promise<unknown> {
+    return Promise.allSettled(Array.from({ length: this.#threadCount }, () => this.#threads.run(null)))
+  }
+}
+
+class RunningSession implements Session {
+  readonly kind: SessionJob['kind']
+  readonly startedMs = performance.now()
+  begunMs: number | null = null
+  threadId: number | null = null
+  isCounted = false
+  looks = 0
+  released: Promise<void> = Promise.resolve()
+  readonly #port: MessagePort
+  readonly #heard: () => void
+  /** Null: nothing more is to be told. */
+  #ears: SessionEars | null
+
+  constructor({ kind, port, ears, heard }: { kind: SessionJob['kind']; port: MessagePort; ears: SessionEars; heard: () => void }) {
+    this.kind = kind
+    this.#port = port
+    this.#ears = ears
+    this.#heard = heard
+    port.on('message', (message: FromThread) => this.#hear(message))
+  }
+
+  say(message: ToThread, moved?: ArrayBuffer): void {
+    this.#port.postMessage(message, moved === undefined ? [] : [moved])
+  }
+
+  cancel(): void {
+    if (this.#ears === null) return
+    this.#ears = null
+    this.say({ kind: 'cancel' })
+  }
+
+  /** The task is over. What the thread said before may still wait at the port. */
+  close(lost: { readonly cause: unknown } | null): void {
+    for (let waiting = receiveMessageOnPort(this.#port); waiting !== undefined; waiting = receiveMessageOnPort(this.#port)) {
+      this.#hear(waiting.message as FromThread)
+    }
+    this.#port.close()
+    this.#tell(lost?.cause ?? new Error('the session ended without a last message'))
+  }
+
+  /** The session is over for its main side; its thread may still hold it. */
+  lose(cause: unknown): void {
+    if (this.#ears !== null) this.say({ kind: 'cancel' })
+    this.#tell(cause)
+  }
+
+  #tell(cause: unknown): void {
+    const ears = this.#ears
+    this.#ears = null
+    ears?.lose(cause)
+  }
+
+  #hear(message: FromThread): void {
+    if (message.kind === 'begun') {
+      this.threadId = message.threadId
+      this.begunMs = performance.now()
+    }
+    this.#heard()
+    const ears = this.#ears
+    if (isLast(message)) this.#ears = null
+    if (message.kind !== 'begun' && message.kind !== 'pong') ears?.hear(message)
+  }
+}
+
+function leastBusy<T extends { readonly currentUsage: number }>(threads: readonly T[]): T | null {
+  return threads.reduce<T | null>((best, thread) => (best === null || thread.currentUsage < best.currentUsage ? thread : best), null)
+}
+
+function isLast({ kind }: FromThread): boolean {
+  return kind === 'verdict' || kind === 'opened' || kind === 'failed' || kind === 'system'
+}

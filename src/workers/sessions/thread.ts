@@ -1,0 +1,98 @@
+import { threadId } from 'node:worker_threads'
+import { IntakeWork } from './intake-work.ts'
+import type { FromThread, LastMessage, SessionJob, ThreadSession, ToThread, Voice } from './protocol.ts'
+import { Turns } from './turns.ts'
+import { UnsealWork } from './unseal-work.ts'
+
+const turns = new Turns()
+
+/**
+ * Entry of a session thread. One task is one session, from its job to its last message; it never rejects. All state is
+ * the session's own, so hundreds of them share a thread. A null job only loads the code.
+ */
+export default function runSession(job: SessionJob | null): Promise<void> {
+  if (job === null) return Promise.resolve()
+  return new Promise((resolve) => new Running(job, resolve))
+}
+
+class Running implements Voice {
+  readonly #job: SessionJob
+  readonly #resolve: () => void
+  readonly #step = (): boolean => this.#guarded((session) => session.step())
+  /** Null once it has ended. */
+  #session: ThreadSession | null = null
+  #isOver = false
+
+  constructor(job: SessionJob, resolve: () => void) {
+    this.#job = job
+    this.#resolve = resolve
+    job.port.on('message', (message: ToThread) => this.#receive(message))
+    this.say({ kind: 'begun', threadId })
+    try {
+      const session = job.kind === 'intake' ? new IntakeWork(job, this) : new UnsealWork(job, this)
+      // It may have ended already: then what it holds is let go of here.
+      if (this.#isOver) session.release()
+      else this.#session = session
+    } catch (cause) {
+      this.#fail(cause)
+    }
+  }
+
+  say(message: FromThread, moved?: ArrayBuffer): void {
+    this.#job.port.postMessage(message, moved === undefined ? [] : [moved])
+  }
+
+  end(message: LastMessage): void {
+    if (this.#isOver) return
+    this.#leave()
+    this.say(message)
+    this.#resolve()
+  }
+
+  #receive(message: ToThread): void {
+    if (message.kind === 'ping') return this.say({ kind: 'pong' })
+    if (this.#isOver) return
+    if (message.kind === 'cancel') {
+      this.#leave()
+      return this.#resolve()
+    }
+    this.#guarded((session) => {
+      session.receive(message)
+      return true
+    })
+    turns.ask(this.#step)
+  }
+
+  #guarded(act: (session: ThreadSession) => boolean): boolean {
+    if (this.#session === null) return false
+    try {
+      return act(this.#session) && !this.#isOver
+    } catch (cause) {
+      this.#fail(cause)
+      return false
+    }
+  }
+
+  #fail(cause: unknown): void {
+    this.end(isSystemError(cause) ? { kind: 'system', code: cause.code, message: cause.message } : failed(cause))
+  }
+
+  #leave(): void {
+    this.#isOver = true
+    const session = this.#session
+    this.#session = null
+    try {
+      session?.release()
+    } catch {
+      // Closing what is given up anyway: the caller removes the file.
+    }
+  }
+}
+
+function isSystemError(cause: unknown): cause is Error & { readonly code: string } {
+  return cause instanceof Error && 'syscall' in cause && 'code' in cause && typeof cause.code === 'string'
+}
+
+function failed(cause: unknown): LastMessage {
+  return { kind: 'failed', name: 'internal', fields: {}, cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }
+}

@@ -1,0 +1,34 @@
+import { SESSION_TURN_MS } from '../../schemas/limits.ts'
+
+/** Does one slice of work. @returns whether there is more to do now */
+export type Step = () => boolean
+
+/**
+ * The sessions of a thread take turns, one slice each, and every SESSION_TURN_MS the thread looks at its messages: so a
+ * session that has much to do delays neither the others nor the answer to a ping. Design §5.
+ */
+export class Turns {
+  readonly #waiting = new Set<Step>()
+  #isDue = false
+
+  /** Harmless while it waits already. A step that throws is not asked again, and neither are the others delayed. */
+  ask(step: Step): void {
+    this.#waiting.add(step)
+    if (this.#isDue) return
+    this.#isDue = true
+    setImmediate(() => this.#run())
+  }
+
+  #run(): void {
+    this.#isDue = false
+    const endMs = performance.now() + SESSION_TURN_MS
+    // A set gives what is put back while it is walked once more, at its end.
+    for (const step of this.#waiting) {
+      this.#waiting.delete(step)
+      if (step()) this.ask(step)
+      if (performance.now() >= endMs) break
+    }
+    const [next] = this.#waiting
+    if (next !== undefined) this.ask(next)
+  }
+}

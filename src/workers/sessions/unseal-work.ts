@@ -1,0 +1,132 @@
+import { readSync } from 'node:fs'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
+import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../seal/format.ts'
+import { createOpener, type Opener } from '../seal/opener.ts'
+import { openRange, type RangeOpener } from '../seal/range-opener.ts'
+import type { ThreadSession, ToThread, UnsealJob, Voice } from './protocol.ts'
+
+const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES
+/** With what is left of the piece before they open to at most STORAGE_PIECE_BYTES. */
+const PULLED_SLICE_BYTES = STORAGE_PIECE_BYTES - SEGMENT_BYTES
+/** Sealed bytes between reading and opening, which no other session interrupts: one for the thread. */
+const scratch = Buffer.allocUnsafeSlow((STORAGE_PIECE_BYTES / SEGMENT_BYTES) * SEALED_SEGMENT_BYTES)
+
+/**
+ * One range of a sealed object on its way out. It reads by itself where there is a descriptor and asks for the bytes
+ * elsewhere; it opens a piece only when there is room for one. Design §5.
+ */
+export class UnsealWork implements ThreadSession {
+  readonly #job: UnsealJob
+  readonly #voice: Voice
+  /** Sizes of the pieces that there is room for. */
+  readonly #room: number[] = []
+  #range: RangeOpener | null = null
+  #opener: Opener | null = null
+  /** Where the next byte of the object is read. */
+  #at = 0
+  #pulled: Buffer = Buffer.alloc(0)
+  #isPulling = false
+
+  constructor(job: UnsealJob, voice: Voice) {
+    this.#job = job
+    this.#voice = voice
+  }
+
+  receive(message: ToThread): void {
+    if (message.kind === 'more') this.#room.push(message.bytes)
+    else if (message.kind === 'piece') this.#arrive(Buffer.from(message.bytes, 0, message.length))
+    else if (message.kind === 'end') this.#damaged('it is shorter than its row says')
+    else throw new Error(`an unsealing session got ${message.kind}`)
+  }
+
+  step(): boolean {
+    const bytes = this.#room[0]
+    if (bytes === undefined) return false
+    const { descriptor } = this.#job
+    return descriptor === null ? this.#stepPulled() : this.#stepRead(descriptor, bytes)
+  }
+
+  release(): void {
+    this.#opener?.discard()
+    this.#job.dataKey.fill(0)
+  }
+
+  #stepRead(descriptor: number, bytes: number): boolean {
+    if (this.#range === null) {
+      this.#open(scratch.subarray(0, readSync(descriptor, scratch, 0, HEADER_BYTES, 0)))
+      return true
+    }
+    const segments = Math.max(1, Math.floor(bytes / SEGMENT_BYTES))
+    const wanted = Math.min(segments * SEALED_SEGMENT_BYTES, scratch.length, this.#range.plan.to - this.#at)
+    const count = readSync(descriptor, scratch, 0, wanted, this.#at)
+    if (count === 0) return this.#damaged('it is shorter than its row says')
+    this.#at += count
+    return this.#give(this.#range, scratch.subarray(0, count))
+  }
+
+  #stepPulled(): boolean {
+    if (this.#range === null && this.#pulled.length >= HEADER_BYTES) this.#open(this.#shift(HEADER_BYTES))
+    if (this.#range !== null && this.#pulled.length > 0) return this.#give(this.#range, this.#shift(PULLED_SLICE_BYTES))
+    if (!this.#isPulling) {
+      this.#isPulling = true
+      this.#voice.say({ kind: 'pull' })
+    }
+    return false
+  }
+
+  /** A header may come in several pieces; nothing else is joined. */
+  #arrive(piece: Buffer): void {
+    this.#isPulling = false
+    this.#pulled = this.#pulled.length === 0 ? piece : Buffer.concat([this.#pulled, piece])
+  }
+
+  #shift(bytesMax: number): Buffer {
+    const head = this.#pulled.subarray(0, bytesMax)
+    this.#pulled = this.#pulled.subarray(head.length)
+    return head
+  }
+
+  #open(header: Uint8Array): void {
+    const { dataKey, dataKeyId, objectId, sizeBytes, objectBytes, from, to } = this.#job
+    const opened = createOpener({ dataKey, dataKeyId, objectId, sizeBytes, objectBytes, header })
+    dataKey.fill(0)
+    if (!opened.ok) return void this.#end(opened)
+    this.#opener = opened.value
+    this.#range = openRange(opened.value, from, to)
+    this.#at = this.#range.plan.from
+  }
+
+  #give(range: RangeOpener, sealed: Uint8Array): boolean {
+    const opened = range.push(sealed)
+    if (!opened.ok) return this.#end(opened)
+    const length = opened.value.reduce((sum, plain) => sum + plain.length, 0)
+    if (length > 0) {
+      const { buffer } = joined(opened.value, length)
+      this.#room.shift()
+      this.#voice.say({ kind: 'piece', bytes: buffer, length }, buffer)
+    }
+    return range.isComplete ? this.#end(ok(null)) : true
+  }
+
+  #damaged(why: string): boolean {
+    return this.#end(fail('content_damaged', { cause: new Error(`the sealed object does not open: ${why}`) }))
+  }
+
+  #end(outcome: Outcome<unknown>): boolean {
+    if (outcome.ok) this.#voice.end({ kind: 'opened' })
+    else this.#voice.end({ kind: 'failed', name: outcome.failure.name, fields: {}, cause: String(outcome.failure.cause) })
+    return false
+  }
+}
+
+/** In a buffer of its own, which can be moved. */
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

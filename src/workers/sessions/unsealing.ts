@@ -1,0 +1,189 @@
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { OPENED_BYTES_MAX, OPENED_PIECES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
+import type { ByteReader } from '../../server/ports/byte-streams.ts'
+import type { Unsealing, UnsealWish } from '../../server/ports/intake.ts'
+import { HEADER_BYTES, layoutOf, SEGMENT_BYTES } from '../seal/format.ts'
+import { rangePlan } from '../seal/opener.ts'
+import { failureOfLast } from './last-message.ts'
+import type { FromThread } from './protocol.ts'
+import type { Session, SessionPool } from './session-pool.ts'
+
+export interface UnsealingOptions {
+  readonly sessions: SessionPool
+  /** What an error of a system call on an object means: `Storage.failureOf`. */
+  readonly failureOf: (cause: unknown) => Failure
+}
+
+/**
+ * The main side of reading what is sealed. `open` answers when the first piece is verified, so that damage at the
+ * begin has a status of its own; `close` of the reader cancels. Design §5.
+ */
+export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unsealing {
+  return {
+    async open(wish) {
+      const { file, object, dataKey } = wish
+      const refusal = refusalOf(wish)
+      if (refusal !== null) {
+        dataKey.key.fill(0)
+        return { ok: false, failure: refusal }
+      }
+      const opening = new Opening(wish, { failureOf, readers: () => sessions.count('unseal') })
+      const session = sessions.start(
+        {
+          kind: 'unseal', descriptor: object.descriptor, dataKey: dataKey.key, dataKeyId: dataKey.id, objectId: file.id,
+          sizeBytes: file.sizeBytes, objectBytes: object.sizeBytes, from: wish.from, to: wish.to,
+        },
+        [dataKey.key.buffer],
+        opening,
+      )
+      if (session.ok) return opening.begin(session.value)
+      dataKey.key.fill(0)
+      return session
+    },
+  }
+}
+
+/** What needs no thread to be seen. */
+function refusalOf({ file, object, dataKey }: UnsealWish): Failure | null {
+  if (dataKey.id !== file.dataKeyId) return { name: 'data_key_unavailable', cause: new Error('it is not the key that the row names') }
+  if (object.sizeBytes === layoutOf(file.sizeBytes).objectBytes) return null
+  return { name: 'content_damaged', cause: new Error('the length of the object is not that of the row') }
+}
+
+/** Pieces that came and were not asked for yet, or the asker that waits for one. */
+class Opening implements ByteReader {
+  readonly #wish: UnsealWish
+  readonly #failureOf: (cause: unknown) => Failure
+  readonly #readers: () => number
+  readonly #pieces: Uint8Array[] = []
+  #session: Session | null = null
+  /** Sealed bytes, where the thread cannot read by itself. */
+  #source: ByteReader | null = null
+  readonly #ranges: SealedRange[]
+  #end: Outcome<null> | null = null
+  #wake: (() => void) | null = null
+  #isLent = false
+  #isClosed = false
+
+  constructor(wish: UnsealWish, { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number }) {
+    this.#wish = wish
+    this.#ranges = rangesOf(wish)
+    this.#failureOf = failureOf
+    this.#readers = readers
+  }
+
+  async begin(session: Session): Promise<Outcome<ByteReader>> {
+    this.#session = session
+    for (let nth = 0; nth < OPENED_PIECES_MAX; nth++) this.#more()
+    await this.#change()
+    if (this.#pieces.length === 0 && this.#end?.ok === false) {
+      this.close()
+      return this.#end
+    }
+    return ok(this)
+  }
+
+  async next(): Promise<Outcome<Uint8Array | null>> {
+    // The piece before has been worked off only now.
+    if (this.#isLent) this.#more()
+    this.#isLent = false
+    await this.#change()
+    const piece = this.#pieces.shift()
+    if (piece === undefined) return this.#end ?? fail('client_gone')
+    this.#isLent = true
+    return ok(piece)
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#pieces.length = 0
+    this.#session?.cancel()
+    this.#source?.close()
+    this.#settle(fail('client_gone'))
+  }
+
+  hear(message: FromThread): void {
+    if (message.kind === 'piece') {
+      this.#pieces.push(new Uint8Array(message.bytes, 0, message.length))
+      this.#notify()
+    } else if (message.kind === 'pull') void this.#pull()
+    else if (message.kind === 'opened') this.#settle(ok(null))
+    else this.#settle({ ok: false, failure: failureOfLast(message, this.#failureOf) })
+  }
+
+  lose(cause: unknown): void {
+    this.#settle(fail('busy', { retryAfterS: 1, cause }))
+  }
+
+  #more(): void {
+    if (this.#end !== null) return
+    const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))
+    const bytes = Math.min(STORAGE_PIECE_BYTES, Math.max(SEGMENT_BYTES, fair))
+    this.#session?.say({ kind: 'more', bytes })
+  }
+
+  #change(): Promise<void> {
+    if (this.#pieces.length > 0 || this.#end !== null) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  #notify(): void {
+    const wake = this.#wake
+    this.#wake = null
+    wake?.()
+  }
+
+  #settle(end: Outcome<null>): void {
+    this.#end ??= end
+    this.#notify()
+  }
+
+  async #pull(): Promise<void> {
+    const piece = await this.#nextSealed()
+    if (this.#end !== null) return
+    if (!piece.ok) {
+      this.#session?.cancel()
+      return this.#settle(piece)
+    }
+    if (piece.value === null) return this.#session?.say({ kind: 'end' })
+    const bytes = ownBuffer(piece.value)
+    this.#session?.say({ kind: 'piece', bytes, length: bytes.byteLength }, bytes)
+  }
+
+  async #nextSealed(): Promise<Outcome<Uint8Array | null>> {
+    while (this.#end === null) {
+      if (this.#source === null) {
+        const range = this.#ranges.shift()
+        if (range === undefined) break
+        this.#source = this.#wish.object.read(range.from, range.to, { mayTransfer: true })
+      }
+      const piece = await this.#source.next()
+      if (!piece.ok || piece.value !== null) return piece
+      this.#source.close()
+      this.#source = null
+    }
+    return ok(null)
+  }
+}
+
+interface SealedRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** The header and the segments: in one go where these begin right behind it. */
+function rangesOf({ file, from, to }: UnsealWish): SealedRange[] {
+  const range = rangePlan(from, to, file.sizeBytes)
+  if (range.from === HEADER_BYTES) return [{ from: 0, to: range.to }]
+  return [{ from: 0, to: HEADER_BYTES }, range]
+}
+
+/** Of the piece alone: what a reader gives out may be a view. */
+function ownBuffer(piece: Uint8Array): ArrayBuffer {
+  const { buffer } = piece
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === piece.length) return buffer
+  return Uint8Array.from(piece).buffer
+}

@@ -1,0 +1,64 @@
+import t from 'tap'
+import {
+  OPENED_BYTES_MAX, OPENED_PIECES_MAX, SESSIONS_PER_THREAD_MAX, SESSION_TURN_MS, STORAGE_PIECE_BYTES, THREAD_SILENT_MS_MAX, UPLOAD_WINDOW_BYTES_MAX,
+} from '../../../src/schemas/limits.ts'
+import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
+import { Turns } from '../../../src/workers/sessions/turns.ts'
+import { must } from '../../support/must.ts'
+import { openSessions, pushAll, text } from '../../support/sessions.ts'
+
+/** Starting and ending threads is slow on a machine that does ten other things. */
+t.setTimeout(300_000)
+
+t.test('a window that is full tells when there is room again', async (t) => {
+  const { intake } = await openSessions(t)
+  const session = must(intake.open({ target: null, content: 'any', bytesMax: 2 ** 40 }))
+  const piece = text(65_536)
+  let count = 1
+  while (session.push(piece)) count++
+  t.equal(count * piece.length, UPLOAD_WINDOW_BYTES_MAX)
+  t.equal(intake.waitingBytes, UPLOAD_WINDOW_BYTES_MAX)
+  await new Promise<void>((resolve) => session.onRoom(resolve))
+  t.ok(intake.waitingBytes < UPLOAD_WINDOW_BYTES_MAX)
+  t.match(await session.finish(), { value: { sizeBytes: count * piece.length } })
+  t.equal(intake.waitingBytes, 0)
+})
+
+t.test('a push of several windows is taken whole', async (t) => {
+  const { intake } = await openSessions(t)
+  const session = must(intake.open({ target: null, content: 'any', bytesMax: 2 ** 40 }))
+  const piece = text(3 * UPLOAD_WINDOW_BYTES_MAX + 1)
+  t.match(await pushAll(session, [piece, piece]), { value: { sizeBytes: 2 * piece.length } })
+})
+
+t.test('a session beyond the places of the threads is busy, and one that ended makes room', async (t) => {
+  const { intake } = await openSessions(t)
+  const wish = { target: null, content: 'any', bytesMax: 10 } as const
+  const sessions = Array.from({ length: SESSIONS_PER_THREAD_MAX }, () => must(intake.open(wish)))
+  t.match(intake.open(wish), { failure: { name: 'busy', retryAfterS: 1 } })
+  await sessions[0]?.cancel()
+  const next = must(intake.open(wish))
+  t.match(intake.open(wish), { failure: { name: 'busy' } })
+  await Promise.all([next, ...sessions].map((session) => session.cancel()))
+})
+
+t.test('a thread looks at its messages at least every few milliseconds, whatever its sessions do', async (t) => {
+  const turns = new Turns()
+  let isHeld = true
+  let steps = 0
+  turns.ask(() => {
+    steps++
+    const endMs = performance.now() + SESSION_TURN_MS
+    while (performance.now() < endMs);
+    return isHeld
+  })
+  await new Promise<void>((resolve) => setTimeout(resolve, 1))
+  isHeld = false
+  t.ok(steps > 0, 'the timer was reached between two steps')
+})
+
+t.test('the bounds fit each other', async (t) => {
+  t.ok(SESSION_TURN_MS * 100 < THREAD_SILENT_MS_MAX, 'an answer to a ping is never late by the turns')
+  t.ok(OPENED_PIECES_MAX * STORAGE_PIECE_BYTES <= 524_288, 'a slow reader holds at most 512 KiB')
+  t.ok(OPENED_BYTES_MAX >= 2 * SESSIONS_PER_THREAD_MAX * OPENED_PIECES_MAX * SEGMENT_BYTES, 'the most readers have a segment a piece')
+})
