@@ -1,15 +1,15 @@
 import type { Issue } from '../../schemas/failures.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models.ts'
+import { hasEmbeddings } from '../../schemas/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkNames } from './names.ts'
 import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from './prices.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
+import { tagOf } from './wire.ts'
 
 /** Prices per request, image or search; every other price is per token. */
 const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output', 'web_search'])
-/** Protocols that have no embeddings call. */
-const WITHOUT_EMBEDDINGS: ReadonlySet<string> = new Set(['anthropic'])
 
 /** Entries that are there twice within one file; across files the later one replaces the earlier. */
 export function checkRepeats<T>(
@@ -90,11 +90,11 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     if (provider === undefined) {
       const expected = `one of ${[...known.providers.keys()].join(', ')}`
       issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected })
-    } else if (known.isEmbedding && WITHOUT_EMBEDDINGS.has(provider.protocol)) {
+    } else if (known.isEmbedding && !hasEmbeddings(provider.protocol)) {
       issues.push({ path: `${here}/provider`, message: `cannot embed: its protocol is ${provider.protocol}`,
         expected: 'a provider whose protocol has embeddings' })
     }
-    const tag = `${endpoint.provider}/${endpoint.upstream_model}`
+    const tag = tagOf(endpoint)
     if (seen.has(tag)) {
       issues.push({ path: here, message: `is ${tag} a second time`, expected: 'each endpoint once' })
     }

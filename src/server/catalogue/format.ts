@@ -4,6 +4,7 @@ import {
   Benchmarks, DefaultParameters, PerRequestLimits, Pricing, Reasoning, ToolChoice,
 } from '../../schemas/models.ts'
 import { QUANTIZATIONS } from '../../schemas/preferences.ts'
+import { PROTOCOLS } from '../../schemas/protocols.ts'
 
 /** What may stand on either side of an id's slash; no colon, which begins a variant's suffix. */
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'
@@ -30,7 +31,7 @@ const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of dec
 export const ProviderEntry = Type.Object({
   slug: Slug,
   name: Type.Optional(Name),
-  protocol: Type.Enum(['openai', 'cohere', 'google', 'anthropic', 'local'], {
+  protocol: Type.Enum([...PROTOCOLS], {
     description: '`openai`, `cohere`, `google`, `anthropic` or `local`',
   }),
   base_url: Type.Optional(text('an http or https URL without credentials, query or fragment',

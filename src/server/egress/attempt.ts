@@ -31,7 +31,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   isSettled = false
   /** True once a tick of its origin has found it unsent. */
   isWaiting = false
-  /** Its place in its origin's list of open attempts; -1 outside. */
+  /** In its origin's roster of open attempts. */
   place = -1
   readonly #home: AttemptHome
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void
@@ -197,7 +197,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #answer(bytes: Uint8Array, body: HeldBody): void {
     if (this.isSettled) return
     const retryAfter = this.#headers?.retryAfter ?? null
-    this.#finish(ok({ status: this.#status, retryAfter, body: bytes, release: body.handOver(bytes.length) }))
+    const isSuccess = this.#isSuccess
+    this.#finish(ok({ status: this.#status, isSuccess, retryAfter, body: bytes, release: body.handOver(bytes.length) }))
   }
 
   #tooLarge(): void {

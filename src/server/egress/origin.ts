@@ -7,6 +7,7 @@ import {
   UPSTREAM_KEEP_ALIVE_MS,
   UPSTREAM_WAITING_MAX,
 } from '../../schemas/limits.ts'
+import { Roster } from '../../schemas/roster.ts'
 import type { EgressAnswer, EgressRequest, TrustedOrigin } from '../ports/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome } from './attempt.ts'
@@ -22,11 +23,8 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   calls = 0
   readonly #pool: Pool
   readonly #staleErrors = new WeakSet<Error>()
-  /**
-   * Attempts that are not settled, in no order. Not a Set: at thousands a second each rebuilds its table in the old
-   * generation again and again, and what dead tables point to survives every scavenge.
-   */
-  readonly #open: Attempt[] = []
+  /** Attempts that are not settled. */
+  readonly #open = new Roster<Attempt>()
   #clock: NodeJS.Timeout | null = null
 
   constructor(origin: string, budget: AnswerBudget, extraCa: readonly string[]) {
@@ -64,7 +62,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
     return new Promise((settle) => {
       const attempt = new Attempt(request, this, settle)
       if (attempt.isSettled) return this.ended()
-      attempt.place = this.#open.push(attempt) - 1
+      this.#open.add(attempt)
       this.#clock ??= setInterval(this.#tick, TICK_MS).unref()
       this.#dispatch(attempt)
     })
@@ -83,13 +81,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
   }
 
   settled(attempt: Attempt): void {
-    const { place } = attempt
-    if (place === -1) return
-    attempt.place = -1
-    const last = this.#open.pop()
-    if (last === undefined || last === attempt) return
-    this.#open[place] = last
-    last.place = place
+    this.#open.delete(attempt)
   }
 
   ended(): void {
@@ -117,19 +109,16 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
    * turn that undici lets a kept-alive connection rest, and is not worth a signal.
    */
   readonly #tick = (): void => {
-    if (this.#open.length === 0 && this.#clock !== null) {
+    if (this.#open.size === 0 && this.#clock !== null) {
       clearInterval(this.#clock)
       this.#clock = null
       return
     }
     const now = performance.now()
-    // Backwards: one that ends is replaced by the last, which was looked at already.
-    for (let at = this.#open.length - 1; at >= 0; at--) {
-      const attempt = this.#open[at]
-      if (attempt === undefined) continue
+    this.#open.each((attempt) => {
       if (now >= attempt.request.attemptEndsAt) attempt.timeUp()
       else if (!attempt.isSent && attempt.isWaiting) attempt.watch()
       else attempt.isWaiting = !attempt.isSent
-    }
+    })
   }
 }

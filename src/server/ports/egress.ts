@@ -24,6 +24,8 @@ export interface EgressRequest {
 
 export interface EgressAnswer {
   readonly status: number
+  /** The status is one of success: 2xx. */
+  readonly isSuccess: boolean
   readonly retryAfter: string | null
   /** The whole body in one piece, decoded; of an answer other than 2xx at most UPSTREAM_ERROR_BYTES_MAX of it. */
   readonly body: Uint8Array

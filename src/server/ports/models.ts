@@ -1,6 +1,5 @@
 import type { Model, ModelSort } from '../../schemas/models.ts'
-
-export type Protocol = 'openai' | 'cohere' | 'google' | 'anthropic' | 'local'
+import type { Protocol } from '../../schemas/protocols.ts'
 
 export interface Provider {
   readonly slug: string

@@ -1,12 +1,14 @@
 import type { Endpoint } from '../ports/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
-import type { ProviderLink } from './link.ts'
+import type { CredentialHeader, ProviderLink } from './link.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
 import { RewrittenEmbeddings } from './rewritten.ts'
 
+/** The key travels in a header of Google's own, never in the address, which logs would keep. */
+export const googleKey: CredentialHeader = (key) => ['x-goog-api-key', key]
+
 /**
  * Gemini's `models/{model}:batchEmbedContents`: one request for each input, with text and inline media as parts.
- * The key travels in `x-goog-api-key`, never in the address, which logs would keep.
  */
 export function googleEmbeddings(endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs): EmbeddingProtocol {
   const path = `/models/${encodeURIComponent(endpoint.upstreamModel)}:batchEmbedContents`

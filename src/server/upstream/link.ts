@@ -1,5 +1,5 @@
-import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Outcome } from '../../schemas/failures.ts'
+import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Egress, EgressAnswer, TrustedOrigin } from '../ports/egress.ts'
 import type { Provider } from '../ports/models.ts'
 import type { EmbeddingAttempt } from './protocol.ts'
@@ -8,6 +8,19 @@ import type { Struck } from './reason.ts'
 /** A key of ours: its text is asked for once, when an endpoint is first used. */
 export interface Credential {
   reveal(): string
+}
+
+/** How a protocol carries our key: a header's name and value. */
+export type CredentialHeader = (key: string) => readonly [string, string]
+
+/** Of OpenAI's protocol, and of Cohere's. */
+export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key}`]
+
+export interface LinkMeans {
+  readonly egress: Egress
+  /** Our key; null when the provider needs none. */
+  readonly key: string | null
+  readonly credentialHeader: CredentialHeader
 }
 
 /** The way to one provider: its pool, its base path and the headers of every call. */
@@ -19,12 +32,10 @@ export class ProviderLink {
   readonly #basePath: string
   readonly #headers: readonly string[]
 
-  /** @param credential the header that carries our key, name and value; empty when the provider needs none */
-  constructor(provider: Provider, egress: Egress, credential: readonly string[]) {
+  constructor(provider: Provider, { egress, key, credentialHeader }: LinkMeans) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
-    const [, value = ''] = credential
-    this.struck = { credential: value.replace(/^Bearer /, ''), host: base.hostname }
+    this.struck = { credential: key ?? '', host: base.hostname }
     this.#origin = egress.trusted(base.origin)
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [
@@ -38,7 +49,7 @@ export class ProviderLink {
         'user-agent',
         'sluice',
       ],
-      ...credential,
+      ...(key === null ? [] : credentialHeader(key)),
     ]
   }
 
@@ -46,7 +57,7 @@ export class ProviderLink {
   post(
     path: string,
     body: string | Uint8Array | readonly Uint8Array[],
-    attempt: EmbeddingAttempt,
+    attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call'>,
   ): Promise<Outcome<EgressAnswer>> {
     return this.#origin.call({
       method: 'POST',
@@ -60,8 +71,4 @@ export class ProviderLink {
       answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,
     })
   }
-}
-
-export function isSuccess(answer: EgressAnswer): boolean {
-  return answer.status >= 200 && answer.status < 300
 }

@@ -5,7 +5,7 @@ import type { EgressAnswer } from '../ports/egress.ts'
 import type { Endpoint } from '../ports/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
-import { isSuccess, type ProviderLink } from './link.ts'
+import type { ProviderLink } from './link.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 import { failureOf } from './provider-failure.ts'
 import { parseAnswer } from './read-answer.ts'
@@ -38,7 +38,7 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     const outcome = await this.#link.post(PATH, this.#bodyOf(attempt.request), attempt)
     if (!outcome.ok) return outcome
     const answer = outcome.value
-    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#link) }
+    if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }
     return this.#passThrough(answer, attempt) ?? parseAnswer('openai', answer, { attempt, jobs: this.#jobs })
   }
 

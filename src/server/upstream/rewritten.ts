@@ -3,7 +3,7 @@ import { fail, type Outcome } from '../../schemas/failures.ts'
 import type { Endpoint } from '../ports/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
-import { isSuccess, type ProviderLink } from './link.ts'
+import type { ProviderLink } from './link.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 import { failureOf } from './provider-failure.ts'
 import { parseAnswer } from './read-answer.ts'
@@ -49,7 +49,7 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
     const outcome = await this.#link.post(this.#wire.path, encoded.value.body, attempt)
     if (!outcome.ok) return outcome
     const answer = outcome.value
-    if (!isSuccess(answer)) return { ok: false, failure: failureOf(answer, this.#link) }
+    if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }
     return parseAnswer(this.#wire.protocol, answer, { attempt, jobs: this.#jobs })
   }
 

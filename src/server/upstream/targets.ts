@@ -1,10 +1,11 @@
+import { hasEmbeddings, type EmbeddingProtocolName } from '../../schemas/protocols.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { Endpoint, Provider } from '../ports/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { cohereEmbeddings } from './cohere.ts'
-import { googleEmbeddings } from './google.ts'
+import { googleEmbeddings, googleKey } from './google.ts'
 import { EndpointHealth } from './health.ts'
-import { ProviderLink, type Credential } from './link.ts'
+import { bearer, ProviderLink, type Credential, type CredentialHeader } from './link.ts'
 import { LexicalEmbeddings } from './local.ts'
 import { OpenAiEmbeddings } from './openai.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
@@ -54,32 +55,27 @@ export class TargetTable {
   #protocolOf(endpoint: Endpoint): EmbeddingProtocol | null {
     const { provider } = endpoint
     const { jobs, egress } = this.#options
+    if (!hasEmbeddings(provider.protocol)) return null
     if (provider.protocol === 'local') return new LexicalEmbeddings(jobs, egress)
-    const link = this.#linkTo(provider)
-    if (link === null) return null
-    switch (provider.protocol) {
-      case 'openai':
-        return new OpenAiEmbeddings(endpoint, link, jobs)
-      case 'cohere':
-        return cohereEmbeddings(endpoint, link, jobs)
-      case 'google':
-        return googleEmbeddings(endpoint, link, jobs)
-      case 'anthropic':
-        return null
-      default:
-        return provider.protocol satisfies never
-    }
+    const { credentialHeader, open } = REMOTE[provider.protocol]
+    const key = this.#keyOf(provider)
+    if (key === undefined) return null
+    return open(endpoint, new ProviderLink(provider, { egress, key, credentialHeader }), jobs)
   }
 
-  #linkTo(provider: Provider): ProviderLink | null {
-    const { egress, credentials } = this.#options
-    if (provider.apiKeyEnv === null) return new ProviderLink(provider, egress, [])
-    const key = credentials.get(provider.apiKeyEnv)
-    if (key === undefined) return null
-    const header =
-      provider.protocol === 'google'
-        ? ['x-goog-api-key', key.reveal()]
-        : ['authorization', `Bearer ${key.reveal()}`]
-    return new ProviderLink(provider, egress, header)
+  /** Null when the provider needs none, undefined when it is not set here. */
+  #keyOf({ apiKeyEnv }: Provider): string | null | undefined {
+    return apiKeyEnv === null ? null : this.#options.credentials.get(apiKeyEnv)?.reveal()
   }
+}
+
+interface Remote {
+  readonly credentialHeader: CredentialHeader
+  readonly open: (endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs) => EmbeddingProtocol
+}
+
+const REMOTE: Readonly<Record<Exclude<EmbeddingProtocolName, 'local'>, Remote>> = {
+  openai: { credentialHeader: bearer, open: (...means) => new OpenAiEmbeddings(...means) },
+  cohere: { credentialHeader: bearer, open: cohereEmbeddings },
+  google: { credentialHeader: googleKey, open: googleEmbeddings },
 }

@@ -11,7 +11,7 @@ t.test('a large answer that waits beyond the deadline is given back unread, one 
   const outcomeAt = async (deadlineAt: number) => {
     let released = 0
     const body = Uint8Array.from(Buffer.from(JSON.stringify({ data })))
-    const answer = { status: 200, retryAfter: null, body, release: () => void released++ }
+    const answer = { status: 200, isSuccess: true, retryAfter: null, body, release: () => void released++ }
     const request = { model: 'm', input: 'x' }
     const call = new AbortController()
     call.abort()

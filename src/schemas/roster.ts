@@ -30,6 +30,14 @@ export class Roster<T extends Listed> {
     last.place = place
   }
 
+  /** Looks at each once, also where the look takes members out: backwards, as one that goes is replaced by the last. */
+  each(look: (member: T) => void): void {
+    for (let at = this.#members.length - 1; at >= 0; at--) {
+      const member = this.#members[at]
+      if (member !== undefined) look(member)
+    }
+  }
+
   /** A copy: whoever goes through it may close what it finds. */
   list(): readonly T[] {
     return [...this.#members]

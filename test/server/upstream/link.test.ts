@@ -1,0 +1,26 @@
+import t from 'tap'
+import { openEgress } from '../../../src/server/egress/egress.ts'
+import type { Provider } from '../../../src/server/ports/models.ts'
+import { googleKey } from '../../../src/server/upstream/google.ts'
+import { bearer, ProviderLink } from '../../../src/server/upstream/link.ts'
+import { startProvider } from '../../support/provider.ts'
+
+for (const [credentialHeader, header, before] of [
+  [bearer, 'authorization', 'Bearer '],
+  [googleKey, 'x-goog-api-key', ''],
+] as const) {
+  t.test(`a key travels in ${header}, and is struck as it is, whatever it begins with`, async (t) => {
+    const server = await startProvider()
+    const egress = openEgress()
+    t.teardown(() => Promise.all([egress.close(), server.close()]))
+    const provider: Provider = {
+      slug: 'p', name: 'P', protocol: 'openai', baseUrl: `${server.origin}/v1`, apiKeyEnv: 'K', timeoutMs: 1, rename: {},
+    }
+    const key = 'Bearer of news'
+    const link = new ProviderLink(provider, { egress, key, credentialHeader })
+    t.same(link.struck, { credential: key, host: '127.0.0.1' })
+    const attempt = { endsAt: performance.now() + 20_000, call: new AbortController() }
+    await link.post('/embeddings', '{"input":"x"}', attempt)
+    t.equal(server.calls[0]?.headers[header], before + key)
+  })
+}
