@@ -20,7 +20,6 @@ export async function writeContainerFile(
     const received = await receivePlain(parts, upload, staged.value)
     if (!received.ok) return received
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
-    await touch(parts, to)
     const published = await parts.storage.containers.publish(to.container, to.path, staged.value, signal)
     return published.ok ? await parts.storage.containers.stat(to.container, to.path) : published
   } finally {
@@ -44,7 +43,6 @@ async function receivePlain({ intake }: TransferParts, upload: Upload, { path }:
  * whatever became of the container file since. §4.8, C16.
  */
 export async function promote(parts: TransferParts, from: ContainerPath, wish: StoreWish): Promise<Outcome<Stored>> {
-  await touch(parts, from)
   const opened = await parts.storage.containers.open(from.container, from.path, wish.signal)
   try {
     return await promoteOpened(parts, opened, { from, wish })
@@ -88,9 +86,4 @@ function promotable(opened: Outcome<StoredObject>): Outcome<StoredObject> {
   if (!opened.ok) return opened
   if (opened.value.sizeBytes === 0) return fail('file_empty')
   return opened.value.sizeBytes > FILE_BYTES_MAX ? fail('file_too_large', { fields: { limit: FILE_BYTES_MAX } }) : opened
-}
-
-/** A use that is not noted only makes the container look older by an hour at most: no reason to refuse. */
-export async function touch({ uses }: TransferParts, { container }: ContainerPath): Promise<void> {
-  await uses.touch(container.workspaceId, container.containerId)
 }

@@ -3,7 +3,6 @@ import type { ByteReader, Content } from '../ports/byte-streams.ts'
 import type { FileRecord } from '../ports/files.ts'
 import type { StoredObject } from '../ports/storage.ts'
 import type { ContainerPath, OpenContainerFile } from '../ports/transfer.ts'
-import { touch } from './container-files.ts'
 import type { TransferParts } from './parts.ts'
 
 /** A stored file, opened in a worker as it is read. */
@@ -20,10 +19,9 @@ export async function openFile(parts: TransferParts, file: FileRecord, signal: A
 
 /** A container file, as its sandbox wrote it. */
 export async function openContainerFile(
-  parts: TransferParts, from: ContainerPath, signal: AbortSignal,
+  { storage }: TransferParts, from: ContainerPath, signal: AbortSignal,
 ): Promise<Outcome<OpenContainerFile>> {
-  await touch(parts, from)
-  const opened = await parts.storage.containers.open(from.container, from.path, signal)
+  const opened = await storage.containers.open(from.container, from.path, signal)
   if (!opened.ok) return opened
   const object = opened.value
   const { sizeBytes, changedAt, version } = object

@@ -1,4 +1,4 @@
-import type { ContainerUses, Files } from '../ports/files.ts'
+import type { Files } from '../ports/files.ts'
 import type { Intake, Unsealing } from '../ports/intake.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { Storage } from '../ports/storage.ts'
@@ -6,7 +6,6 @@ import type { Storage } from '../ports/storage.ts'
 /** What transfers are made of. */
 export interface TransferParts {
   readonly files: Files
-  readonly uses: ContainerUses
   readonly storage: Storage
   readonly keyRing: KeyRing
   readonly intake: Intake
