@@ -1,3 +1,5 @@
+import { endOnCrash, endWith } from './observe/crash.ts'
+import { createLog } from './observe/log.ts'
 import { openChannel } from './supervisor/channel.ts'
 import type { Role } from './supervisor/ipc.ts'
 
@@ -14,6 +16,8 @@ export async function serve(): Promise<number> {
 
 /** Runs one forked role in this process, which ends with its supervisor. */
 export async function runRole(role: Role): Promise<void> {
+  // Until it has a part, which says what may not be told.
+  endOnCrash(createLog({ level: 'error', base: { role, pid: process.pid } }))
   const channel = openChannel()
   try {
     const run = await (role === 'front'
@@ -25,6 +29,6 @@ export async function runRole(role: Role): Promise<void> {
     await run(part, channel)
   } catch (problem) {
     channel.tell({ kind: 'failed', reason: problem instanceof Error ? problem.message : String(problem) })
-    throw problem
+    endWith(problem)
   }
 }

@@ -1,5 +1,6 @@
 import { Secret } from '../../schemas/secret.ts'
 import { ConfigInvalid, readFrom, type Config } from '../config.ts'
+import { endOnCrash } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Channel } from '../supervisor/channel.ts'
@@ -31,7 +32,9 @@ export function secretsOfPart(part: ChildPart): readonly Secret[] {
 export function childLog(part: ChildPart, channel: Channel): Log {
   const { role, slot } = part
   const level = configOf(part).logLevel
-  const log = holdLog(createLog({ level, base: { role, slot, pid: process.pid }, secrets: secretsOfPart(part) }))
+  const lines = createLog({ level, base: { role, slot, pid: process.pid }, secrets: secretsOfPart(part) })
+  const log = holdLog(lines)
+  endOnCrash({ error: log.error, flush: lines.flush })
   channel.onAnnounced(() => log.release())
   return log
 }

@@ -4,6 +4,7 @@ import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { CatalogueProblem } from '../catalogue/sources.ts'
 import { ConfigInvalid, readConfig, type Problem, type Texts } from '../config.ts'
+import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import { aggregate, type Snapshot } from '../observe/metrics.ts'
 import type { ModelCatalogue } from '../ports/models.ts'
@@ -18,6 +19,7 @@ import { isComingUp } from '../store/translate.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import { runNode } from '../supervisor/node.ts'
 import type { NodeGauges, NodeGeneration, NodeStore } from '../supervisor/node-parts.ts'
+import { StartRefused } from '../supervisor/start-refused.ts'
 import { secretsOf, stateAddress } from './child.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
@@ -31,8 +33,9 @@ export async function serve(): Promise<number> {
   const first = readGeneration()
   const lines = createLog({ level: first.config.logLevel, base: { role: 'supervisor' }, secrets: secretsOf(first) })
   const log = holdLog(lines)
+  endOnCrash({ error: log.error, flush: lines.flush })
   const openStore = openNodeStore(log)
-  return runNode({
+  const node = runNode({
     log,
     readGeneration() {
       const generation = readGeneration()
@@ -46,10 +49,15 @@ export async function serve(): Promise<number> {
     },
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log })
-      return { isUp: () => state.whenReachable(0), close: () => state.close() }
+      return { isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax), close: () => state.close() }
     },
     // A snapshot comes from another process of this version, as plain data.
     metrics: (snapshots, gauges) => aggregate(snapshots as readonly Snapshot[], factsOf(gauges)),
+  })
+  return node.catch((problem: unknown) => {
+    // These two are sentences for the operator.
+    if (problem instanceof StartRefused || problem instanceof ConfigInvalid) throw problem
+    endWith(problem)
   })
 }
 
