@@ -1,5 +1,6 @@
 // `npm run bench -- <scenario> [options]`: builds, installs the peers that the scenario compares with, runs it.
 import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 import { install } from './install.mjs'
 
@@ -11,7 +12,7 @@ const SCENARIOS = {
   },
 }
 
-process.chdir(new URL('..', import.meta.url).pathname)
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const [name, ...args] = process.argv.slice(2)
 const scenario = Object.hasOwn(SCENARIOS, name ?? '') ? SCENARIOS[name] : undefined
 // Not an installation: what the options are stands in the source.

@@ -1,8 +1,9 @@
 // Rewrites the README's list of decisions from the comments of the constants: `node tools/decisions.mjs`.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 
-process.chdir(new URL('..', import.meta.url).pathname)
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 build()
 const { decisionTable } = await import('../dist/test/support/decisions.js')
 const { readSources } = await import('../dist/test/support/source.js')

@@ -1,7 +1,8 @@
 // Type-aware rules that the compiler does not have. Formatting is nobody's business here.
+import { fileURLToPath } from 'node:url'
 import tseslint from 'typescript-eslint'
 
-const ROOT = new URL('..', import.meta.url).pathname
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** Rules about what a type cannot say: promises that nobody awaits, conditions that are always true, dead casts. */
 const RULES = {

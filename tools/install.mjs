@@ -2,30 +2,37 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** @param folder holds package.json and package-lock.json */
+/**
+ * Ends the process when npm fails. The compiler is a dev dependency, which npm leaves out under NODE_ENV=production;
+ * stdout stays the caller's.
+ * @param folder holds package.json and package-lock.json
+ */
 export function install(folder) {
   if (!isStale(folder)) return
-  process.stderr.write(`installing ${folder}\n`)
+  process.stderr.write(`installing ${folder === '.' ? 'the dependencies' : folder}\n`)
   const npm = process.env.npm_execpath
   const [command, head] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
-  const ran = spawnSync(
+  const { status, error } = spawnSync(
     command,
     [...head, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
     { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] },
   )
-  if (ran.status !== 0) process.exit(ran.status ?? 1)
+  if (status === 0) return
+  process.stderr.write(`the dependencies could not be installed: ${error?.message ?? `npm ended with ${status}`}\n`)
+  process.exit(1)
 }
 
+/** Compares what the lock file wants with what npm says it installed; no stamp of ours that could lie. */
 function isStale(folder) {
-  const want = packages(`${folder}/package-lock.json`)
-  const have = packages(`${folder}/node_modules/.package-lock.json`)
-  return Object.entries(want).some(
-    ([at, entry]) =>
-      at !== '' &&
-      !(at in have
-        ? have[at].version === entry.version && have[at].integrity === entry.integrity
-        : entry.optional === true),
-  )
+  const wanted = packages(`${folder}/package-lock.json`)
+  const there = packages(`${folder}/node_modules/.package-lock.json`)
+  return Object.entries(wanted).some(([at, entry]) => {
+    if (at === '') return false
+    const found = there[at]
+    // Binaries of other platforms are optional, and npm leaves them out.
+    if (found === undefined) return entry.optional !== true
+    return found.version !== entry.version || found.integrity !== entry.integrity
+  })
 }
 
 function packages(file) {

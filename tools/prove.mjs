@@ -1,9 +1,10 @@
 // `npm run prove -- <name> [--short] [--seed N]`: the long acceptance and chaos runs of test/prove.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 
-process.chdir(new URL('..', import.meta.url).pathname)
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const FOLDER = 'test/prove'
 const [name, ...options] = process.argv.slice(2)
 const texts = new Map(

@@ -124,7 +124,7 @@ async function cloned(proof: Proof, place: Place): Promise<Clone> {
   const base = await mkdtemp(join(tmpdir(), 'sluice-start-'))
   proof.after(() => rm(base, { recursive: true, force: true }))
   await chmod(base, 0o755)
-  const [home, bin, folder] = [join(base, 'home'), join(base, 'bin'), join(base, 'home/sluice')]
+  const [home, bin, folder] = [join(base, 'home'), join(base, 'bin'), join(base, 'home/my sluice')]
   await mkdir(home)
   await mkdir(bin)
   for (const [name, path] of await programs()) await symlink(path, join(bin, name))
