@@ -19,7 +19,6 @@ import type { Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../state/hints.ts'
 import { openState } from '../state/open.ts'
 import { openRateAuthority } from '../state/rates.ts'
-import { connectionsOfNode } from '../store/budget.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
 import { enrol, startHeartbeat } from '../store/fronts.ts'
@@ -58,7 +57,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const feed = openEpochFeed({ store, hints, log })
   const heartbeat = startHeartbeat({
     frontId: part.id, store, feed, node: part.node, log,
-    connections: connectionsOfNode(connectionsNeeded(config)),
+    connections: connectionsNeeded(config),
   })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, log,

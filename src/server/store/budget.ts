@@ -11,17 +11,9 @@ export interface ConnectionBudget {
   readonly fits: boolean
 }
 
-/** Connections of a node beside those of fronts and runners: its supervisor and migrator, and CLI verbs. */
-const SPARE = 5
-
-/** What a node may hold in all: each of its fronts reports it, for those that live longest. */
-export function connectionsOfNode(wanted: number): number {
-  return wanted + SPARE
-}
-
 /**
  * Compares what this node and the other ones may hold with what Postgres gives. Design §2.
- * @param wanted of fronts and runners together, during a roll
+ * @param wanted all that this node may hold at once, whatever holds them
  */
 export async function connectionBudget(sql: Queryable, node: string, wanted: number): Promise<ConnectionBudget> {
   const [limits] = await sql<{ available: number }[]>`
@@ -34,6 +26,5 @@ export async function connectionBudget(sql: Queryable, node: string, wanted: num
       GROUP BY node) AS others`
   const available = limits?.available ?? 0
   const elsewhere = others?.sum ?? 0
-  const inAll = connectionsOfNode(wanted)
-  return { available, wanted: inAll, elsewhere, fits: inAll + elsewhere <= available }
+  return { available, wanted, elsewhere, fits: wanted + elsewhere <= available }
 }

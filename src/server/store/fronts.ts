@@ -12,7 +12,7 @@ export interface HeartbeatOptions {
   readonly feed: EpochFeed
   /** Name of the node, the same for all of its fronts. */
   readonly node: string
-  /** Connections that the whole node may hold: `connectionsOfNode`. */
+  /** Connections that the whole node may hold at once. */
   readonly connections: number
   readonly log: Log
   readonly everyMs?: number

@@ -10,6 +10,8 @@ export interface ReadyFacts {
   readonly workers: number
   readonly postgres: 'embedded' | 'external'
   readonly redis: 'external' | 'child' | 'in-memory'
+  /** What it starts without; `/readyz` tells more. */
+  readonly degraded: readonly 'redis'[]
   readonly version: string
 }
 
@@ -37,7 +39,8 @@ export function readyLine(facts: ReadyFacts): string {
 export function banner({ facts, keys, certFile, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string): string => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
-  const note = facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''
+  const kind = facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''
+  const note = facts.degraded.includes('redis') ? paint(33, ' (cannot be reached: each front holds its share of every limit)') : kind
   const lines = [
     '',
     `  ${paint(1, 'Sluice')} ${facts.version}`,

@@ -41,6 +41,13 @@ export interface NodeStore {
   close(): Promise<void>
 }
 
+/** What the supervisor needs of Redis. */
+export interface NodeRedis {
+  /** @param waitMsMax how long a Redis that is away may take to appear; none when absent */
+  isUp(waitMsMax?: number): Promise<boolean>
+  close(): Promise<void>
+}
+
 /** Facts of the node itself among its metrics. */
 export interface NodeGauges {
   readonly frontsReady: number
@@ -61,7 +68,7 @@ export interface NodeParts {
   adopt(generation: NodeGeneration): void
   /** @param node this node's name in the store */
   openStore(url: string, node: string): NodeStore
-  openRedis(address: ChildPart['redis']): { isUp(): Promise<boolean>; close(): Promise<void> }
+  openRedis(address: ChildPart['redis']): NodeRedis
   /** Prometheus text over the snapshots of all children and the node's own facts. */
   metrics(snapshots: readonly unknown[], gauges: NodeGauges): Promise<string>
 }

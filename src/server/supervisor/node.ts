@@ -9,7 +9,7 @@ import { openDataDirectory, type DataDirectory } from './data-directory.ts'
 import { firstKeys } from './first-keys.ts'
 import { Fleet } from './fleet.ts'
 import type { Role } from './ipc.ts'
-import type { NodeGeneration, NodeParts, NodeStore } from './node-parts.ts'
+import type { NodeGeneration, NodeParts, NodeRedis, NodeStore } from './node-parts.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
@@ -27,6 +27,16 @@ const RETIRED_MS_MAX = REPLACED_FRONT_MS + DRAIN_MS + 10_000
 
 /** Milliseconds that a stop at once may take. */
 const STOP_MS_MAX = 3_000
+
+/** Milliseconds that a node which is ready otherwise waits to know whether it has Redis. */
+const REDIS_WAIT_MS = 1_000
+
+interface Announced {
+  readonly data: DataDirectory
+  readonly services: Services
+  readonly keys: BannerKeys
+  readonly degraded: ReadyFacts['degraded']
+}
 
 /** Why a node ends: told to, or because it cannot go on. */
 interface Ending {
@@ -75,6 +85,7 @@ class NodeRun {
   readonly #fleet: Fleet
   #data: DataDirectory | null = null
   #store: NodeStore | null = null
+  #redis: NodeRedis | null = null
   #reloader: Reloader | null = null
   #watch: ReadinessWatch | null = null
   #isDraining = false
@@ -109,7 +120,8 @@ class NodeRun {
     this.#ending.throwIfAsked()
     const keys = await this.#prepareStore(data, services)
     await this.#startChildren(data, services)
-    this.#announce(data, services, keys)
+    const isRedisUp = await this.#redis?.isUp(REDIS_WAIT_MS) ?? false
+    this.#announce({ data, services, keys, degraded: isRedisUp ? [] : ['redis'] })
     this.#isUp = true
     if (this.#isReloadAsked) this.reload()
   }
@@ -155,11 +167,15 @@ class NodeRun {
     const store = this.#parts.openStore(services.databaseUrl, data.node)
     this.#store = store
     const redis = this.#parts.openRedis(services.redis)
+    this.#redis = redis
     this.#undo(() => store.close())
     this.#undo(() => redis.close())
-    await prepareStore(store, () => this.#ending.isAsked)
+    await prepareStore(store, services, {
+      isEnding: () => this.#ending.isAsked,
+      say: (line) => process.stderr.write(line),
+    })
     this.#ending.throwIfAsked()
-    await checkConnections(store, this.#first)
+    await checkConnections(store, this.#first, services.postgres)
     const keys = await firstKeys(data, { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
@@ -174,7 +190,7 @@ class NodeRun {
       fleet: this.#fleet,
       first: this.#first,
       childParts: (generation) => childParts(generation, placeOf(data, services)),
-      check: (generation) => checkConnections(store, generation),
+      check: (generation) => checkConnections(store, generation, services.postgres),
       adopt: (generation) => {
         this.#parts.adopt(generation)
         removeOtherCopies(generation, data)
@@ -203,7 +219,7 @@ class NodeRun {
     return child
   }
 
-  #announce(data: DataDirectory, services: Services, keys: BannerKeys): void {
+  #announce({ data, services, keys, degraded }: Announced): void {
     const { config } = this.#first
     const url = this.#url()
     const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
@@ -216,6 +232,7 @@ class NodeRun {
       workers: sessionThreads(config.workers, config.fronts).reduce((sum, threads) => sum + threads, 0),
       postgres: services.postgres,
       redis: services.redisMode,
+      degraded,
       version: VERSION,
     }
     const isTerminal = process.stdout.isTTY

@@ -4,7 +4,7 @@ import { startEmbeddedPostgres } from './embedded-postgres.ts'
 import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration, NodeParts, NodeStore } from './node-parts.ts'
 import { startRedis } from './redis-child.ts'
-import { connectionsNeeded } from './shares.ts'
+import { connectionsNeeded, connectionsToServe } from './shares.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** The stores of a running node, its own or the operator's. */
@@ -20,6 +20,9 @@ export type Undo = (step: () => Promise<void>) => void
 /** Milliseconds that a start waits for an external Postgres that cannot be reached yet. */
 const POSTGRES_WAIT_MS = 30_000
 const POSTGRES_RETRY_MS = 500
+/** Milliseconds until it says so, and between two such lines. */
+const SAY_AFTER_MS = 1_000
+const SAY_EACH_MS = 5_000
 
 /** Brings up what the operator did not bring himself. Throws `StartRefused`. */
 export async function startServices(
@@ -28,7 +31,9 @@ export async function startServices(
 ): Promise<Services> {
   // Both are awaited: a failure of one must not leave the other without its undo.
   const [postgres, redis] = await Promise.allSettled([
-    config.databaseUrl === null ? startEmbeddedPostgres({ dataDir: data.path, log }) : null,
+    config.databaseUrl === null ? startEmbeddedPostgres({
+      dataDir: data.path, log, settings: { max_connections: String(connectionsToServe(config)) },
+    }) : null,
     config.redisUrl === null ? startRedis({ dataDir: data.path, log }) : null,
   ])
   for (const service of [postgres, redis]) {
@@ -49,31 +54,77 @@ export async function startServices(
   }
 }
 
+export interface StoreWait {
+  isEnding(): boolean
+  /** Takes the lines that say what a start waits for. */
+  say(line: string): void
+}
+
 /**
  * Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`; returns early when the node
  * is to end.
  */
-export async function prepareStore(store: NodeStore, isEnding: () => boolean): Promise<void> {
+export async function prepareStore(
+  store: Pick<NodeStore, 'migrate'>,
+  { databaseUrl, postgres }: Pick<Services, 'databaseUrl' | 'postgres'>,
+  { isEnding, say }: StoreWait,
+): Promise<void> {
   const giveUpAt = performance.now() + POSTGRES_WAIT_MS
-  while (!isEnding()) {
-    const migrated = await store.migrate().catch((problem: unknown) => {
-      if (problem instanceof SchemaRefused) throw new StartRefused(problem.message, { cause: problem })
-      throw unusable(problem)
-    })
-    if (!migrated.isAway) return
-    if (performance.now() > giveUpAt) throw unusable(migrated.cause)
-    await new Promise((resolve) => setTimeout(resolve, POSTGRES_RETRY_MS))
+  let why = ''
+  const stopSaying = postgres === 'embedded' ? () => undefined : sayWhileWaiting(() => {
+    const secondsLeft = Math.max(0, Math.round((giveUpAt - performance.now()) / 1_000))
+    say(`waiting for Postgres at ${placeIn(databaseUrl)}${why}; the start is given up in ${secondsLeft} s\n`)
+  })
+  try {
+    while (!isEnding()) {
+      const migrated = await store.migrate().catch((problem: unknown) => {
+        if (problem instanceof SchemaRefused) throw new StartRefused(problem.message, { cause: problem })
+        throw unusable(problem)
+      })
+      if (!migrated.isAway) return
+      if (performance.now() > giveUpAt) throw unusable(migrated.cause)
+      why = ` (${codeOf(migrated.cause)})`
+      await new Promise((resolve) => setTimeout(resolve, POSTGRES_RETRY_MS))
+    }
+  } finally {
+    stopSaying()
   }
 }
 
+function sayWhileWaiting(say: () => void): () => void {
+  let timer = setTimeout(() => {
+    say()
+    timer = setInterval(say, SAY_EACH_MS)
+  }, SAY_AFTER_MS)
+  return () => clearTimeout(timer)
+}
+
+/** Host and port, never user or password. */
+function placeIn(databaseUrl: string): string {
+  const { hostname, port, pathname, searchParams } = new URL(databaseUrl)
+  // The password holds a slash, and what looks like a host is its beginning.
+  if (pathname.includes('@')) return 'the host of DATABASE_URL'
+  return searchParams.get('host') ?? `${hostname}:${port === '' ? '5432' : port}`
+}
+
 /** Throws `StartRefused` when this node's processes could ask for more connections than Postgres gives. */
-export async function checkConnections(store: NodeStore, { config }: NodeGeneration): Promise<void> {
+export async function checkConnections(
+  store: Pick<NodeStore, 'connections'>,
+  { config }: Pick<NodeGeneration, 'config'>,
+  postgres: Services['postgres'],
+): Promise<void> {
   const wanted = connectionsNeeded(config)
   const { fits, available, elsewhere } = await store.connections(wanted)
   if (fits) return
   const processes = `${config.fronts} fronts and ${config.runners} runners`
   throw new StartRefused(`${processes} may need ${wanted} connections; Postgres gives ${available}, `
-    + `and other nodes hold ${elsewhere}: raise its max_connections or lower SLUICE_FRONTS`)
+    + `and other nodes hold ${elsewhere}: ${ADVICE[postgres]} or lower SLUICE_FRONTS`)
+}
+
+/** Our own is given what the start needs, with room; a reload cannot change it. */
+const ADVICE: Readonly<Record<Services['postgres'], string>> = {
+  embedded: 'restart the node',
+  external: 'raise its max_connections',
 }
 
 function unusable(problem: unknown): StartRefused {

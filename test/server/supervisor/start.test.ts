@@ -9,7 +9,8 @@ import { openStore } from '../../../src/server/store/open.ts'
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../support/node.ts'
 import { SILENT } from '../../support/log.ts'
 import { isOnPath, outsideRedis } from '../../support/outside-stores.ts'
-import { spawnServer, stopServer } from '../../support/spawned.ts'
+import { ROOT } from '../../support/source.ts'
+import { freePort, spawnServer, stopServer, untilPrinted } from '../../support/spawned.ts'
 
 // Whole nodes start here, on a machine that may be busy.
 t.setTimeout(300_000)
@@ -22,7 +23,7 @@ t.test('the first line of stdout is the ready line, with exactly its members', a
   t.same({ ...node.ready, redis: null, version: null }, {
     event: 'ready', url: `http://127.0.0.1:${port}`, docs_url: `http://127.0.0.1:${port}/docs`,
     admin_url: `http://127.0.0.1:${settings['SLUICE_ADMIN_PORT']}`, fronts: 2, workers: 3,
-    postgres: 'external', redis: null, version: null,
+    postgres: 'external', redis: null, degraded: [], version: null,
   })
   t.match(node.ready, { redis: /^(child|in-memory)$/, version: /^\d+\.\d+\.\d+/ })
 })
@@ -47,6 +48,25 @@ t.test('the second start keeps the keys and shows none of them', async (t) => {
   t.same(firstKeys(second.dataDir), keys)
   t.equal((await second.get('/api/v1/models/count')).status, 200)
   t.notMatch(second.output(), keys['inference_key'])
+})
+
+t.test('a start says within seconds which Postgres it waits for, without its password', async (t) => {
+  const [settings, port] = await Promise.all([nodeSettings(t, { isEmbedded: true }), freePort()])
+  const [command = '', ...args] = sluice('serve')
+  const env = { ...settings, DATABASE_URL: `postgres://me:hunter2hunter2@127.0.0.1:${port}/db` }
+  const node = spawnServer(command, args, { env, cwd: ROOT })
+  t.teardown(() => stopServer(node.child))
+  await untilPrinted(node, new RegExp(`^waiting for Postgres at 127.0.0.1:${port} \\(ECONNREFUSED\\)`, 'm'), 60_000)
+  await stopServer(node.child)
+  t.notMatch(node.output(), /hunter2/)
+})
+
+t.test('a start without its Redis says so in the banner and in the ready line', async (t) => {
+  const settings = await nodeSettings(t)
+  const node = await startNode(t, { ...settings, REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
+  t.match(node.ready, { redis: 'external', degraded: ['redis'] })
+  t.match(node.output(), /Redis external \(cannot be reached/)
+  t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
 
 t.test('two nodes with other ports and data directories run side by side', async (t) => {

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { readFrom, type Config } from '../../../src/server/config.ts'
+import { connectionBudget } from '../../../src/server/store/budget.ts'
+import { migrate } from '../../../src/server/store/migrate.ts'
+import { openStore } from '../../../src/server/store/open.ts'
+import { openDataDirectory } from '../../../src/server/supervisor/data-directory.ts'
+import { holdLog } from '../../../src/server/supervisor/held-log.ts'
+import { checkConnections, startServices } from '../../../src/server/supervisor/services.ts'
+import { SILENT } from '../../support/log.ts'
+import { nodeSettings } from '../../support/node.ts'
+
+// A cluster is made here, on a machine that may be busy.
+t.setTimeout(120_000)
+
+t.test('the embedded Postgres has connections for 64 fronts, also for a reload that doubles them', async (t) => {
+  const { SLUICE_DATA = '' } = await nodeSettings(t, { isEmbedded: true })
+  const undone: (() => Promise<void>)[] = []
+  const data = await openDataDirectory(SLUICE_DATA, SILENT)
+  const generation = { config: withFronts(64), settings: {}, unknown: [], frozen: {}, providerKeys: {} }
+  const services = await startServices(generation, { data, log: holdLog(SILENT), undo: (step) => undone.push(step) })
+  t.teardown(async () => {
+    for (const step of undone.reverse()) await step()
+    data.release()
+  })
+  await migrate(services.databaseUrl, SILENT)
+  const store = openStore({ url: services.databaseUrl, poolMax: 1, applicationName: 'test' })
+  undone.push(() => store.close())
+  const given = { connections: (wanted: number) => connectionBudget(store.sql, data.node, wanted) }
+  await checkConnections(given, { config: withFronts(64) }, services.postgres)
+  await checkConnections(given, { config: withFronts(128) }, services.postgres)
+  await t.rejects(checkConnections(given, { config: withFronts(256) }, services.postgres),
+    { message: /need 2573 connections; Postgres gives 1301, .*: restart the node or lower SLUICE_FRONTS/ })
+})
+
+t.test('a Postgres of the operator that gives too few names its setting, and what is needed in all', async (t) => {
+  const given = { connections: () => Promise.resolve({ fits: false, available: 97, elsewhere: 10 }) }
+  await t.rejects(checkConnections(given, { config: withFronts(9) }, 'external'),
+    { message: '9 fronts and 1 runners may need 103 connections; Postgres gives 97, and other nodes hold 10: '
+      + 'raise its max_connections or lower SLUICE_FRONTS' })
+})
+
+function withFronts(fronts: number): Config {
+  const reading = readFrom({ SLUICE_FRONTS: String(fronts) })
+  if (!reading.ok) throw new Error('bad settings')
+  return reading.generation.config
+}
