@@ -113,6 +113,27 @@ export const FileDeletedAnswer = Type.Union([
 ])
 export type FileDeletedAnswer = Static<typeof FileDeletedAnswer>
 
+export interface ToldFilePage {
+  readonly files: readonly ToldFile[]
+  readonly hasMore: boolean
+  /** Where the next page begins, behind the file with that id. */
+  cursor(lastId: string): string
+}
+
+export function fileListAnswer({ files, hasMore, cursor }: ToldFilePage, shape: FileShape): FileListAnswer {
+  const lastId = files.at(-1)?.id ?? null
+  const page = {
+    data: files.map((file) => fileAnswer(file, shape)), has_more: hasMore, first_id: files[0]?.id ?? null, last_id: lastId,
+  }
+  if (shape === 'openai') return { _shape: shape, object: 'list', ...page } as FileListAnswer
+  if (shape === 'anthropic') return { _shape: shape, ...page } as FileListAnswer
+  return { _shape: shape, ...page, cursor: hasMore && lastId !== null ? cursor(lastId) : null } as FileListAnswer
+}
+
+export function fileDeletedAnswer(id: string, shape: FileShape): FileDeletedAnswer {
+  return shape === 'openai' ? { _shape: shape, id, object: 'file', deleted: true } : { _shape: shape, id, type: 'file_deleted' }
+}
+
 /** Bytes of a file or of a part of it. */
 export const FileContent = Type.String({ format: 'binary', description: 'The bytes.' })
 

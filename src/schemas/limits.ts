@@ -185,6 +185,14 @@ export const PURPOSE_CHARS_MAX = 64
 export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 /** Milliseconds of an upload beside those in which its bytes flow. Decision. */
 export const UPLOAD_DEADLINE_MS = 120_000
+/** Milliseconds that container files are kept after their container's last use. C10. */
+export const CONTAINER_KEPT_MS = 30 * 86_400_000
+/** Milliseconds between two sweeps of one node, and until a staging file or an object without a row is nobody's. Decision. */
+export const SWEEP_MS = 300_000
+export const STAGING_IDLE_MS = 3_600_000
+export const ORPHAN_AGE_MS = 3_600_000
+/** Milliseconds until a download begins; how long it lasts is its reader's to say. Decision. */
+export const DOWNLOAD_DEADLINE_MS = 30_000
 /** Page sizes of files and container files. B2.7, B2.8. */
 export const FILES_PAGE_MAX = 1_000
 export const FILES_PAGE_DEFAULT = 100

@@ -1,50 +1,12 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { masked } from '../schemas/masked.ts'
 import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
 import { Secret } from '../schemas/secret.ts'
-
-const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
-const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
-
-/**
- * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
- * The environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a
- * password, `'whole'` those that are a secret from end to end.
- */
-export const Settings = Type.Object({
-  SLUICE_HOST: address(),
-  SLUICE_PORT: count('a port from 1 to 65535', 1, 65_535, 8_080),
-  SLUICE_ADMIN_HOST: address(),
-  SLUICE_ADMIN_PORT: count('a port from 1 to 65535', 1, 65_535, 9_090),
-  SLUICE_DATA: text('a directory', { default: './.sluice' }),
-  SLUICE_FRONTS: auto('"auto" or a number from 1 to 256', 256),
-  SLUICE_WORKERS: auto('"auto" or a number from 1 to 1024', 1_024),
-  SLUICE_RUNNERS: count('a number from 1 to 16', 1, 16, 1),
-  DATABASE_URL: url('postgres://user:password@host/database', '^postgres(ql)?://.'),
-  REDIS_URL: url('redis://host:port or rediss://host:port', '^rediss?://.'),
-  SLUICE_TLS_CERT: file('a readable PEM file'),
-  SLUICE_TLS_KEY: file('a readable PEM file'),
-  SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
-  SLUICE_CATALOG: file('a readable JSON file'),
-  SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
-  SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
-    default: 'info', expected: 'one of debug, info, warn, error, silent',
-  }),
-  SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
-  SLUICE_EGRESS_CA: file('a readable PEM file'),
-  SLUICE_ROOT_KEY: Type.Optional(text(
-    '32 bytes as 64 hex digits or base64; several parted by commas, the current one first',
-    { pattern: ROOT_KEYS, mask: 'whole' },
-  )),
-  SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
-  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, 1_000_000_000)),
-})
-export type Settings = Static<typeof Settings>
+import { Settings } from '../schemas/settings.ts'
 
 /** The settings of one generation in the form that the code uses. Frozen. */
 export interface Config {
@@ -69,12 +31,29 @@ export interface Config {
   readonly broadcastUrl: Secret | null
   readonly otlpEndpoint: Secret | null
   readonly egressCaFile: string | null
+  readonly objects: ObjectsConfig
   /** Where the root keys are; both null: in the data directory. Design §8. */
   readonly rootKey: Secret | null
   readonly rootKeyFile: string | null
   /** Limit of keys that are made without one; null = none. C11. */
   readonly rateLimitRpm: number | null
 }
+
+/** Where the bytes of files are. Design §5. */
+export type ObjectsConfig =
+  | { readonly kind: 'disk'; readonly folder: string }
+  | {
+      readonly kind: 's3'
+      readonly bucket: string
+      /** Empty, or ending in a slash. */
+      readonly prefix: string
+      readonly region: string
+      readonly endpoint: string | null
+      readonly accessKeyId: string
+      readonly secretAccessKey: Secret
+      readonly isPathStyle: boolean
+      readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
+    }
 
 /** One thing that is wrong with the configuration. `got` is masked where it may hold a secret. */
 export interface Problem {
@@ -214,11 +193,36 @@ function configOf(values: Settings): Config {
     broadcastUrl: secret(values.SLUICE_BROADCAST),
     otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),
     egressCaFile: path(values.SLUICE_EGRESS_CA),
+    objects: objectsOf(values),
     rootKey: secret(values.SLUICE_ROOT_KEY),
     rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
   })
 }
+
+function objectsOf(values: Settings): ObjectsConfig {
+  const given = values.SLUICE_OBJECTS
+  if (given === undefined) return Object.freeze({ kind: 'disk', folder: resolve(values.SLUICE_DATA, 'files') })
+  const [, bucket, prefix = ''] = S3_PLACE.exec(given) ?? []
+  if (bucket === undefined) return Object.freeze({ kind: 'disk', folder: resolve(given) })
+  const endpoint = values.SLUICE_S3_ENDPOINT ?? null
+  const style = values.SLUICE_S3_PATH_STYLE
+  const folders = prefix.replace(/^\/+|\/+$/g, '')
+  return Object.freeze({
+    kind: 's3',
+    bucket,
+    prefix: folders === '' ? '' : `${folders}/`,
+    region: values.AWS_REGION,
+    endpoint,
+    accessKeyId: values.AWS_ACCESS_KEY_ID ?? '',
+    secretAccessKey: new Secret(values.AWS_SECRET_ACCESS_KEY ?? ''),
+    // Servers that are not Amazon's rarely have a name for each bucket.
+    isPathStyle: style === 'auto' ? endpoint !== null : style === 'on',
+    checksums: values.SLUICE_S3_CHECKSUMS === 'required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED',
+  })
+}
+
+const S3_PLACE = /^s3:\/\/([^/]+)(?:\/(.*))?$/
 
 /** What a setting's form alone cannot tell. */
 function contradictions(
@@ -234,6 +238,10 @@ function contradictions(
   if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
     const expected = 'nothing, since SLUICE_ROOT_KEY is set'
     problems.push({ name: 'SLUICE_ROOT_KEY_FILE', expected, got: 'a file' })
+  }
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
+    if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name)) continue
+    problems.push({ name, expected: 'a value, since SLUICE_OBJECTS is a bucket', got: 'nothing' })
   }
   const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
   if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {
@@ -348,43 +356,6 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 function durationMs(given: string): number {
   const unit = given.replace(/^[0-9]+/, '')
   return Number.parseInt(given, 10) * (UNIT_MS[unit] ?? 1)
-}
-
-interface TextOptions {
-  readonly default?: string
-  readonly pattern?: string
-  readonly mask?: true | 'whole'
-  readonly file?: true
-}
-
-function text(expected: string, options: TextOptions = {}) {
-  return Type.String({ minLength: 1, ...options, expected })
-}
-
-function address() {
-  return text('an IP address or a host name', { default: '127.0.0.1', pattern: '^[A-Za-z0-9.:_%-]+$' })
-}
-
-function url(expected: string, pattern: string) {
-  return Type.Optional(text(expected, { pattern, mask: true }))
-}
-
-function file(expected: string) {
-  return Type.Optional(text(expected, { file: true }))
-}
-
-function count(expected: string, minimum: number, maximum: number, byDefault?: number) {
-  const options = { minimum, maximum, expected }
-  return Type.Integer(byDefault === undefined ? options : { ...options, default: byDefault })
-}
-
-function auto(expected: string, maximum: number) {
-  const number = Type.Integer({ minimum: 1, maximum })
-  return Type.Union([Type.Literal('auto'), number], { default: 'auto', expected })
-}
-
-function list(expected: string, pattern: string) {
-  return Type.Array(Type.String({ pattern }), { default: [], expected })
 }
 
 const CHECKS = new Map(Object.entries(Settings.properties).map(([name, schema]) => [name, Compile(schema)]))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { Settings } from '../../src/server/config.ts'
+import { Settings } from '../../src/schemas/settings.ts'
 import { decisions, decisionTable } from '../support/decisions.ts'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
 

@@ -15,6 +15,7 @@ import { catalogueOf } from './catalogue.ts'
 import { AUTHORIZATION, openFront, patient, threads, type TestFront } from './front.ts'
 import { keptLog } from './log.ts'
 import { startProvider, type ScriptedProvider } from './provider.ts'
+import { NO_FILES } from './no-files.ts'
 
 export const PROVIDER_KEY = 'provider-key-0123456789'
 
@@ -82,7 +83,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const traced: Trace[] = []
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
-  const ports: Ports = { models, embedder, observer }
+  const ports: Ports = { models, embedder, observer, ...NO_FILES }
   const operations = OPERATIONS.map((operation) => ({
     ...operation,
     deadlineMs: options.deadlineMs ?? PROVIDER_TIMEOUT_MS_MAX,

@@ -3,6 +3,7 @@ import { statusOf, type Failure } from '../../src/schemas/failures.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'
 import type { ModelCatalogue } from '../../src/server/ports/models.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
+import { NO_FILES } from './no-files.ts'
 
 export interface ModelAnswer {
   readonly status: number
@@ -42,7 +43,7 @@ export function portsOf(models: ModelCatalogue): Ports {
     throw new Error('a model read needs the catalogue alone')
   }
   const log = { debug: unused, info: unused, warn: unused, error: unused }
-  return { models, embedder: { embed: unused }, observer: { log, settled: unused, trace: unused } }
+  return { models, embedder: { embed: unused }, observer: { log, settled: unused, trace: unused }, ...NO_FILES }
 }
 
 /** Four models: two that write text, two that embed; made in this order. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isKeyedProvider, KEYED_PROVIDERS, type KeyedProvider } from '../../schemas/provider-keys.ts'
 import { Secret } from '../../schemas/secret.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import { openDataKeys } from '../store/data-keys.ts'
 import type { Store } from '../store/open.ts'
 import { openProviderKeyRows } from '../store/provider-keys.ts'
@@ -37,7 +38,7 @@ export function parseProviderKey(text: string): ProviderKeyWish | string {
 export async function setProviderKeys(
   store: Store, workspaceId: string, wishes: readonly ProviderKeyWish[],
 ): Promise<readonly { readonly provider: KeyedProvider; readonly is: 'set' | 'removed' | 'absent' }[]> {
-  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
+  const ring = rootRing(store)
   const keys = openProviderKeys({ ring, rows: openProviderKeyRows(store) })
   const changes: { provider: KeyedProvider; is: 'set' | 'removed' | 'absent' }[] = []
   for (const { provider, key } of wishes) {
@@ -48,6 +49,11 @@ export async function setProviderKeys(
     }
   }
   return changes
+}
+
+/** The key ring of this installation. Throws CliFailure. */
+export function rootRing(store: Store): KeyRing {
+  return openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
 }
 
 function rootKeys(): RootKeys {

@@ -22,6 +22,7 @@ const GROUPS: readonly {
   { verbs: ['organizations'], load: () => import('./organizations.ts').then((group) => group.addOrganizationVerbs) },
   { verbs: ['workspaces'], load: () => import('./workspaces.ts').then((group) => group.addWorkspaceVerbs) },
   { verbs: ['keys'], load: () => import('./keys.ts').then((group) => group.addKeyVerbs) },
+  { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
 ]

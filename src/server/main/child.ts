@@ -18,6 +18,8 @@ export function configOf(part: ChildPart): Config {
 /** What no line of the log may hold, in any process: every secret setting, and the keys of providers. */
 export function secretsOf({ config, providerKeys }: Pick<NodeGeneration, 'config' | 'providerKeys'>): readonly Secret[] {
   const settings = Object.values(config).filter((value) => value instanceof Secret)
+  const { objects } = config
+  if (objects.kind === 's3') settings.push(objects.secretAccessKey)
   return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 

@@ -12,6 +12,7 @@ import { createAdmission } from '../limits/admission.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { createObserver } from '../observe/observer.ts'
+import { watchSessions } from '../observe/session-metrics.ts'
 import { openTracing, type CallTracer } from '../observe/tracing.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import type { Egress } from '../ports/egress.ts'
@@ -29,6 +30,7 @@ import { connectionsNeeded, FRONT_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
+import { openFileParts } from './files.ts'
 
 /** Short-job threads of a front, and jobs that may wait for them. Design §2. */
 const SHORT_THREADS = 1
@@ -69,6 +71,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const { random } = Math
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
+  const fileParts = await openFileParts(config, { store, sessions: pools.sessions })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({
@@ -80,7 +83,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: { models: loaded.catalogue, embedder, observer },
+    ports: { models: loaded.catalogue, embedder, observer, ...fileParts.ports },
     observer,
   })
   metrics.watch({
@@ -92,12 +95,14 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       redis: !state.isReachable,
     }),
   })
+  watchSessions(metrics.registry, () =>
+    ({ ...pools.sessions.load, waitingBytes: fileParts.intake.waitingBytes }))
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain((isReplaced) => {
     void drainFront(http, isReplaced)
       // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front.
       .then(() => closeAll([heartbeat]))
-      .then(() => closeAll([feed, hints, state, pools, egress, broadcast, tracer, store]))
+      .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })

@@ -1,18 +1,23 @@
+import { SWEEP_MS } from '../../schemas/limits.ts'
 import { createMetrics } from '../observe/metrics.ts'
 import { repeat } from '../runner/repeat.ts'
+import { sweep } from '../runner/sweep.ts'
+import { openContainerUses } from '../store/container-uses.ts'
+import { openFileSweep } from '../store/file-sweep.ts'
 import { openStore } from '../store/open.ts'
 import { pruneFronts, pruneInvalidations } from '../store/prune.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { ChildPart } from '../supervisor/ipc.ts'
 import { RUNNER_POOL_MAX } from '../supervisor/shares.ts'
 import { childLog, configOf } from './child.ts'
+import { openStorage } from './storage.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
 const PRUNE_MS = 60_000
 
 /** Housekeeping that must go on whether or not anybody calls. */
 export async function runRunner(part: ChildPart, channel: Channel): Promise<void> {
-  const { keyGraceMs } = configOf(part)
+  const config = configOf(part)
   const log = childLog(part, channel)
   const metrics = createMetrics()
   const applicationName = `sluice-runner-${part.slot}`
@@ -22,12 +27,29 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
     everyMs: PRUNE_MS,
     run: async () => ({
       invalidations: await pruneInvalidations(store.sql),
-      fronts: await pruneFronts(store.sql, keyGraceMs),
+      fronts: await pruneFronts(store.sql, config.keyGraceMs),
     }),
+  }, { log, random: Math.random })
+  const storage = await openStorage(config)
+  let isEnding = false
+  const swept = {
+    rows: openFileSweep(store), uses: openContainerUses(store), storage, now: Date.now, isEnding: () => isEnding,
+  }
+  const stopSweep = repeat({
+    name: 'swept',
+    everyMs: SWEEP_MS,
+    async run() {
+      const { report, failures } = await sweep(swept)
+      for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })
+      return { ...report }
+    },
   }, { log, random: Math.random })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain(() => {
-    void stop().then(() => store.close()).finally(() => process.exit(0))
+    isEnding = true
+    void Promise.all([stop(), stopSweep()])
+      .then(() => Promise.all([store.close(), storage.close()]))
+      .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })
 }

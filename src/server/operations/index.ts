@@ -1,5 +1,12 @@
 import type { AnyOperation } from './define.ts'
+import { getContainerFileContent } from './containers/get-container-file-content.ts'
+import { getContainerFile } from './containers/get-container-file.ts'
+import { listContainerFiles } from './containers/list-container-files.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
+import { deleteFile } from './files/delete-file.ts'
+import { getFileContent } from './files/get-file-content.ts'
+import { getFile } from './files/get-file.ts'
+import { listFiles } from './files/list-files.ts'
 import { countModels } from './models/count-models.ts'
 import { getModel } from './models/get-model.ts'
 import { listEmbeddingModels } from './models/list-embedding-models.ts'
@@ -20,4 +27,11 @@ export const OPERATIONS: readonly AnyOperation[] = [
   retrieveModel,
   retrieveModelByAuthor,
   listEmbeddingModels,
+  listFiles,
+  getFile,
+  getFileContent,
+  deleteFile,
+  listContainerFiles,
+  getContainerFile,
+  getContainerFileContent,
 ]

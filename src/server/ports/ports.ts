@@ -1,10 +1,19 @@
 import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
+import type { ProviderFiles } from './file-hosts.ts'
+import type { ContainerUses, Files } from './files.ts'
 import type { Observer } from './observe.ts'
+import type { ContainerFolders } from './storage.ts'
+import type { Transfers } from './transfer.ts'
 
 /** Everything that an operation may use; built by main.ts, one per front. */
 export interface Ports {
   readonly models: ModelCatalogue
   readonly embedder: Embedder
   readonly observer: Observer
+  readonly files: Files
+  readonly transfers: Transfers
+  readonly providerFiles: ProviderFiles
+  readonly containers: ContainerFolders
+  readonly containerUses: ContainerUses
 }

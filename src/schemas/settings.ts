@@ -1,0 +1,88 @@
+import Type, { type Static } from 'typebox'
+
+const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
+const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
+
+/**
+ * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
+ * The environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a
+ * password, `'whole'` those that are a secret from end to end.
+ */
+export const Settings = Type.Object({
+  SLUICE_HOST: address(),
+  SLUICE_PORT: count('a port from 1 to 65535', 1, 65_535, 8_080),
+  SLUICE_ADMIN_HOST: address(),
+  SLUICE_ADMIN_PORT: count('a port from 1 to 65535', 1, 65_535, 9_090),
+  SLUICE_DATA: text('a directory', { default: './.sluice' }),
+  SLUICE_FRONTS: auto('"auto" or a number from 1 to 256', 256),
+  SLUICE_WORKERS: auto('"auto" or a number from 1 to 1024', 1_024),
+  SLUICE_RUNNERS: count('a number from 1 to 16', 1, 16, 1),
+  DATABASE_URL: url('postgres://user:password@host/database', '^postgres(ql)?://.'),
+  REDIS_URL: url('redis://host:port or rediss://host:port', '^rediss?://.'),
+  SLUICE_TLS_CERT: file('a readable PEM file'),
+  SLUICE_TLS_KEY: file('a readable PEM file'),
+  SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
+  SLUICE_CATALOG: file('a readable JSON file'),
+  SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
+  SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
+    default: 'info', expected: 'one of debug, info, warn, error, silent',
+  }),
+  SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
+  SLUICE_EGRESS_CA: file('a readable PEM file'),
+  SLUICE_OBJECTS: Type.Optional(text(
+    'a directory, or s3://bucket or s3://bucket/prefix', { pattern: '^(s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\\s]*)?|(?!s3:).+)$' },
+  )),
+  SLUICE_S3_ENDPOINT: url('an http or https URL', '^https?://.'),
+  SLUICE_S3_PATH_STYLE: Type.Enum(['auto', 'on', 'off'], { default: 'auto', expected: 'one of auto, on, off' }),
+  SLUICE_S3_CHECKSUMS: Type.Enum(['required', 'supported'], {
+    default: 'required', expected: 'one of required, supported',
+  }),
+  AWS_REGION: text('a region', { default: 'us-east-1' }),
+  AWS_ACCESS_KEY_ID: Type.Optional(text('the id of an access key', { mask: 'whole' })),
+  AWS_SECRET_ACCESS_KEY: Type.Optional(text('the secret of that access key', { mask: 'whole' })),
+  SLUICE_ROOT_KEY: Type.Optional(text(
+    '32 bytes as 64 hex digits or base64; several parted by commas, the current one first',
+    { pattern: ROOT_KEYS, mask: 'whole' },
+  )),
+  SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
+  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, 1_000_000_000)),
+})
+export type Settings = Static<typeof Settings>
+
+interface TextOptions {
+  readonly default?: string
+  readonly pattern?: string
+  readonly mask?: true | 'whole'
+  readonly file?: true
+}
+
+function text(expected: string, options: TextOptions = {}) {
+  return Type.String({ minLength: 1, ...options, expected })
+}
+
+function address() {
+  return text('an IP address or a host name', { default: '127.0.0.1', pattern: '^[A-Za-z0-9.:_%-]+$' })
+}
+
+function url(expected: string, pattern: string) {
+  return Type.Optional(text(expected, { pattern, mask: true }))
+}
+
+function file(expected: string) {
+  return Type.Optional(text(expected, { file: true }))
+}
+
+function count(expected: string, minimum: number, maximum: number, byDefault?: number) {
+  const options = { minimum, maximum, expected }
+  return Type.Integer(byDefault === undefined ? options : { ...options, default: byDefault })
+}
+
+function auto(expected: string, maximum: number) {
+  const number = Type.Integer({ minimum: 1, maximum })
+  return Type.Union([Type.Literal('auto'), number], { default: 'auto', expected })
+}
+
+function list(expected: string, pattern: string) {
+  return Type.Array(Type.String({ pattern }), { default: [], expected })
+}

@@ -1,0 +1,113 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { textOf } from '../../schemas/failures.ts'
+import type { FilePage, FileRecord } from '../ports/files.ts'
+import { openStorage } from '../main/storage.ts'
+import { sweep, type SweepReport } from '../runner/sweep.ts'
+import { openContainerUses } from '../store/container-uses.ts'
+import { openFileSweep } from '../store/file-sweep.ts'
+import { openFiles } from '../store/files.ts'
+import { findWorkspace } from '../store/workspaces.ts'
+import { need, table, withAdmin, type Admin } from './admin.ts'
+import { rootRing } from './provider-keys.ts'
+import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
+import { verifyFiles, type Finding } from './verify-files.ts'
+
+interface WorkspaceOptions {
+  readonly json?: boolean
+  readonly workspace?: string
+}
+
+const PAGE = 1_000
+
+/** `files list|rm|verify` and `sweep`. */
+export function addFileVerbs(program: Command): void {
+  const group = program.command('files').description('stored files')
+  addVerb(group, 'list', 'list the files of a workspace, oldest first')
+    .option('--workspace <ref>', 'id or slug', 'default')
+    .action((options: WorkspaceOptions) => withAdmin((admin) => list(admin, options)))
+  addVerb(group, 'rm', 'remove files and free their quota')
+    .argument('<id...>', 'ids of files')
+    .option('--workspace <ref>', 'id or slug', 'default')
+    .action((ids: readonly string[], options: WorkspaceOptions) => withAdmin((admin) => remove(admin, ids, options)))
+  addVerb(group, 'verify', 'read every object again: its seal, its size, its SHA-256; and report what has no counterpart')
+    .action((options: { json?: boolean }) => withAdmin((admin) => verify(admin, options)))
+  addVerb(program, 'sweep', 'remove what nobody will come back for, as the runner does every few minutes')
+    .option('--min-age <seconds>', 'leave objects without a row alone while they are younger; left out: an hour', secondsOf)
+    .action((options: { json?: boolean; minAge?: number }) => withAdmin((admin) => sweepNow(admin, options)))
+}
+
+async function list({ store }: Admin, options: WorkspaceOptions): Promise<void> {
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', null))
+  const files = openFiles({ store, now: () => performance.now(), random: Math.random })
+  const data: FileRecord[] = []
+  try {
+    for (let after: string | null = null; ;) {
+      const page: FilePage = need(await files.list(workspace.id, { after, limit: PAGE }))
+      data.push(...page.files)
+      if (!page.hasMore) break
+      after = page.files.at(-1)?.id ?? null
+    }
+    const rows = data.map((file) => [
+      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), JSON.stringify(file.filename),
+    ])
+    const usage = need(await files.usage(workspace.id))
+    const answer = { data, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
+    const foot = `${usage.usedBytes} of ${usage.quotaBytes} bytes are used, ${usage.reservedBytes} reserved`
+    print(options, answer, `${table([['ID', 'BYTES', 'TYPE', 'CREATED', 'NAME'], ...rows])}\n${foot}`)
+  } finally {
+    files.close()
+  }
+}
+
+/** The row first, then the bytes: those that stay behind are found by the sweep. */
+async function remove({ store }: Admin, ids: readonly string[], options: WorkspaceOptions): Promise<void> {
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', null))
+  const files = openFiles({ store, now: () => performance.now(), random: Math.random })
+  const storage = await openStorage(loadGeneration().config)
+  try {
+    for (const id of ids) {
+      need(await files.remove(workspace.id, id))
+      need(await storage.remove(id))
+    }
+    print(options, { removed: ids }, `removed ${ids.length}`)
+  } finally {
+    files.close()
+    await storage.close()
+  }
+}
+
+async function verify({ store }: Admin, options: { json?: boolean }): Promise<void> {
+  const storage = await openStorage(loadGeneration().config)
+  try {
+    const { checked, findings } = need(await verifyFiles({ rows: openFileSweep(store), storage, keyRing: rootRing(store) }))
+    const rows = findings.map((finding: Finding) => [finding.problem, finding.id, finding.detail])
+    const text = `${checked} files verified, ${findings.length} problems`
+    print(options, { checked, findings }, rows.length === 0 ? text : `${table([['PROBLEM', 'ID', 'DETAIL'], ...rows])}\n${text}`)
+    if (findings.length > 0) throw new CliFailure(text)
+  } finally {
+    await storage.close()
+  }
+}
+
+async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: number }): Promise<void> {
+  const storage = await openStorage(loadGeneration().config)
+  try {
+    const parts = { rows: openFileSweep(store), uses: openContainerUses(store), storage, now: Date.now }
+    const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
+    const { report, failures } = await sweep(parts, age)
+    print(options, report, reportText(report))
+    const [first] = failures
+    if (first !== undefined) throw new CliFailure(`a step of the sweep failed: ${textOf(first)}`)
+  } finally {
+    await storage.close()
+  }
+}
+
+function reportText(report: SweepReport): string {
+  return table(Object.entries(report).map(([what, count]) => [what.replace('_', ' '), String(count)]))
+}
+
+function secondsOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes whole seconds.')
+  return Number(text)
+}

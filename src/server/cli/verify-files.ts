@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { fail, ok, textOf, type Outcome } from '../../schemas/failures.ts'
+import { HEADER_BYTES } from '../../workers/seal/format.ts'
+import { createOpener } from '../../workers/seal/opener.ts'
+import { openRange } from '../../workers/seal/range-opener.ts'
+import type { FileRecord, FileSweep } from '../ports/files.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { Storage, StoredObject } from '../ports/storage.ts'
+
+export interface VerifyParts {
+  readonly rows: FileSweep
+  readonly storage: Storage
+  readonly keyRing: KeyRing
+}
+
+export interface Finding {
+  /** `missing`: a row without its object; `orphan`: an object without a row; `damaged`: another content than was stored. */
+  readonly problem: 'missing' | 'damaged' | 'orphan'
+  /** Of the file, which is that of its object. */
+  readonly id: string
+  readonly detail: string
+}
+
+export interface Verification {
+  readonly checked: number
+  readonly findings: readonly Finding[]
+}
+
+const PAGE = 500
+
+/**
+ * Reads every object of every ready file and compares it with its row, then looks for objects that no row stands for.
+ * Failures: store_unavailable, storage_unavailable, data_key_unavailable.
+ */
+export async function verifyFiles(parts: VerifyParts): Promise<Outcome<Verification>> {
+  const findings: Finding[] = []
+  let checked = 0
+  for (let after: string | null = null; ;) {
+    const page = await parts.rows.page(after, PAGE)
+    if (!page.ok) return page
+    for (const file of page.value) {
+      const verified = await verifyFile(parts, file)
+      if (!verified.ok) return verified
+      if (verified.value !== null) findings.push(verified.value)
+      checked++
+    }
+    if (page.value.length < PAGE) break
+    after = page.value.at(-1)?.id ?? null
+  }
+  const orphans = await findOrphans(parts)
+  return orphans.ok ? ok({ checked, findings: [...findings, ...orphans.value] }) : orphans
+}
+
+async function verifyFile({ rows, storage, keyRing }: VerifyParts, file: FileRecord): Promise<Outcome<Finding | null>> {
+  const opened = await storage.open(file.id)
+  if (!opened.ok) {
+    if (opened.failure.name !== 'content_missing') return opened
+    // Deleted since the page was read.
+    const isGone = await rows.withoutRow([file.id])
+    if (!isGone.ok || isGone.value.length > 0) return isGone.ok ? ok(null) : isGone
+    return ok({ problem: 'missing', id: file.id, detail: 'there is no object' })
+  }
+  try {
+    const key = await keyRing.byId(file.workspaceId, 'files', file.dataKeyId)
+    if (!key.ok) return key
+    const sha256 = await digestOf(opened.value, file, key.value.key)
+    key.value.key.fill(0)
+    if (!sha256.ok && sha256.failure.name !== 'content_damaged') return sha256
+    if (!sha256.ok) return ok({ problem: 'damaged', id: file.id, detail: detailOf(sha256.failure.cause) })
+    return ok(sha256.value === file.sha256 ? null : { problem: 'damaged', id: file.id, detail: 'its SHA-256 is another one' })
+  } finally {
+    await opened.value.close()
+  }
+}
+
+function detailOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : textOf({ name: 'content_damaged' })
+}
+
+/** SHA-256 of the plain bytes, each of them verified. Failures: content_damaged, storage_unavailable. */
+async function digestOf(object: StoredObject, file: FileRecord, dataKey: Uint8Array): Promise<Outcome<string>> {
+  if (object.sizeBytes < HEADER_BYTES) return fail('content_damaged', { cause: new Error('it is shorter than its header') })
+  const header = await headerOf(object)
+  if (!header.ok) return header
+  const { id: objectId, dataKeyId, sizeBytes } = file
+  const opener = createOpener({ dataKey, dataKeyId, objectId, sizeBytes, objectBytes: object.sizeBytes, header: header.value })
+  if (!opener.ok) return opener
+  const range = openRange(opener.value, 0, sizeBytes)
+  const reader = object.read(range.plan.from, range.plan.to)
+  const hash = createHash('sha256')
+  try {
+    for (;;) {
+      const piece = await reader.next()
+      if (!piece.ok) return piece
+      if (piece.value === null) break
+      const plain = range.push(piece.value)
+      if (!plain.ok) return plain
+      for (const bytes of plain.value) hash.update(bytes)
+    }
+    return range.isComplete ? ok(hash.digest('hex')) : fail('content_damaged', { cause: new Error('it ends early') })
+  } finally {
+    reader.close()
+    opener.value.discard()
+  }
+}
+
+async function headerOf(object: StoredObject): Promise<Outcome<Uint8Array>> {
+  const reader = object.read(0, HEADER_BYTES)
+  try {
+    const piece = await reader.next()
+    return piece.ok ? ok(Uint8Array.from(piece.value ?? [])) : piece
+  } finally {
+    reader.close()
+  }
+}
+
+async function findOrphans({ rows, storage }: VerifyParts): Promise<Outcome<readonly Finding[]>> {
+  const findings: Finding[] = []
+  for (let cursor: string | null = null; ;) {
+    const page = await storage.list(cursor)
+    if (!page.ok) return page
+    const bytes = new Map(page.value.objects.map(({ objectId, sizeBytes }) => [objectId, sizeBytes]))
+    const orphans = await rows.withoutRow([...bytes.keys()])
+    if (!orphans.ok) return orphans
+    for (const id of orphans.value) findings.push({ problem: 'orphan', id, detail: `${bytes.get(id) ?? 0} bytes without a row` })
+    cursor = page.value.cursor
+    if (cursor === null) return ok(findings)
+  }
+}

@@ -1,0 +1,61 @@
+import { fail } from '../../schemas/failures.ts'
+import { createIntake, type IntakePart } from '../../workers/sessions/intake.ts'
+import type { SessionPool } from '../../workers/sessions/session-pool.ts'
+import { createUnsealing } from '../../workers/sessions/unsealing.ts'
+import type { Config } from '../config.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { ProviderFiles } from '../ports/file-hosts.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { Storage } from '../ports/storage.ts'
+import { openContainerUses } from '../store/container-uses.ts'
+import { openDataKeys } from '../store/data-keys.ts'
+import { openFiles } from '../store/files.ts'
+import type { Store } from '../store/open.ts'
+import { createTransfers } from '../transfer/transfers.ts'
+import { openKeyRing } from '../vault/key-ring.ts'
+import { openRootKeys } from '../vault/root-keys.ts'
+import { openStorage } from './storage.ts'
+
+export interface FileParts {
+  readonly ports: Pick<Ports, 'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses'>
+  readonly storage: Storage
+  readonly intake: IntakePart
+  readonly keyRing: KeyRing
+  close(): Promise<void>
+}
+
+/** Everything that serves files and containers. Throws RootKeyInvalid, and what the system says of its folders. */
+export async function openFileParts(
+  config: Config,
+  { store, sessions }: { readonly store: Store; readonly sessions: SessionPool },
+): Promise<FileParts> {
+  const keyRing = openRing(config, store)
+  const storage = await openStorage(config)
+  const files = openFiles({ store, now: () => performance.now(), random: Math.random })
+  const uses = openContainerUses(store)
+  const intake = createIntake({ sessions, failureOf: storage.failureOf })
+  const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
+  const transfers = createTransfers({ files, uses, storage, keyRing, intake, unsealing })
+  return {
+    ports: { files, transfers, providerFiles: NO_PROVIDER_FILES, containers: storage.containers, containerUses: uses },
+    storage,
+    intake,
+    keyRing,
+    async close() {
+      files.close()
+      await storage.close()
+    },
+  }
+}
+
+/** Until a workspace can bring a key that is used. */
+const NO_PROVIDER_FILES: ProviderFiles = {
+  of: (_workspaceId, provider) => Promise.resolve(fail('provider_key_missing', { fields: { provider } })),
+}
+
+/** Data keys under the root keys of the configuration. Throws RootKeyInvalid. */
+export function openRing(config: Config, store: Store): KeyRing {
+  const { rootKey, rootKeyFile, dataDir } = config
+  const rootKeys = openRootKeys({ setting: rootKey, file: rootKeyFile, dataDir })
+  return openKeyRing({ rootKeys, rows: openDataKeys(store) })
+}

@@ -1,0 +1,43 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** What the threads for long sessions are doing; the figures that only grow are since the start. */
+export interface SessionReading {
+  readonly threads: number
+  /** Sessions under way: files on their way in, and sealed files on their way out. */
+  readonly intakes: number
+  readonly unsealings: number
+  /** Of them those whose thread has not begun yet. */
+  readonly waiting: number
+  readonly waitS: number
+  readonly begun: number
+  readonly busyS: number
+  readonly silentThreads: number
+  /** Bytes of uploads on their way to the threads. */
+  readonly waitingBytes: number
+}
+
+/** Metrics of the long sessions, read when somebody looks. Design §11. */
+export function watchSessions(registry: Registry, read: () => SessionReading): void {
+  const registers = [registry]
+  const gauge = (name: string, help: string, value: (reading: SessionReading) => number): void => {
+    new Gauge({ name, help, registers, collect() { this.set(value(read())) } })
+  }
+  const counter = (name: string, help: string, value: (reading: SessionReading) => number): void => {
+    new Counter({
+      name, help, registers,
+      collect() {
+        this.reset()
+        this.inc(value(read()))
+      },
+    })
+  }
+  gauge('sluice_session_threads', 'Threads for long sessions.', ({ threads }) => threads)
+  gauge('sluice_intakes', 'Files on their way in.', ({ intakes }) => intakes)
+  gauge('sluice_unsealings', 'Sealed files on their way out.', ({ unsealings }) => unsealings)
+  gauge('sluice_sessions_waiting', 'Sessions that wait for their thread.', ({ waiting }) => waiting)
+  gauge('sluice_upload_bytes_waiting', 'Bytes of uploads on their way to the threads.', ({ waitingBytes }) => waitingBytes)
+  counter('sluice_sessions_total', 'Sessions that began.', ({ begun }) => begun)
+  counter('sluice_session_wait_seconds_total', 'Seconds that sessions waited for their thread.', ({ waitS }) => waitS)
+  counter('sluice_session_busy_seconds_total', 'Seconds that the threads were busy.', ({ busyS }) => busyS)
+  counter('sluice_session_threads_ended_total', 'Threads that did not answer.', ({ silentThreads }) => silentThreads)
+}

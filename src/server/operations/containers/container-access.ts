@@ -1,0 +1,35 @@
+import { pathOfContainerFileId } from '../../../schemas/container-paths.ts'
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import type { KeyRecord } from '../../ports/keys.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { ContainerRef } from '../../ports/storage.ts'
+import type { ContainerPath } from '../../ports/transfer.ts'
+
+/** What reading a container may fail with. */
+export const CONTAINER_FAILURES = [
+  'storage_unavailable', 'containers_unsupported', 'client_gone', 'draining',
+] as const satisfies readonly FailureName[]
+
+interface ContainerCall {
+  readonly key: KeyRecord
+  readonly params: { readonly container_id: string }
+}
+
+/** Containers are per workspace. C22. */
+export function containerOf({ key, params }: ContainerCall): ContainerRef {
+  return { workspaceId: key.workspaceId ?? key.defaultWorkspaceId, containerId: params.container_id }
+}
+
+/** Failure: container_file_unknown, for an id that stands for no path that may be read. */
+export function containerPathOf(call: ContainerCall & { readonly params: { readonly file_id: string } }): Outcome<ContainerPath> {
+  const path = pathOfContainerFileId(call.params.file_id)
+  return path === null ? fail('container_file_unknown') : ok({ container: containerOf(call), path })
+}
+
+/**
+ * Notes that a container with files was used, so that they are kept. Nobody waits for it: a note that is lost makes a
+ * container older by one use. C10.
+ */
+export function noteUse({ containerUses }: Ports, { workspaceId, containerId }: ContainerRef): void {
+  void containerUses.touch(workspaceId, containerId)
+}

@@ -1,0 +1,58 @@
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import type { FileScopeQuery } from '../../../schemas/files.ts'
+import type { FileHost, HostedPageWish } from '../../ports/file-hosts.ts'
+import type { KeyRecord } from '../../ports/keys.ts'
+import type { Ports } from '../../ports/ports.ts'
+
+/** What every operation of files may fail with before it reaches a file. */
+export const HOST_FAILURES = [
+  'workspace_forbidden', 'provider_key_missing', 'data_key_unavailable', 'store_unavailable', 'client_gone', 'draining',
+  'upstream_failed', 'upstream_credential', 'upstream_overloaded', 'upstream_slow', 'upstream_invalid',
+  'upstream_too_large', 'upstream_refused', 'deadline_exceeded',
+] as const satisfies readonly FailureName[]
+
+/** The workspace of the caller. Failure: workspace_forbidden (the query names another one). B1.7. */
+export function workspaceOf(key: KeyRecord, asked?: string): Outcome<string> {
+  const own = key.workspaceId ?? key.defaultWorkspaceId
+  return asked === undefined || asked.toLowerCase() === own ? ok(own) : fail('workspace_forbidden')
+}
+
+/** Where the call's files are. Failures: workspace_forbidden, provider_key_missing, and those of its key. */
+export async function hostOf(call: { readonly key: KeyRecord; readonly query: FileScopeQuery }, ports: Ports): Promise<Outcome<FileHost>> {
+  const workspace = workspaceOf(call.key, call.query.workspace_id)
+  if (!workspace.ok) return workspace
+  const { provider } = call.query
+  return provider === undefined ? ok(ownHost(workspace.value, ports)) : ports.providerFiles.of(workspace.value, provider)
+}
+
+/** Our own storage. */
+function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
+  const get: FileHost['get'] = (id) => files.get(workspaceId, id)
+  return {
+    store: (upload, wish) => transfers.store(upload, wish),
+    async list(wish) {
+      const unsupported = refusalOf(wish)
+      if (unsupported !== null) return fail('query_invalid', { metadata: { issues: [unsupported] } })
+      return files.list(workspaceId, wish)
+    },
+    get,
+    async open(id, signal) {
+      const file = await files.get(workspaceId, id)
+      if (!file.ok) return file
+      if (!file.value.isDownloadable) return fail('file_not_downloadable')
+      const content = await transfers.openFile(file.value, signal)
+      return content.ok ? ok({ content: content.value, file: file.value }) : content
+    },
+    async remove(id) {
+      const removed = await transfers.remove(workspaceId, id)
+      return removed.ok ? ok(null) : removed
+    },
+  }
+}
+
+function refusalOf({ before, order }: HostedPageWish) {
+  if (before !== null) {
+    return { path: '/before_id', message: 'is not supported by own storage', expected: 'after_id, after or cursor' }
+  }
+  return order === 'desc' ? { path: '/order', message: 'is not supported by own storage', expected: 'asc' } : null
+}

@@ -1,0 +1,60 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { FileListAnswer, fileListAnswer, ListFilesQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
+import { CONTROL_DEADLINE_MS, FILES_PAGE_DEFAULT } from '../../../schemas/limits.ts'
+import { defineOperation } from '../define.ts'
+import { HOST_FAILURES, hostOf } from './hosts.ts'
+
+/** Lists a workspace's files, page by page. Source: B2.7. */
+export const listFiles = defineOperation({
+  id: 'files.list',
+  method: 'get',
+  path: '/files',
+  tag: 'files',
+  summary: 'List files',
+  access: { keys: ['inference', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListFilesQuery, headers: SHAPE_HEADERS },
+  success: { status: 200, body: FileListAnswer },
+  statuses: [400, 403, 429, 500, 502, 503],
+  failures: ['query_invalid', ...HOST_FAILURES],
+  example: { query: { limit: 20 } },
+  async run(call, ports) {
+    const host = await hostOf(call, ports)
+    if (!host.ok) return host
+    const { query, signal } = call
+    const after = afterOf(query)
+    if (!after.ok) return after
+    const page = await host.value.list({
+      after: after.value,
+      before: query.before_id ?? null,
+      order: query.order ?? null,
+      limit: query.limit ?? FILES_PAGE_DEFAULT,
+      signal,
+    })
+    if (!page.ok) return page
+    return ok({ kind: 'json', value: fileListAnswer({ ...page.value, cursor: cursorOf }, shapeOf(call.headers)) })
+  },
+})
+
+const CURSOR_PREFIX = 'after:'
+
+/** Opaque to callers, so that what it holds may change. */
+function cursorOf(id: string): string {
+  return Buffer.from(CURSOR_PREFIX + id).toString('base64url')
+}
+
+/** The three names of the same thing exclude each other. Failure: query_invalid. */
+function afterOf({ cursor, after, after_id: afterId }: ListFilesQuery): Outcome<string | null> {
+  const given = [cursor, after, afterId].filter((text) => text !== undefined)
+  if (given.length > 1) return refuse('', 'has more than one place to continue at', 'one of cursor, after and after_id')
+  if (cursor === undefined) return ok(after ?? afterId ?? null)
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const id = text.slice(CURSOR_PREFIX.length)
+  if (cursorOf(id) !== cursor) return refuse('/cursor', 'is not one that a page gave', 'the cursor of the page before')
+  return ok(id)
+}
+
+function refuse(path: string, message: string, expected: string): Outcome<never> {
+  return fail('query_invalid', { metadata: { issues: [{ path, message, expected }] } })
+}

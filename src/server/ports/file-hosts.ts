@@ -1,0 +1,52 @@
+import type { Outcome } from '../../schemas/failures.ts'
+import type { ToldFile } from '../../schemas/files.ts'
+import type { KeyedProvider } from '../../schemas/provider-keys.ts'
+import type { Content, Upload } from './byte-streams.ts'
+import type { StoreWish } from './transfer.ts'
+
+/** Where the files of one workspace live: our own storage, or a provider under the workspace's key for it. B1.7, B2.7. */
+export interface FileHost {
+  /** Failures: those of the upload and of where it goes. */
+  store(upload: Upload, wish: StoreWish): Promise<Outcome<HostedUpload>>
+  /** Failures: query_invalid (what this host cannot do), and those of the host. */
+  list(wish: HostedPageWish): Promise<Outcome<HostedPage>>
+  /** Failures: file_unknown, and those of the host. */
+  get(id: string, signal: AbortSignal): Promise<Outcome<ToldFile>>
+  /** Failures: file_unknown, file_not_downloadable, and those of the host. The content is the caller's to close. */
+  open(id: string, signal: AbortSignal): Promise<Outcome<HostedContent>>
+  /** Failures: file_unknown, and those of the host. */
+  remove(id: string, signal: AbortSignal): Promise<Outcome<null>>
+}
+
+export interface HostedUpload {
+  readonly file: ToldFile
+  readonly isReplay: boolean
+}
+
+export interface HostedContent {
+  readonly content: Content
+  readonly file: ToldFile
+}
+
+export interface HostedPageWish {
+  /** Id of the last file of the page before; null for the first page. */
+  readonly after: string | null
+  /** Id of the first file of the page behind; null unless asked for. */
+  readonly before: string | null
+  /** Null: the host's own order. */
+  readonly order: 'asc' | 'desc' | null
+  /** 1 to FILES_PAGE_MAX. */
+  readonly limit: number
+  readonly signal: AbortSignal
+}
+
+export interface HostedPage {
+  readonly files: readonly ToldFile[]
+  readonly hasMore: boolean
+}
+
+/** Files at providers. */
+export interface ProviderFiles {
+  /** Failures: provider_key_missing, data_key_unavailable, store_unavailable. */
+  of(workspaceId: string, provider: KeyedProvider): Promise<Outcome<FileHost>>
+}
