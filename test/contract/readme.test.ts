@@ -22,7 +22,7 @@ t.test('the README lists every setting with its default', async (t) => {
 })
 
 t.test('the README names no setting that does not exist', async (t) => {
-  const named = new Set([...readme.matchAll(/`(SLUICE_[A-Z_]+)/g)].map((match) => match[1] ?? ''))
+  const named = new Set([...readme.matchAll(/`(SLUICE_[A-Z0-9_]+)/g)].map((match) => match[1] ?? ''))
   t.same(
     [...named].filter((name) => !(name in Settings.properties) && name !== 'SLUICE_CONFIG'),
     [],

@@ -35,7 +35,7 @@ export async function openFileParts(
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
-  const transfers = createTransfers({ files, uses, storage, keyRing, intake, unsealing })
+  const transfers = createTransfers({ files, storage, keyRing, intake, unsealing })
   return {
     ports: { files, transfers, providerFiles: NO_PROVIDER_FILES, containers: storage.containers, containerUses: uses },
     storage,
