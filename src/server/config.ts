@@ -58,6 +58,8 @@ export type ObjectsConfig =
 /** One thing that is wrong with the configuration. `got` is masked where it may hold a secret. */
 export interface Problem {
   readonly name: string
+  /** What to tell instead of the two below: the fault is in the file that the setting names. */
+  readonly said?: string
   readonly expected: string
   readonly got: string
 }
@@ -67,7 +69,7 @@ export class ConfigInvalid extends Error {
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[]) {
-    super(problems.map(({ name, expected, got }) => `${name}: expected ${expected}, got ${got}`).join('\n'))
+    super(problems.map(({ name, said, expected, got }) => `${name}: ${said ?? `expected ${expected}, got ${got}`}`).join('\n'))
     this.problems = problems
   }
 }

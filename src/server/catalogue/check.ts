@@ -26,7 +26,7 @@ export function checkRepeats<T>(
       return []
     }
     const message = `is the ${member} of ${first} too`
-    return [{ file, path: pointer(path, member), message, expected: `a ${member} of its own` }]
+    return [{ file, path: pointer(path, member), message, expected: `${member === 'id' ? 'an' : 'a'} ${member} of its own` }]
   })
 }
 
@@ -88,7 +88,8 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     const provider = known.providers.get(endpoint.provider)?.entry
     if (provider === undefined && known.faulty.includes(endpoint.provider)) return issues
     if (provider === undefined) {
-      const expected = `one of ${[...known.providers.keys()].join(', ')}`
+      const slugs = new Set([...known.providers.values()].map(({ entry }) => entry.slug))
+      const expected = `one of ${[...slugs].join(', ')}`
       issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected })
     } else if (known.isEmbedding && !hasEmbeddings(provider.protocol)) {
       issues.push({ path: `${here}/provider`, message: `cannot embed: its protocol is ${provider.protocol}`,
@@ -101,6 +102,24 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     seen.add(tag)
     return issues
   })
+}
+
+/** The enums are open: a modality that is new is no mistake, and one that is misspelt no use. */
+const MODALITIES = {
+  input_modalities: ['text', 'image', 'file', 'audio', 'video'],
+  output_modalities: [
+    'text', 'image', 'embeddings', 'audio', 'video', 'rerank', 'decisions', 'speech', 'transcription',
+  ],
+} as const
+
+/** Modalities that nothing here knows: warnings, not mistakes. */
+export function checkModalities(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
+  return models.flatMap((placed) => (['input_modalities', 'output_modalities'] as const).flatMap((member) => {
+    const known: readonly string[] = MODALITIES[member]
+    return at(placed, (placed.entry.architecture?.[member] ?? []).flatMap((name, index) => known.includes(name) ? [] : [{
+      path: `/architecture/${member}/${index}`, message: `is no modality that is known: ${name}`, expected: `one of ${known.join(', ')}`,
+    }]))
+  }))
 }
 
 /** Rounding a price would bill something that no file says. C14. */

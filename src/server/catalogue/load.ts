@@ -1,6 +1,6 @@
 import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models.ts'
 import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
-import { checkEntries, checkRepeats } from './check.ts'
+import { checkEntries, checkModalities, checkRepeats } from './check.ts'
 import type { ModelEntry, ProviderEntry } from './format.ts'
 import { listed, select, type Listed } from './select.ts'
 import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
@@ -15,10 +15,11 @@ export interface CatalogueFiles {
 }
 
 export type CatalogueResult =
-  | { readonly ok: true; readonly catalogue: ModelCatalogue }
+  /** `warnings`: what may be a slip of the pen, or newer than this version. */
+  | { readonly ok: true; readonly catalogue: ModelCatalogue; readonly warnings: readonly CatalogueProblem[] }
   | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
 
-/** Reads, checks and indexes the catalogue. Every mistake of both files is told, by file and JSON pointer. */
+/** Reads, checks and indexes the catalogue. Every mistake of both files is told at once, by file and JSON pointer. */
 export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: CatalogueFiles): CatalogueResult {
   const sources = [shippedFile, ...(extraFile === null ? [] : [extraFile])].map(readSource)
   const { providers, models } = merge(sources)
@@ -31,8 +32,20 @@ export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: Catalo
     ]),
     ...checkEntries({ providers, faulty }, [...models.values()]),
   ]
-  if (problems.length > 0) return { ok: false, problems }
-  return { ok: true, catalogue: index([...providers.values()], [...models.values()], now) }
+  if (problems.length > 0) return { ok: false, problems: inOrder(problems, sources) }
+  const warnings = checkModalities([...models.values()])
+  return { ok: true, warnings, catalogue: index([...providers.values()], [...models.values()], now) }
+}
+
+/** As a reader of the files meets their entries. */
+function inOrder(problems: readonly CatalogueProblem[], sources: readonly Source[]): readonly CatalogueProblem[] {
+  const files = sources.map(({ file }) => file)
+  const placed = problems.map((problem) => {
+    const [, list = '', index = ''] = problem.path.split('/')
+    return { problem, file: files.indexOf(problem.file), list: list === 'models' ? 1 : 0, index: Number(index) || 0 }
+  })
+  placed.sort((a, b) => a.file - b.file || a.list - b.list || a.index - b.index)
+  return placed.map(({ problem }) => problem)
 }
 
 interface Merged {
@@ -45,10 +58,16 @@ function merge(sources: readonly Source[]): Merged {
   const from = Math.max(0, sources.findLastIndex((source) => source.isReplacing))
   const merged: Merged = { providers: new Map(), models: new Map() }
   for (const source of sources.slice(from)) {
-    for (const placed of source.providers) merged.providers.set(placed.entry.slug, placed)
-    for (const placed of source.models) merged.models.set(placed.entry.id.toLowerCase(), placed)
+    for (const placed of source.providers) put(merged.providers, placed.entry.slug, placed)
+    for (const placed of source.models) put(merged.models, placed.entry.id.toLowerCase(), placed)
   }
   return merged
+}
+
+/** A name that is there twice in one file is a mistake, and must not hide those of the first of them. */
+function put<T>(entries: Map<string, Placed<T>>, name: string, placed: Placed<T>): void {
+  const isRepeat = entries.get(name)?.file === placed.file
+  entries.set(isRepeat ? `${name} ${placed.path}` : name, placed)
 }
 
 function index(

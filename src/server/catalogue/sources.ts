@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Static, TSchema } from 'typebox'
+import { IsOptional, type Static, type TObject, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import type { Issue } from '../../schemas/failures.ts'
@@ -19,8 +19,17 @@ export interface Placed<T> {
   readonly path: string
 }
 
-/** What one file brings: its sound entries, which are checked further although others have mistakes. */
+/** A problem as a line for people. */
+export function lineOf({ file, path, message, expected }: CatalogueProblem): string {
+  return `${file}${path === '' ? '' : ` ${path}`}: ${message}; expected ${expected}`
+}
+
+/**
+ * What one file brings: its sound entries, and of the others what is sound in them: their references and names are
+ * checked too, so that one mistake does not hide the next. A catalogue with problems is never used.
+ */
 export interface Source {
+  readonly file: string
   readonly isReplacing: boolean
   readonly providers: readonly Placed<ProviderEntry>[]
   readonly models: readonly Placed<ModelEntry>[]
@@ -32,19 +41,20 @@ export interface Source {
 /** Reads one catalogue file and checks its shape. Every departure is told, not the first one only. */
 export function readSource(file: string): Source {
   const read = parse(file)
-  if (!read.ok) return { ...NOTHING, problems: [read.problem] }
+  if (!read.ok) return { ...NOTHING, file, problems: [read.problem] }
   const value = read.value
   if (WHOLE.Check(value)) {
     const { replace: isReplacing = false, providers = [], models = [] } = value
     const placed = { providers: place(file, '/providers', providers), models: place(file, '/models', models) }
-    return { ...NOTHING, ...placed, isReplacing }
+    return { ...NOTHING, ...placed, file, isReplacing }
   }
   const providers = place(file, '/providers', listIn(value, 'providers'))
   const faulty = providers.filter(({ entry }) => !Value.Check(ProviderEntry, entry))
   return {
+    file,
     isReplacing: memberOf(value, 'replace') === true,
-    providers: providers.flatMap((placed) => sound(ProviderEntry, placed)),
-    models: place(file, '/models', listIn(value, 'models')).flatMap((placed) => sound(ModelEntry, placed)),
+    providers: providers.flatMap((placed) => salvaged(ProviderEntry, placed, PROVIDER_STAND_INS)),
+    models: place(file, '/models', listIn(value, 'models')).flatMap((placed) => salvaged(ModelEntry, placed, MODEL_STAND_INS)),
     faultyProviders: faulty.map(({ entry }) => String(memberOf(entry, 'slug'))),
     problems: explain(CatalogueFile, value, '').map((issue) => ({ file, ...issue })),
   }
@@ -52,10 +62,25 @@ export function readSource(file: string): Source {
 
 /** Compiled: every process of a node checks the catalogue when it starts, in 30 ms instead of 200. */
 const WHOLE = Compile(CatalogueFile)
-const NOTHING: Source = { isReplacing: false, providers: [], models: [], faultyProviders: [], problems: [] }
+const NOTHING: Omit<Source, 'file'> = { isReplacing: false, providers: [], models: [], faultyProviders: [], problems: [] }
 
-function sound<S extends TSchema>(schema: S, placed: Placed<unknown>): readonly Placed<Static<S>>[] {
-  const { entry } = placed
+/** In the place of members that are there with a mistake, or missing: told already, they lead to no second one. */
+const PROVIDER_STAND_INS = { protocol: 'local', base_url: 'https://unread' }
+const MODEL_STAND_INS = { name: 'unread' }
+
+/** The entry with the members that are sound; none when it has no name to be known by. */
+function salvaged<S extends TObject>(
+  schema: S,
+  placed: Placed<unknown>,
+  standIns: Readonly<Record<string, string>>,
+): readonly Placed<Static<S>>[] {
+  const entry: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries<TSchema>(schema.properties)) {
+    const value = memberOf(placed.entry, name)
+    if (value === undefined && IsOptional(member)) continue
+    if (Value.Check(member, value)) entry[name] = value
+    else if (Object.hasOwn(standIns, name)) entry[name] = standIns[name]
+  }
   return Value.Check(schema, entry) ? [{ ...placed, entry }] : []
 }
 

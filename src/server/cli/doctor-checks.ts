@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { Generation } from '../config.ts'
+import type { ModelCatalogue } from '../ports/models.ts'
 import { stateAddress } from '../main/child.ts'
 import { openState } from '../state/open.ts'
 import { checkSchema, MIGRATIONS } from '../store/migrate.ts'
@@ -16,6 +17,7 @@ import { findServer } from '../supervisor/redis-find.ts'
 import { sessionThreads } from '../supervisor/shares.ts'
 import { findSetpriv } from '../supervisor/step-down.ts'
 import { PACKAGE_ROOT } from '../supervisor/version.ts'
+import { unsetKeys } from './models.ts'
 import { stderrLog } from './stderr-log.ts'
 
 /** One thing that was looked at. A `problem` keeps the node from working, a `warning` does not. */
@@ -69,7 +71,7 @@ function frontEnd(): Promise<Finding> {
   })
 }
 
-function settings({ config, unknown }: Generation): readonly Finding[] {
+function settings({ config, unknown, providerKeys }: Generation): readonly Finding[] {
   const { tls, catalogFile } = config
   const slip = 'see `sluice config print` for the names'
   const mistakes = 'run `sluice catalog check` on the file of SLUICE_CATALOG'
@@ -77,10 +79,16 @@ function settings({ config, unknown }: Generation): readonly Finding[] {
   return [
     ...unknown.map((name) => doubtful('settings', `${name} is no setting of this version`, slip)),
     ...(tls === null ? [] : [tlsFiles(tls)]),
-    loaded.ok
-      ? good('catalogue', `${loaded.catalogue.models.length} models`)
-      : bad('catalogue', `${loaded.problems.length} mistakes`, mistakes),
+    ...(loaded.ok
+      ? [good('catalogue', `${loaded.catalogue.models.length} models`), keysOf(loaded.catalogue, providerKeys)]
+      : [bad('catalogue', `${loaded.problems.length} mistakes`, mistakes)]),
   ]
+}
+
+/** A provider without its key is passed over: no mistake, since hardly anybody has all of them. */
+function keysOf(catalogue: ModelCatalogue, providerKeys: Generation['providerKeys']): Finding {
+  const unset = unsetKeys(catalogue, providerKeys)
+  return good('provider_keys', unset.length === 0 ? 'all are set' : `not set: ${unset.join(', ')}`)
 }
 
 function tlsFiles(tls: NonNullable<Generation['config']['tls']>): Finding {

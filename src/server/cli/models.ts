@@ -1,17 +1,20 @@
 import type { Command } from 'commander'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
-import type { CatalogueProblem } from '../catalogue/sources.ts'
-import type { ModelCatalogue } from '../ports/models.ts'
+import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
+import type { ModelCatalogue, Provider } from '../ports/models.ts'
 import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
 
 /** `models list`, `catalog check`. */
 export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
   const models = program.command('models').description('the models of this installation')
   addVerb(models, 'list', 'list every model of the catalogue').action((options: { json?: boolean }) => {
-    const { catalogFile } = loadGeneration().config
-    const catalogue = loadModels(catalogFile)
-    print(options, { data: catalogue.models.map((model) => model.wire) }, table(catalogue))
+    const { config, providerKeys } = loadGeneration()
+    const catalogue = loadModels(config.catalogFile)
+    const unset = unsetKeys(catalogue, providerKeys)
+    const providers = catalogue.providers.map(({ slug, apiKeyEnv }) => (
+      { slug, api_key_env: apiKeyEnv, is_configured: apiKeyEnv === null || !unset.includes(apiKeyEnv) }))
+    print(options, { data: catalogue.models.map((model) => model.wire), providers }, table(catalogue, unset))
   })
 
   const catalog = program.command('catalog').description('catalogue files')
@@ -25,8 +28,10 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       }
       const { models, providers } = loaded.catalogue
       const counts = { models: models.length, providers: providers.length }
+      const { warnings } = loaded
       const text = `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`
-      print(options, { ok: true, ...counts }, text)
+      const warned = warnings.map((warning) => `warning: ${lineOf(warning)}`)
+      print(options, { ok: true, ...counts, warnings }, [...warned, text].join('\n'))
     })
 }
 
@@ -38,17 +43,28 @@ export function loadModels(extraFile: string | null): ModelCatalogue {
 }
 
 function told(problems: readonly CatalogueProblem[]): string {
-  return problems.map(({ file, path, message, expected }) =>
-    `${file}${path === '' ? '' : ` ${path}`}: ${message}; expected ${expected}`).join('\n')
+  return problems.map(lineOf).join('\n')
 }
 
-function table(catalogue: ModelCatalogue): string {
+/** Names of the variables of provider keys that the catalogue asks for and that are not set. */
+export function unsetKeys(
+  catalogue: ModelCatalogue,
+  providerKeys: (names: Iterable<string>) => ReadonlyMap<string, unknown>,
+): readonly string[] {
+  const names = [...new Set(catalogue.providers.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []))]
+  const set = providerKeys(names)
+  return names.filter((name) => !set.has(name))
+}
+
+function table(catalogue: ModelCatalogue, unset: readonly string[]): string {
+  const named = ({ slug, apiKeyEnv }: Provider): string =>
+    apiKeyEnv !== null && unset.includes(apiKeyEnv) ? `${slug} (${apiKeyEnv} is not set)` : slug
   const rows = catalogue.models.map(({ id, contextLength, isUnpriced, wire, endpoints }) => [
     id,
     wire.architecture.modality ?? '-',
     contextLength === null ? '-' : String(contextLength),
     isUnpriced ? 'free' : `$${wire.pricing.prompt}`,
-    endpoints.map((endpoint) => endpoint.provider.slug).join(',') || '-',
+    endpoints.map((endpoint) => named(endpoint.provider)).join(', ') || '-',
   ])
   const all = [['id', 'modality', 'context', 'per prompt token', 'providers'], ...rows]
   const widths = all.reduce((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), [0])

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Secret } from '../../schemas/secret.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
-import type { CatalogueProblem } from '../catalogue/sources.ts'
+import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
 import { ConfigInvalid, readConfig, type Problem, type Texts } from '../config.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
@@ -106,9 +106,8 @@ function readCatalogue(extraFile: string | null): { catalogue: ModelCatalogue; t
   }
 }
 
-function problemOf({ file, path, message, expected }: CatalogueProblem): Problem {
-  const place = path === '' ? file : `${file} ${path}`
-  return { name: 'SLUICE_CATALOG', expected: `${expected} (${message})`, got: place }
+function problemOf(problem: CatalogueProblem): Problem {
+  return { name: 'SLUICE_CATALOG', said: lineOf(problem), expected: problem.expected, got: problem.message }
 }
 
 function openNodeStore(log: Log): (url: string, node: string) => NodeStore {

@@ -70,8 +70,27 @@ t.test('every mistake of both files is told at once', async (t) => {
   t.same(loaded.ok ? [] : loaded.problems.map((problem) => problem.path), [
     '/providers/0/name', '/providers/0/protocol', '/providers/0/base_url', '/providers/0/api_key_env',
     '/providers/0/timeout_ms', '/providers/0/rename', '/providers/0/more', '/providers/0/evenMore', '/providers/0/most',
-    '/models/1/id', '/models/1/name', '/models/0/created',
+    '/models/0/created', '/models/1/id', '/models/1/name',
   ])
+})
+
+t.test('an entry with a mistake of its shape hides neither its other mistakes nor those of its twin', async (t) => {
+  const endpoints = [{ provider: 'gone', upstream_model: 'm' }]
+  const document = {
+    providers: [{ slug: 'x', protocol: 'openai' }, { slug: 'x', protocol: 'grpc' }],
+    models: [{ ...MODEL, endpoints }, { id: 'a/one', nam: 'One', endpoints, aliases: ['a/three'] }, { id: 'a/three', name: 'Three' }],
+  }
+  t.same([...pathsOf(t, document)].sort(), [
+    '/models/0/endpoints/0/provider', '/models/1/aliases/0', '/models/1/endpoints/0/provider', '/models/1/id',
+    '/models/1/nam', '/models/1/name', '/providers/0/base_url', '/providers/1/protocol', '/providers/1/slug',
+  ])
+})
+
+t.test('a modality that nobody knows is warned of, and no mistake', async (t) => {
+  const architecture = { input_modalities: ['text', 'smell'], output_modalities: ['embedding'] }
+  t.match(loadFiles(t, { models: [{ ...MODEL, architecture }] }), { ok: true, warnings: [
+    { path: '/models/0/architecture/input_modalities/1' }, { path: '/models/0/architecture/output_modalities/0' },
+  ] })
 })
 
 t.test('a reference to a provider that has a mistake of its own is no second mistake', async (t) => {

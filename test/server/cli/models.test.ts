@@ -16,8 +16,10 @@ function sluice(args: readonly string[], env: Readonly<Record<string, string>> =
 
 t.test('models list prints a line for each model, and their wire form as JSON', async (t) => {
   const plain = sluice(['models', 'list'])
-  t.match(plain, { status: 0, stdout: /^openai\/text-embedding-3-small +text->embeddings +8192 +\$0\.00000002 +openai$/m })
-  const { data } = JSON.parse(sluice(['models', 'list', '--json']).stdout) as { data: { id: string }[] }
+  t.match(plain, { status: 0, stdout: /^openai\/text-embedding-3-small +text->embeddings +8192 +\$0\.00000002 +openai \(OPENAI_API_KEY is not set\)$/m })
+  t.match(sluice(['models', 'list'], { OPENAI_API_KEY: 'k' }), { stdout: /0\.00000002 +openai$/m })
+  const { data, providers } = JSON.parse(sluice(['models', 'list', '--json']).stdout) as { data: { id: string }[]; providers: object[] }
+  t.match(providers, [{ slug: 'local', is_configured: true }, { slug: 'openai', api_key_env: 'OPENAI_API_KEY', is_configured: false }])
   t.equal(data.length, plain.stdout.trimEnd().split('\n').length - 1)
   t.match(data[0], { id: 'sluice/lexical-1', pricing: { prompt: '0' } })
 })
@@ -45,6 +47,23 @@ t.test('catalog check exits 1 with every mistake by its path', async (t) => {
     stdout: /\/models\/0\/pricing\/prompt: .*\n.*\/models\/1\/id: .*\n.*\/models\/1\/name: is missing/,
   })
   t.match(sluice(['catalog', 'check', file, '--json']), { status: 1, stdout: /"ok":false,"problems":\[\{"file":/ })
+})
+
+t.test('catalog check warns of modalities that it does not know', async (t) => {
+  const file = catalogueFile(t, { models: [{ id: 'mine/new', name: 'New', architecture: { output_modalities: ['embedding'] } }] })
+  t.match(sluice(['catalog', 'check', file]), { status: 0, stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno mistakes/ })
+})
+
+t.test('a node that does not start for its catalogue tells its mistakes as catalog check does', async (t) => {
+  const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
+  const { status, stderr } = sluice(['serve'], { SLUICE_CATALOG: file, SLUICE_DATA: t.testdir() })
+  t.not(status, 0)
+  t.match(stderr, `SLUICE_CATALOG: ${file} /models/0/name: is missing; expected a non-empty string`)
+})
+
+t.test('doctor names the keys of providers that are not set', async (t) => {
+  const env = { SLUICE_DATA: t.testdir(), OPENAI_API_KEY: 'k' }
+  t.match(sluice(['doctor'], env).stdout, /^ok +provider_keys +not set: COHERE_API_KEY, GEMINI_API_KEY/m)
 })
 
 t.test('catalog check without a file is bad usage', async (t) => {
