@@ -144,6 +144,9 @@ export const NAME_CHARS_MAX = 100
 /** Characters of a workspace's slug. B2.9. */
 export const SLUG_CHARS_MAX = 50
 
+/** Bytes of log lines that wait for a reader; beyond, lines are dropped and counted. Decision. */
+export const LOG_BUFFER_BYTES_MAX = 4 * MIB
+
 /** Milliseconds that a statement may run in the store, and a wait for a lock within it. Decision. */
 export const STATEMENT_MS_MAX = 10_000
 export const LOCK_WAIT_MS_MAX = 5_000

@@ -4,6 +4,7 @@ import { keptLog } from './log.ts'
 
 /** A child without a process: the test says when it is ready and when it ends. */
 export class ScriptedChild implements FleetChild {
+  readonly id: string
   readonly role: Role
   readonly pid: number
   readonly isSpare: boolean
@@ -18,6 +19,7 @@ export class ScriptedChild implements FleetChild {
   #start: (isReady: boolean) => void = () => undefined
 
   constructor(role: Role, { pid, isSpare }: { pid: number; isSpare: boolean }) {
+    this.id = `child-${pid}`
     this.role = role
     this.pid = pid
     this.isSpare = isSpare

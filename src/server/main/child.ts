@@ -1,7 +1,7 @@
 import { Secret } from '../../schemas/secret.ts'
 import { ConfigInvalid, readFrom, type Config } from '../config.ts'
 import { endOnCrash } from '../observe/crash.ts'
-import { createLog } from '../observe/log.ts'
+import { createLog, type OwnedLog } from '../observe/log.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import { holdLog } from '../supervisor/held-log.ts'
@@ -31,14 +31,14 @@ export function secretsOfPart(part: ChildPart): readonly Secret[] {
 }
 
 /** The log of a forked process, held until the node's ready line is out. */
-export function childLog(part: ChildPart, channel: Channel): Log {
+export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog, 'dropped'> {
   const { role, slot } = part
   const level = configOf(part).logLevel
   const lines = createLog({ level, base: { role, slot, pid: process.pid }, secrets: secretsOfPart(part) })
   const log = holdLog(lines)
   endOnCrash({ error: log.error, flush: lines.flush })
   channel.onAnnounced(() => log.release())
-  return log
+  return { ...log, get dropped() { return lines.dropped } }
 }
 
 /** Where `openState` connects. */

@@ -90,6 +90,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     inFlight: () => http.load.calls,
     connections: () => http.connections,
     shortJobsWaiting: () => pools.shortJobsWaiting,
+    logLinesDropped: () => log.dropped,
     degraded: () => ({
       postgres: Date.now() - feed.lastGoodPollAtMs > EPOCH_OVERDUE_MS,
       redis: !state.isReachable,

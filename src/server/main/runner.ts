@@ -44,6 +44,7 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
       return { ...report }
     },
   }, { log, random: Math.random })
+  metrics.watch({ logLinesDropped: () => log.dropped })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain(() => {
     isEnding = true

@@ -6,7 +6,8 @@ import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
 import { ConfigInvalid, readConfig, type Problem, type Texts } from '../config.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
-import { aggregate, type Snapshot } from '../observe/metrics.ts'
+import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
+import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
 import type { ModelCatalogue } from '../ports/models.ts'
 import type { Log } from '../ports/observe.ts'
 import { openState } from '../state/open.ts'
@@ -34,6 +35,7 @@ export async function serve(): Promise<number> {
   const lines = createLog({ level: first.config.logLevel, base: { role: 'supervisor' }, secrets: secretsOf(first) })
   const log = holdLog(lines)
   endOnCrash({ error: log.error, flush: lines.flush })
+  const ledger = new MetricLedger()
   const openStore = openNodeStore(log)
   const node = runNode({
     log,
@@ -52,7 +54,7 @@ export async function serve(): Promise<number> {
       return { isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax), close: () => state.close() }
     },
     // A snapshot comes from another process of this version, as plain data.
-    metrics: (snapshots, gauges) => aggregate(snapshots as readonly Snapshot[], factsOf(gauges)),
+    metrics: async (answers, gauges) => aggregate(await ledger.read(answers as readonly Answer[]), factsOf(gauges, lines.dropped)),
   })
   return node.catch((problem: unknown) => {
     // These two are sentences for the operator.
@@ -132,8 +134,9 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
   }
 }
 
-function factsOf(gauges: NodeGauges): Readonly<Record<string, { help: string; value: number }>> {
+function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
   return {
+    [LOG_LINES_DROPPED]: { help: LOG_LINES_DROPPED_HELP, value: logLinesDropped, isTotal: true },
     sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.frontsReady },
     sluice_runners_ready: { help: 'Runners that work.', value: gauges.runnersReady },
     sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },

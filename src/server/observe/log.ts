@@ -1,6 +1,7 @@
-import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
+import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
 import type { Secret } from '../../schemas/secret.ts'
 import type { Fields, Log } from '../ports/observe.ts'
+import { openOutlet, type Outlet } from './outlet.ts'
 import { causeOf, scrubber } from './redact.ts'
 
 export interface LogOptions {
@@ -16,6 +17,8 @@ export interface LogOptions {
 export interface OwnedLog extends Log {
   /** Writes out what is buffered; also called by itself when the process exits. */
   flush(): void
+  /** Lines that nobody read in time. */
+  readonly dropped: number
   /** These may never appear from now on: a later generation of the configuration has other keys. */
   hide(secrets: Iterable<Secret>): void
   /** From now on. */
@@ -23,12 +26,12 @@ export interface OwnedLog extends Log {
 }
 
 /**
- * Events as JSON lines on stdout, written behind the caller's back: a line costs 2.6 µs. Design §11.
+ * Events as JSON lines on stdout, written behind the caller's back. Design §11.
  * Known secrets, bearer tokens, keys of ours and passwords of URLs are struck out of every line; of a `cause` only what cannot hold
  * content is kept. Style §10.
  */
 export function createLog({ level, base, secrets = [], write }: LogOptions): OwnedLog {
-  const out = write === undefined ? stdout() : { write, flush() {} }
+  const out = write === undefined ? stdout() : { write, flush() {}, dropped: 0 }
   const { scrub, hide } = scrubber(secrets)
   const lines: DestinationStream = { write: (line) => out.write(scrub(line)) }
   const logger = pino({
@@ -43,7 +46,7 @@ export function createLog({ level, base, secrets = [], write }: LogOptions): Own
   const setLevel = (next: LogOptions['level']): void => {
     logger.level = next
   }
-  return { ...eventsOf(logger), hide, setLevel, flush: () => out.flush() }
+  return { ...eventsOf(logger), hide, setLevel, flush: () => out.flush(), get dropped() { return out.dropped } }
 }
 
 /** Field names that hold secrets or content by their nature. */
@@ -52,19 +55,10 @@ const REDACTED_NAMES = [
 ]
 const REDACTED_PATHS = REDACTED_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-function stdout(): { write(line: string): void; flush(): void } {
-  const buffered = destination({ fd: 1, sync: false })
-  // A reader that went away (`npm start | head`) must not end the node.
-  buffered.on('error', () => undefined)
-  const flush = (): void => {
-    try {
-      buffered.flushSync()
-    } catch {
-      // Not opened yet, or nobody reads any more: there is nothing that could still be told.
-    }
-  }
-  process.on('exit', flush)
-  return { write: (line) => void buffered.write(line), flush }
+function stdout(): Outlet {
+  const out = openOutlet(1)
+  process.on('exit', () => out.flush())
+  return out
 }
 
 function eventsOf(logger: Logger): Log {

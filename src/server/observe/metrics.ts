@@ -13,9 +13,14 @@ export interface Gauges {
   readonly shortJobsWaiting?: () => number
   /** Connections of callers now, and those refused since the start. */
   readonly connections?: () => { readonly open: number; readonly refused: number }
+  /** Log lines that nobody read in time, since the start. */
+  readonly logLinesDropped?: () => number
   /** Degraded modes by name; 1 while in it. */
   readonly degraded?: () => Readonly<Record<string, boolean>>
 }
+
+/** Figures of the node itself, by metric name; totals count on, others are gauges. */
+export type Facts = Readonly<Record<string, { readonly help: string; readonly value: number; readonly isTotal?: true }>>
 
 export interface Metrics extends Meters {
   readonly registry: Registry
@@ -28,6 +33,10 @@ export interface Metrics extends Meters {
   close(): void
 }
 
+/** The supervisor counts its own under the same name. */
+export const LOG_LINES_DROPPED = 'sluice_log_lines_dropped_total'
+export const LOG_LINES_DROPPED_HELP = 'Log lines that nobody read in time.'
+
 /** Seconds: from what a hit in memory takes to the longest deadline. */
 const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
@@ -38,7 +47,6 @@ const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
  */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  const registers = [registry]
   const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls.', ['operation', 'status', 'failure'])
   const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts at providers.', ['provider', 'outcome'])
   const keys = new Tally(registry, 'sluice_key_lookups_total', 'Lookups of API keys by where they were answered.', ['source'])
@@ -53,32 +61,7 @@ export function createMetrics(): Metrics {
   const duration = histogram(registry, 'sluice_request_seconds', 'Duration of calls.', ['operation'], CALL_BUCKETS)
   const overhead = histogram(registry, 'sluice_overhead_seconds', 'Duration of calls less their provider.', ['operation'], OVERHEAD_BUCKETS)
   const attempts = histogram(registry, 'sluice_upstream_seconds', 'Duration of attempts at providers.', ['provider'], CALL_BUCKETS)
-  const watched: Gauges[] = []
-  new Gauge({
-    name: 'sluice_requests_in_flight', help: 'Calls under way.', registers,
-    collect() { this.set(sum(watched, (gauges) => gauges.inFlight?.() ?? 0)) },
-  })
-  new Gauge({
-    name: 'sluice_short_jobs_waiting', help: 'Short jobs that wait for a thread.', registers,
-    collect() { this.set(sum(watched, (gauges) => gauges.shortJobsWaiting?.() ?? 0)) },
-  })
-  new Gauge({
-    name: 'sluice_connections', help: 'Connections of callers.', registers,
-    collect() { this.set(sum(watched, (gauges) => gauges.connections?.().open ?? 0)) },
-  })
-  new Counter({
-    name: 'sluice_connections_refused_total', help: 'Connections of callers that were one too many.', registers,
-    collect() {
-      this.reset()
-      this.inc(sum(watched, (gauges) => gauges.connections?.().refused ?? 0))
-    },
-  })
-  new Gauge({
-    name: 'sluice_degraded', help: '1 while the mode is on in any process.', labelNames: ['mode'], registers, aggregator: 'max',
-    collect() {
-      for (const gauges of watched) for (const [mode, is] of Object.entries(gauges.degraded?.() ?? {})) this.set({ mode }, is ? 1 : 0)
-    },
-  })
+  const watched = watchReadings(registry)
   const stopWatching = watchProcess(registry)
   return {
     registry,
@@ -104,13 +87,45 @@ export function createMetrics(): Metrics {
   }
 }
 
+/** Registers what is read when somebody looks. @returns where parts add their readings */
+function watchReadings(registry: Registry): Gauges[] {
+  const registers = [registry]
+  const watched: Gauges[] = []
+  const now = (name: string, help: string, read: (gauges: Gauges) => number) => new Gauge({
+    name, help, registers,
+    collect() { this.set(sum(watched, read)) },
+  })
+  const total = (name: string, help: string, read: (gauges: Gauges) => number) => new Counter({
+    name, help, registers,
+    collect() {
+      this.reset()
+      this.inc(sum(watched, read))
+    },
+  })
+  now('sluice_requests_in_flight', 'Calls under way.', (gauges) => gauges.inFlight?.() ?? 0)
+  now('sluice_short_jobs_waiting', 'Short jobs that wait for a thread.', (gauges) => gauges.shortJobsWaiting?.() ?? 0)
+  now('sluice_connections', 'Connections of callers.', (gauges) => gauges.connections?.().open ?? 0)
+  total('sluice_connections_refused_total', 'Connections of callers that were one too many.', (gauges) => gauges.connections?.().refused ?? 0)
+  total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
+  new Gauge({
+    name: 'sluice_degraded', help: '1 while the mode is on in any process.', labelNames: ['mode'], registers, aggregator: 'max',
+    collect() {
+      for (const gauges of watched) for (const [mode, is] of Object.entries(gauges.degraded?.() ?? {})) this.set({ mode }, is ? 1 : 0)
+    },
+  })
+  return watched
+}
+
 /**
  * Prometheus text over the snapshots of all processes of a node: counters and histograms summed, gauges as each says.
  * @param facts the node's own figures, by metric name
  */
-export async function aggregate(snapshots: readonly Snapshot[], facts: Readonly<Record<string, { help: string; value: number }>> = {}): Promise<string> {
+export async function aggregate(snapshots: readonly Snapshot[], facts: Facts = {}): Promise<string> {
   const own = new Registry()
-  for (const [name, { help, value }] of Object.entries(facts)) new Gauge({ name, help, registers: [own] }).set(value)
+  for (const [name, { help, value, isTotal }] of Object.entries(facts)) {
+    if (isTotal === true) new Counter({ name, help, registers: [own] }).inc(value)
+    else new Gauge({ name, help, registers: [own] }).set(value)
+  }
   return AggregatorRegistry.aggregate([...snapshots, await own.getMetricsAsJSON()].map((snapshot) => [...snapshot])).metrics()
 }
 

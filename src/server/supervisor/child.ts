@@ -18,7 +18,7 @@ export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-
 
 /** A forked front or runner. It loads its role at once and builds it when it is started. */
 export class Child {
-  readonly id = randomUUID()
+  readonly id: string = randomUUID()
   readonly role: Role
   readonly pid: number
   /** How it ended, in words for the log. */

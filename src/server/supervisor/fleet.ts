@@ -1,6 +1,7 @@
 import type { Log } from '../ports/observe.ts'
 import type { Child } from './child.ts'
 import type { ChildPart, Role } from './ipc.ts'
+import type { ChildMetrics } from './node-parts.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** Exits in a row before `ready` that make a crash loop. Design §2. */
@@ -8,7 +9,7 @@ const CRASH_LOOP_EXITS = 5
 
 /** What a fleet needs of a forked process. */
 export type FleetChild = Pick<
-  Child, 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'drain' | 'kill' | 'snapshot'
+  Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'drain' | 'kill' | 'snapshot'
 >
 
 export interface FleetOptions {
@@ -120,11 +121,11 @@ export class Fleet {
     await Promise.all(children.map((child) => child.ended))
   }
 
-  /** Metrics of all children that answer. */
-  async snapshots(): Promise<readonly unknown[]> {
+  /** Metrics of all children that run when it resolves. */
+  async snapshots(): Promise<readonly ChildMetrics[]> {
     const ready = [...this.#alive].filter((child) => child.isReady)
-    const all = await Promise.all(ready.map((child) => child.snapshot()))
-    return all.filter((metrics) => metrics !== null)
+    const all = await Promise.all(ready.map(async (child) => ({ id: child.id, metrics: await child.snapshot() })))
+    return all.filter((_, at) => ready[at]?.isGone === false)
   }
 
   async #replace(slot: Slot, part: ChildPart): Promise<void> {

@@ -48,6 +48,12 @@ export interface NodeRedis {
   close(): Promise<void>
 }
 
+/** Metrics of one child in prom-client's JSON form; null when it did not answer in time. */
+export interface ChildMetrics {
+  readonly id: string
+  readonly metrics: unknown
+}
+
 /** Facts of the node itself among its metrics. */
 export interface NodeGauges {
   readonly frontsReady: number
@@ -69,6 +75,6 @@ export interface NodeParts {
   /** @param node this node's name in the store */
   openStore(url: string, node: string): NodeStore
   openRedis(address: ChildPart['redis']): NodeRedis
-  /** Prometheus text over the snapshots of all children and the node's own facts. */
-  metrics(snapshots: readonly unknown[], gauges: NodeGauges): Promise<string>
+  /** Prometheus text over what all children that run answered, ever, and the node's own facts. */
+  metrics(answers: readonly ChildMetrics[], gauges: NodeGauges): Promise<string>
 }

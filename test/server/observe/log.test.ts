@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
 import { readFrom } from '../../../src/server/config.ts'
+import { LOG_BUFFER_BYTES_MAX } from '../../../src/schemas/limits.ts'
 import { secretsOf, secretsOfPart } from '../../../src/server/main/child.ts'
 import { createLog, type OwnedLog } from '../../../src/server/observe/log.ts'
 
@@ -110,6 +112,22 @@ t.test('lines that are still buffered are written when the process exits', async
   const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8', cwd: fileURLToPath(new URL('.', import.meta.url)) })
   t.equal(ran.status, 3)
   t.equal(ran.stdout.trim().split('\n').length, 2000)
+})
+
+t.test('a reader that stalls costs no more memory than the buffer has, and does not keep the process from ending', async (t) => {
+  const module = new URL('../../../src/server/observe/log.js', import.meta.url).href
+  const program = `
+    const { createLog } = await import(${JSON.stringify(module)})
+    const log = createLog({ level: 'info', base: {} })
+    process.on('message', () => process.exit(3))
+    for (let n = 0; n < 20000; n += 1) log.info('line', { text: 'x'.repeat(${LOG_BUFFER_BYTES_MAX / 10_000}) })
+    setTimeout(() => process.send(log.dropped), 100)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  t.teardown(() => void child.kill('SIGKILL'))
+  const [dropped] = (await once(child, 'message')) as [number]
+  t.ok(dropped > 10_000 && dropped < 20_000, `${dropped} of 20000 lines were dropped`)
+  child.send('end')
+  t.same(await once(child, 'exit'), [3, null])
 })
 
 function kept(secrets: readonly Secret[] = []): { log: OwnedLog; lines: string[] } {
