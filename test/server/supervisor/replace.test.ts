@@ -135,6 +135,16 @@ t.test('sluice reload waits for the end of the roll and says how it ended', asyn
   t.match(refused, { code: 1, stderr: /could not reload: SLUICE_CATALOG/ })
 })
 
+t.test('the log of the supervisor follows a reload as those of the fronts do', async (t) => {
+  const file = join(t.testdir(), 'sluice.json')
+  writeFileSync(file, '{"SLUICE_LOG_LEVEL":"error"}')
+  const settings = { ...(await nodeSettings(t)), SLUICE_CONFIG: file }
+  const node = await startNode(t, settings)
+  writeFileSync(file, '{"SLUICE_LOG_LEVEL":"info"}')
+  t.match(await runToEnd(settings, sluice('reload')), { code: 0, stdout: /runs on the new configuration\n$/ })
+  await until('it says so', () => eventOf(node, 'reloaded') !== undefined)
+})
+
 function withoutCatalogue({ SLUICE_CATALOG: _, ...others }: Settings): Settings {
   return others
 }
