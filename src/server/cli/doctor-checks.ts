@@ -1,11 +1,15 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { Generation } from '../config.ts'
 import type { ModelCatalogue } from '../ports/models.ts'
 import { stateAddress } from '../main/child.ts'
+import { openStorage, placeOfObjects } from '../main/storage.ts'
 import { openState } from '../state/open.ts'
 import { checkSchema, MIGRATIONS } from '../store/migrate.ts'
 import { openStore } from '../store/open.ts'
@@ -17,6 +21,7 @@ import { findServer } from '../supervisor/redis-find.ts'
 import { sessionThreads } from '../supervisor/shares.ts'
 import { findSetpriv } from '../supervisor/step-down.ts'
 import { PACKAGE_ROOT } from '../supervisor/version.ts'
+import { openRootKeys, ROOT_KEY_FILE } from '../vault/root-keys.ts'
 import { unsetKeys } from './models.ts'
 import { stderrLog } from './stderr-log.ts'
 
@@ -45,6 +50,8 @@ export async function examine(generation: Generation): Promise<readonly Finding[
     ...(running === null ? await ports(generation) : []),
     await postgres(config.databaseUrl?.reveal() ?? runtime?.databaseUrl ?? null, config.databaseUrl !== null),
     await redis(generation, runtime),
+    await storage(generation),
+    rootKey(generation),
     deathSignal(),
     ...firstKeys(config.dataDir),
     workers(generation),
@@ -145,6 +152,42 @@ async function redis({ config }: Generation, runtime: Runtime | null): Promise<F
   } finally {
     await state.close()
   }
+}
+
+/** Free bytes on the disk of objects or staging below which uploads are soon refused. */
+const FREE_BYTES_MIN = 10 * FILE_BYTES_MAX
+
+async function storage({ config }: Generation): Promise<Finding> {
+  const place = placeOfObjects(config)
+  const fix = config.objects.kind === 'disk'
+    ? 'set SLUICE_OBJECTS to a directory that this user may write'
+    : 'look at SLUICE_OBJECTS, SLUICE_S3_ENDPOINT and the access key'
+  if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) return good('storage', `${place}, not made yet`)
+  try {
+    const opened = await openStorage(config)
+    try {
+      const seen = await opened.stat('doctor')
+      if (!seen.ok) return bad('storage', `${place}: ${messageOf(seen.failure.cause)}`, fix)
+    } finally {
+      await opened.close()
+    }
+    const { bavail, bsize } = await statfs(config.objects.kind === 'disk' ? config.objects.folder : config.dataDir)
+    const free = bavail * bsize
+    const detail = `${place}, ${Math.floor(free / 2 ** 20)} MiB free${config.objects.kind === 'disk' ? '' : ' for staging'}`
+    return free < FREE_BYTES_MIN ? doubtful('storage', detail, 'make room: uploads are refused when none is left') : good('storage', detail)
+  } catch (cause) {
+    return bad('storage', `${place}: ${messageOf(cause)}`, fix)
+  }
+}
+
+/** Looks without making one. */
+function rootKey({ config }: Generation): Finding {
+  const { rootKey: setting, rootKeyFile, dataDir } = config
+  const made = join(dataDir, ROOT_KEY_FILE)
+  if (setting === null && rootKeyFile === null && !existsSync(made)) return good('root_key', 'made by the first start')
+  const fix = 'correct SLUICE_ROOT_KEY or SLUICE_ROOT_KEY_FILE'
+  const where = setting !== null ? 'given by SLUICE_ROOT_KEY' : rootKeyFile ?? `${made}; back it up`
+  return attempt(() => openRootKeys({ setting, file: rootKeyFile, dataDir }), good('root_key', where), fix)
 }
 
 async function embeddedRedis(): Promise<Finding> {

@@ -3,7 +3,7 @@ import { Secret } from '../../schemas/secret.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
-import { ConfigInvalid, readConfig, type Problem, type Texts } from '../config.ts'
+import { ConfigInvalid, readConfig, type Config, type Problem, type Texts } from '../config.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
@@ -19,9 +19,11 @@ import { openStore } from '../store/open.ts'
 import { isComingUp } from '../store/translate.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import { runNode } from '../supervisor/node.ts'
-import type { NodeGauges, NodeGeneration, NodeStore } from '../supervisor/node-parts.ts'
+import type { NodeGauges, NodeGeneration, NodeStore, PreparedFiles } from '../supervisor/node-parts.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
+import { openRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
+import { openStorage, placeOfObjects } from './storage.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
 const PROBE_MS_MAX = 400
@@ -49,6 +51,7 @@ export async function serve(): Promise<number> {
       lines.hide([new Secret(url)])
       return openStore(url, node)
     },
+    prepareFiles,
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log })
       return { isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax), close: () => state.close() }
@@ -61,6 +64,20 @@ export async function serve(): Promise<number> {
     if (problem instanceof StartRefused || problem instanceof ConfigInvalid) throw problem
     endWith(problem)
   })
+}
+
+/** Before any child: they would make the key and the folders all at once, and say less clearly why they cannot. */
+async function prepareFiles(config: Config): Promise<PreparedFiles> {
+  const { rootKey: setting, rootKeyFile: file, dataDir } = config
+  try {
+    const { madeFile } = openRootKeys({ setting, file, dataDir })
+    await (await openStorage(config)).close()
+    return { place: placeOfObjects(config), madeRootKey: madeFile }
+  } catch (problem) {
+    if (problem instanceof RootKeyInvalid) throw new StartRefused(problem.message)
+    const why = problem instanceof Error ? problem.message : String(problem)
+    throw new StartRefused(`files cannot be kept in ${placeOfObjects(config)}: ${why}`, { cause: problem })
+  }
 }
 
 /** The configuration and the files it names: all must be right before anything is started or replaced. */

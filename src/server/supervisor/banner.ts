@@ -10,6 +10,8 @@ export interface ReadyFacts {
   readonly workers: number
   readonly postgres: 'embedded' | 'external'
   readonly redis: 'external' | 'child' | 'in-memory'
+  /** A directory, or `s3://bucket/prefix/`. */
+  readonly objects: string
   /** What it starts without; `/readyz` tells more. */
   readonly degraded: readonly 'redis'[]
   readonly version: string
@@ -28,6 +30,8 @@ export interface BannerOptions {
   readonly keys: BannerKeys
   /** Given for TLS, so that the pasted line trusts a certificate of one's own. */
   readonly certFile: string | null
+  /** Of a root key that this start made. */
+  readonly rootKeyFile: string | null
   readonly hasColour: boolean
 }
 
@@ -36,7 +40,7 @@ export function readyLine(facts: ReadyFacts): string {
 }
 
 /** What a person sees at the start: where it is, what it runs on, and one line to paste. */
-export function banner({ facts, keys, certFile, hasColour }: BannerOptions): string {
+export function banner({ facts, keys, certFile, rootKeyFile, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string): string => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
   const kind = facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''
@@ -50,6 +54,8 @@ export function banner({ facts, keys, certFile, hasColour }: BannerOptions): str
     row('Admin', facts.admin_url),
     row('Workers', `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}`),
     row('Stores', `Postgres ${facts.postgres}, Redis ${facts.redis}${note}`),
+    row('Files', facts.objects),
+    ...(rootKeyFile === null ? [] : [row('Root key', `made in ${rootKeyFile}: back it up, no stored file opens without it`)]),
     ...keyRows(keys, row),
     '',
     '  Try it:',

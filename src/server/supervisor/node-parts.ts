@@ -18,6 +18,13 @@ export interface NodeGeneration {
   readonly providerKeys: Texts
 }
 
+export interface PreparedFiles {
+  /** Where objects are kept, for people. */
+  readonly place: string
+  /** The file of a root key that was made now; null when there was one. */
+  readonly madeRootKey: string | null
+}
+
 export interface ConnectionsGiven {
   readonly fits: boolean
   readonly available: number
@@ -74,6 +81,10 @@ export interface NodeParts {
   adopt(generation: NodeGeneration): void
   /** @param node this node's name in the store */
   openStore(url: string, node: string): NodeStore
+  /**
+   * Makes what files need on this machine: folders, and a root key where none is given. Throws `StartRefused`.
+   */
+  prepareFiles(config: Config): Promise<PreparedFiles>
   openRedis(address: ChildPart['redis']): NodeRedis
   /** Prometheus text over what all children that run answered, ever, and the node's own facts. */
   metrics(answers: readonly ChildMetrics[], gauges: NodeGauges): Promise<string>

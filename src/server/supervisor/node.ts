@@ -9,7 +9,7 @@ import { openDataDirectory, type DataDirectory } from './data-directory.ts'
 import { firstKeys } from './first-keys.ts'
 import { Fleet } from './fleet.ts'
 import type { Role } from './ipc.ts'
-import type { NodeGeneration, NodeParts, NodeRedis, NodeStore } from './node-parts.ts'
+import type { NodeGeneration, NodeParts, NodeRedis, NodeStore, PreparedFiles } from './node-parts.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
@@ -35,6 +35,7 @@ interface Announced {
   readonly data: DataDirectory
   readonly services: Services
   readonly keys: BannerKeys
+  readonly files: PreparedFiles
   readonly degraded: ReadyFacts['degraded']
 }
 
@@ -119,9 +120,10 @@ class NodeRun {
     const services = await startServices(this.#first, { data, log: this.#parts.log, undo: this.#undo })
     this.#ending.throwIfAsked()
     const keys = await this.#prepareStore(data, services)
+    const files = await this.#parts.prepareFiles(this.#first.config)
     await this.#startChildren(data, services)
     const isRedisUp = await this.#redis?.isUp(REDIS_WAIT_MS) ?? false
-    this.#announce({ data, services, keys, degraded: isRedisUp ? [] : ['redis'] })
+    this.#announce({ data, services, keys, files, degraded: isRedisUp ? [] : ['redis'] })
     this.#isUp = true
     if (this.#isReloadAsked) this.reload()
   }
@@ -219,7 +221,7 @@ class NodeRun {
     return child
   }
 
-  #announce({ data, services, keys, degraded }: Announced): void {
+  #announce({ data, services, keys, files, degraded }: Announced): void {
     const { config } = this.#first
     const url = this.#url()
     const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
@@ -232,11 +234,12 @@ class NodeRun {
       workers: sessionThreads(config.workers, config.fronts).reduce((sum, threads) => sum + threads, 0),
       postgres: services.postgres,
       redis: services.redisMode,
+      objects: files.place,
       degraded,
       version: VERSION,
     }
     const isTerminal = process.stdout.isTTY
-    const text = banner({ facts, keys, certFile: config.tls?.certFile ?? null, hasColour: isTerminal })
+    const text = banner({ facts, keys, certFile: config.tls?.certFile ?? null, rootKeyFile: files.madeRootKey, hasColour: isTerminal })
     // For machines stdout holds JSON alone; the banner then goes where people look for it.
     if (isTerminal) process.stdout.write(text)
     else {

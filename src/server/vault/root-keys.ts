@@ -26,7 +26,8 @@ export interface RootKeySources {
 /** For the operator; never with the text of a key. */
 export class RootKeyInvalid extends Error {}
 
-const FILE = 'root-key'
+/** In the data directory, where none is given. */
+export const ROOT_KEY_FILE = 'root-key'
 const KEY_BYTES = 32
 const ID_CHARS = 16
 const ID_LABEL = 'sluice root key id'
@@ -37,7 +38,7 @@ const ID_LABEL = 'sluice root key id'
  * Throws RootKeyInvalid, and what the system says. Design §8.
  */
 export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKeys {
-  const own = join(dataDir, FILE)
+  const own = join(dataDir, ROOT_KEY_FILE)
   const given = setting !== null ? parseKeys(setting.reveal(), 'SLUICE_ROOT_KEY') : file !== null ? readGiven(file) : []
   // What was made before a setting was given goes on opening what it has wrapped.
   const made = readMade(own)
