@@ -1,5 +1,5 @@
 /** Both drivers of storage, opened for a test, and what tests do with either. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Secret } from '../../src/schemas/secret.ts'
@@ -17,8 +17,10 @@ interface Teardown {
 
 export const CONTAINER: ContainerRef = { workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', containerId: 'sess_abc' }
 
+const FOLDER_PREFIX = 'sluice-storage-'
+
 export async function openFolder(t: Teardown): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-storage-'))
+  const folder = await mkdtemp(join(tmpdir(), FOLDER_PREFIX))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
@@ -78,3 +80,10 @@ export async function openDescriptors(): Promise<number> {
   return (await readdir('/proc/self/fd')).length
 }
 
+
+/** Paths of the files below folders of `openFolder` that this process holds open. */
+export async function openStoredFiles(): Promise<readonly string[]> {
+  const numbers = await readdir('/proc/self/fd')
+  const paths = await Promise.all(numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')))
+  return paths.filter((path) => path.includes(FOLDER_PREFIX))
+}
