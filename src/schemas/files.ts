@@ -172,6 +172,11 @@ const ContainerId = Type.String({
 })
 
 export const ContainerParams = Type.Object({ container_id: ContainerId })
+/** Named as the reads of the same place name it: OpenAPI knows one name for one place of a path. C22. */
+export const ContainerWriteParams = Type.Object({
+  container_id: ContainerId,
+  file_id: Type.String({ minLength: 1, description: 'The path of the file; slashes may stand in it as they are.' }),
+})
 export const ContainerFileParams = Type.Object({ container_id: ContainerId, file_id: Type.String({ minLength: 1 }) })
 
 export const ListContainerFilesQuery = Type.Object({

@@ -78,7 +78,7 @@ async function ask(url: string, operation: AnyOperation, key: string | null): Pr
   const answer = await fetch(`${url}/api/v1${path}`, {
     method: operation.method.toUpperCase(),
     headers: {
-      'content-type': 'application/json',
+      'content-type': operation.input.upload === 'form' ? 'multipart/form-data; boundary=b' : 'application/json',
       ...(key === null ? {} : { authorization: `Bearer ${key}` }),
     },
     ...(operation.input.body === undefined ? {} : { body: JSON.stringify(operation.example.body) }),

@@ -6,7 +6,7 @@
 import type { SourceFile } from '../support/source.ts'
 
 /** Answered by the stages around every operation; stages.test.ts shows them for each that lists them. */
-export const SHARED_STATUSES: readonly number[] = [401, 403, 500]
+export const SHARED_STATUSES: readonly number[] = [401, 403, 429, 500]
 
 const TITLE = /^['"`](?<id>[a-z_]+\.[a-z_]+) (?<statuses>\d{3}(?:, \d{3})*): ./
 

@@ -49,7 +49,9 @@ export interface TransferOptions {
   readonly wrap?: (parts: TransferParts) => TransferParts
 }
 
-export async function openTransfers(t: Parameters<typeof openFileStand>[0] & Parameters<typeof openFront>[0], options: TransferOptions = {}): Promise<TransferStand> {
+type Teardown = Parameters<typeof openFileStand>[0] & Parameters<typeof openFront>[0]
+
+export async function openTransfers(t: Teardown, options: TransferOptions = {}): Promise<TransferStand> {
   const stand = await openFileStand(t, options.files)
   const storage = options.storage ?? (await openDisk(t)).storage
   const { sessions, intake, unsealing } = await openSessions(t, options.sessions)

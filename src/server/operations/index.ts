@@ -2,11 +2,14 @@ import type { AnyOperation } from './define.ts'
 import { getContainerFileContent } from './containers/get-container-file-content.ts'
 import { getContainerFile } from './containers/get-container-file.ts'
 import { listContainerFiles } from './containers/list-container-files.ts'
+import { promoteContainerFile } from './containers/promote-container-file.ts'
+import { writeContainerFile } from './containers/write-container-file.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
 import { deleteFile } from './files/delete-file.ts'
 import { getFileContent } from './files/get-file-content.ts'
 import { getFile } from './files/get-file.ts'
 import { listFiles } from './files/list-files.ts'
+import { uploadFile } from './files/upload-file.ts'
 import { countModels } from './models/count-models.ts'
 import { getModel } from './models/get-model.ts'
 import { listEmbeddingModels } from './models/list-embedding-models.ts'
@@ -27,6 +30,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   retrieveModel,
   retrieveModelByAuthor,
   listEmbeddingModels,
+  uploadFile,
   listFiles,
   getFile,
   getFileContent,
@@ -34,4 +38,6 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listContainerFiles,
   getContainerFile,
   getContainerFileContent,
+  promoteContainerFile,
+  writeContainerFile,
 ]

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import { fail, ok, type Outcome } from './failures.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits.ts'
+
+/** What a repetition must have in common with the first call beside its bytes. C16. */
+export interface Repeatable {
+  /** 1 to IDEMPOTENCY_KEY_CHARS_MAX characters, as sent. */
+  readonly key: string
+  readonly apiKeyHash: string
+  readonly requestDigest: string
+}
+
+export interface KeyedRequest {
+  /** The header `Idempotency-Key`, as sent. */
+  readonly header: string | undefined
+  readonly apiKeyHash: string
+  /** Method, path and query, each part by itself; what may be left out is empty. */
+  readonly request: readonly string[]
+}
+
+/**
+ * Reads the header `Idempotency-Key`; null without it: then every call is new. C16.
+ * Failure: header_invalid (empty, or too long; characters are code points, C31).
+ */
+export function readIdempotency({ header, apiKeyHash, request }: KeyedRequest): Outcome<Repeatable | null> {
+  if (header === undefined) return ok(null)
+  const isTooLong = header.length > IDEMPOTENCY_KEY_CHARS_MAX && [...header].length > IDEMPOTENCY_KEY_CHARS_MAX
+  if (header === '' || isTooLong) {
+    const message = header === '' ? 'is empty' : 'is too long'
+    return fail('header_invalid', {
+      metadata: { issues: [{ path: '/idempotency-key', message, expected: `1 to ${IDEMPOTENCY_KEY_CHARS_MAX} characters` }] },
+    })
+  }
+  const requestDigest = createHash('sha256').update(JSON.stringify(request)).digest('hex')
+  return ok({ key: header, apiKeyHash, requestDigest })
+}
+
+const REPLAYED_HEADER = 'idempotent-replayed'
+/** What an answer says that is a repetition's. */
+export const REPLAYED = { headers: { [REPLAYED_HEADER]: 'true' } } as const
+/** The same for the description of an operation. */
+export const IDEMPOTENCY_HEADERS: Readonly<Record<string, string>> = {
+  [REPLAYED_HEADER]: '`true` when this is the answer of an earlier call with the same `Idempotency-Key`.',
+}
