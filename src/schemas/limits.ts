@@ -49,10 +49,11 @@ export const LEXICAL_DIMENSIONS_DEFAULT = 1_536
 export const LEXICAL_NUMBERS_MAX = 4 * MIB
 export const LEXICAL_INPUT_BYTES_MAX = MIB
 export const LEXICAL_TEXT_UNITS_MAX = 64 * KIB
-/** Numbers and UTF-16 units of one of its jobs, about 50 ms, unless one text has more; calls at once. Decision. */
+/** Numbers and UTF-16 units of one of its jobs, about 50 ms, unless one text has more; calls at once, of all and of one caller. Decision. */
 export const LEXICAL_SLICE_NUMBERS = 128 * KIB
 export const LEXICAL_SLICE_UNITS = 32 * KIB
 export const LEXICAL_CALLS_MAX = 32
+export const LEXICAL_CALLER_CALLS_MAX = 16
 
 /** Bytes of one provider answer. C10, design §4. */
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB

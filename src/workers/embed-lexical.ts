@@ -20,7 +20,8 @@ const PRECISION = 1e7
  */
 export function embedLexical({ texts, dimensions, encoding, firstIndex }: Lexical['in']): Lexical['out'] {
   let tokens = 0
-  const vectors = texts.map((text) => {
+  const list = texts instanceof Uint8Array ? (JSON.parse(new TextDecoder().decode(texts)) as string[]) : texts
+  const vectors = list.map((text) => {
     const words = wordsOf(text)
     tokens += words.length
     return vectorOf(countFeatures(words), dimensions)

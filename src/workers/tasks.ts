@@ -4,6 +4,7 @@ import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
 import { readBody } from './read-body.ts'
 import { takeAnswer } from './scan-answer.ts'
+import { sliceTexts } from './slice-texts.ts'
 
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {
@@ -18,6 +19,11 @@ export interface Task<N extends ShortJobName> {
  */
 export const TASKS: { readonly [N in ShortJobName]: Task<N> } = {
   read_body: { run: readBody, moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []) },
+  slice_texts: {
+    run: sliceTexts,
+    moves: (sliced) =>
+      sliced.ok ? sliced.slices.flatMap(({ texts }) => (texts instanceof Uint8Array ? [texts] : [])) : [],
+  },
   embed_lexical: { run: embedLexical, moves: ({ data }) => [data] },
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   scan_answer: { run: takeAnswer, moves: () => [] },

@@ -18,10 +18,17 @@ export type BodyVerdict =
 /** Pure, CPU-heavy tasks by name: what goes in and what comes out. Buffers are moved, not copied. */
 export interface ShortJobTypes {
   read_body: { in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }; out: BodyVerdict }
+  /** Cuts a call to `sluice/lexical-1` into slices; `longAt` is the text that is too long, null when a part is no text. */
+  slice_texts: {
+    in: { readonly input: Uint8Array | EmbeddingInput; readonly dimensions: number }
+    out:
+      | { readonly ok: true; readonly slices: readonly { readonly texts: LexicalTexts; readonly count: number }[] }
+      | { readonly ok: false; readonly longAt: number | null }
+  }
   /** Deterministic lexical vectors of `sluice/lexical-1`, of a slice of the texts that begins with an index. */
   embed_lexical: {
     in: {
-      readonly texts: readonly string[]
+      readonly texts: LexicalTexts
       readonly firstIndex: number
       readonly dimensions: number
       readonly encoding: VectorEncoding
@@ -68,6 +75,8 @@ export interface ShortJobTypes {
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
 }
+/** Texts, or their list as UTF-8 JSON. */
+type LexicalTexts = readonly string[] | Uint8Array
 /** How a vector is written in JSON: numbers, or base64 of little-endian float32. */
 export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes

@@ -1,29 +1,29 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import {
+  LEXICAL_CALLER_CALLS_MAX,
   LEXICAL_CALLS_MAX,
   LEXICAL_DIMENSIONS_DEFAULT,
   LEXICAL_DIMENSIONS_MAX,
   LEXICAL_INPUT_BYTES_MAX,
   LEXICAL_NUMBERS_MAX,
-  LEXICAL_SLICE_NUMBERS,
-  LEXICAL_SLICE_UNITS,
   LEXICAL_TEXT_UNITS_MAX,
 } from '../../schemas/limits.ts'
 import type { Egress } from '../ports/egress.ts'
-import type { EmbeddingInput } from '../../schemas/embeddings.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
-import type { ShortJobs } from '../ports/short-jobs.ts'
+import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 
 /**
  * `sluice/lexical-1`: needs no key and no network. It is lexical, not semantic: texts that share wording come out
- * close, synonyms do not. Computed in the short-job pool, slice by slice, so that others get their turn. Design §10.
+ * close, synonyms do not. Computed in the short-job pool, slice by slice, so that others get their turn. One object
+ * serves all endpoints of a front, whose calls it bounds. Design §10.
  */
 export class LexicalEmbeddings implements EmbeddingProtocol {
   readonly #jobs: ShortJobs
   readonly #egress: Pick<Egress, 'hold'>
   #calls = 0
+  readonly #callsBy = new Map<string, number>()
 
   constructor(jobs: ShortJobs, egress: Pick<Egress, 'hold'>) {
     this.#jobs = jobs
@@ -35,27 +35,47 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   }
 
   /** Failures: body_invalid, busy, and what the pool of short jobs fails with. */
-  async embed({ request, shape, call }: EmbeddingAttempt): Promise<Outcome<Reading>> {
+  async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+    const { request, shape, caller } = attempt
     const dimensions = request.dimensions ?? LEXICAL_DIMENSIONS_DEFAULT
     if (dimensions > LEXICAL_DIMENSIONS_MAX) return tooMuch('/dimensions', LEXICAL_DIMENSIONS_MAX)
     const countMax = Math.floor(LEXICAL_NUMBERS_MAX / dimensions)
     if (shape.count > countMax) return tooMuch('/input', countMax, ' inputs of so many dimensions')
-    const texts = textsOf(request)
-    if (texts === null) return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
-    if (!isText(texts)) return fail('input_unsupported', { detail: 'It takes parts of type text only.' })
-    const long = texts.findIndex((text) => text.length > LEXICAL_TEXT_UNITS_MAX)
-    if (long !== -1) return tooMuch(pathOf(request, long), LEXICAL_TEXT_UNITS_MAX, ' UTF-16 units')
-    if (this.#calls >= LEXICAL_CALLS_MAX) return fail('busy', { retryAfterS: 1 })
+    const bulk = bulkOf(request.input)
+    if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX) return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
+    const others = this.#callsBy.get(caller) ?? 0
+    if (this.#calls >= LEXICAL_CALLS_MAX || others >= LEXICAL_CALLER_CALLS_MAX) return fail('busy', { retryAfterS: 1 })
     this.#calls++
+    this.#callsBy.set(caller, others + 1)
     try {
-      return await this.#inSlices(texts, dimensions, { request, signal: call.signal })
+      return await this.#sliced(attempt, dimensions, bulk)
     } finally {
       this.#calls--
+      this.#leave(caller)
     }
   }
 
-  async #inSlices(
-    texts: readonly string[],
+  #leave(caller: string): void {
+    const left = (this.#callsBy.get(caller) ?? 1) - 1
+    if (left > 0) this.#callsBy.set(caller, left)
+    else this.#callsBy.delete(caller)
+  }
+
+  /** A large input is parsed and cut in a job: this thread only hands its bytes over. */
+  async #sliced(attempt: EmbeddingAttempt, dimensions: number, bulk: Uint8Array | null): Promise<Outcome<Reading>> {
+    const { request, call } = attempt
+    const sliced = bulk === null
+      ? ok(this.#jobs.here('slice_texts', { input: valueOf(request.input) ?? [], dimensions }))
+      : await this.#jobs.run('slice_texts', { input: bulk, dimensions }, { signal: call.signal })
+    if (!sliced.ok) return sliced
+    if (sliced.value.ok) return this.#inTurn(sliced.value.slices, dimensions, { request, signal: call.signal })
+    const { longAt } = sliced.value
+    if (longAt === null) return fail('input_unsupported', { detail: 'It takes parts of type text only.' })
+    return tooMuch(pathOf(request, longAt), LEXICAL_TEXT_UNITS_MAX, ' UTF-16 units')
+  }
+
+  async #inTurn(
+    slices: Slices,
     dimensions: number,
     { request, signal }: { readonly request: EmbeddingsRequest; readonly signal: AbortSignal },
   ): Promise<Outcome<Reading>> {
@@ -64,17 +84,16 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     const held: (() => void)[] = []
     const release = (): void => held.splice(0).forEach((give) => give())
     let tokens = 0
-    for (let from = 0; from < texts.length;) {
-      const slice = texts.slice(from, endOfSlice(texts, from, dimensions))
-      const input = { texts: slice, firstIndex: from, dimensions, encoding }
-      const outcome = await this.#jobs.run('embed_lexical', input, { signal })
+    let firstIndex = 0
+    for (const { texts, count } of slices) {
+      const outcome = await this.#jobs.run('embed_lexical', { texts, firstIndex, dimensions, encoding }, { signal })
       const give = outcome.ok ? this.#egress.hold(outcome.value.data.length) : null
       if (!outcome.ok || give === null) {
         release()
         return outcome.ok ? fail('busy', { retryAfterS: 1 }) : outcome
       }
       held.push(give)
-      from += slice.length
+      firstIndex += count
       tokens += outcome.value.tokens
       addTo(data, outcome.value.data)
     }
@@ -82,36 +101,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   }
 }
 
-/** `takes` has let no tokens through. Null when there is too much; an element is null when it has other parts than text. */
-function textsOf({ input }: EmbeddingsRequest): readonly (string | null)[] | null {
-  const bulk = bulkOf(input)
-  if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX) return null
-  const value = bulk === null ? valueOf(input) : (JSON.parse(Buffer.from(bulk).toString()) as Exclude<EmbeddingInput, number[]>)
-  if (typeof value === 'string') return [value]
-  return value === null ? [] : value.map(textOf)
-}
-
-/** The parts of one input are one text. */
-function textOf(input: EmbeddingInput[number]): string | null {
-  if (typeof input === 'string') return input
-  if (typeof input === 'number' || !('content' in input)) return null
-  const texts = input.content.map((part) => (part.type === 'text' ? part.text : null))
-  return isText(texts) ? texts.join('\n') : null
-}
-
-function isText(texts: readonly (string | null)[]): texts is readonly string[] {
-  return !texts.includes(null)
-}
-
-/** As many texts as one job may hold the thread with, at least one. */
-function endOfSlice(texts: readonly string[], from: number, dimensions: number): number {
-  const endMax = from + Math.max(1, Math.floor(LEXICAL_SLICE_NUMBERS / dimensions))
-  let end = from
-  let units = 0
-  do units += texts[end++]?.length ?? 0
-  while (end < Math.min(endMax, texts.length) && units + (texts[end]?.length ?? 0) <= LEXICAL_SLICE_UNITS)
-  return end
-}
+type Slices = Extract<ShortJobTypes['slice_texts']['out'], { ok: true }>['slices']
 
 const COMMA = Buffer.from(',')
 

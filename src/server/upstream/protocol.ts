@@ -10,6 +10,8 @@ export interface EmbeddingAttempt {
   readonly endsAt: number
   /** Of the whole call, on the same clock. */
   readonly deadlineAt: number
+  /** Who asks. */
+  readonly caller: string
   readonly call: { readonly signal: AbortSignal }
 }
 

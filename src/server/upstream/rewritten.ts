@@ -1,8 +1,9 @@
+import { BulkBytes } from '../../schemas/bodies.ts'
 import { endedBy } from '../../schemas/call-ended.ts'
-import { fail, type Outcome } from '../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Endpoint } from '../ports/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
-import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
+import { valueOf, type InputShape } from './input-shape.ts'
 import type { ProviderLink } from './link.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 import { failureOf } from './provider-failure.ts'
@@ -49,6 +50,7 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
     const outcome = await this.#link.post(this.#wire.path, encoded.value.body, attempt)
     if (!outcome.ok) return outcome
     const answer = outcome.value
+    if (answer.isSuccess && attempt.request.input instanceof BulkBytes) KEPT.delete(attempt.request.input)
     if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }
     return parseAnswer(this.#wire.protocol, answer, { attempt, jobs: this.#jobs })
   }
@@ -60,12 +62,25 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
       dimensions: request.dimensions ?? null,
       inputType: request.input_type ?? null,
     }
-    const bulk = bulkOf(request.input)
-    if (bulk !== null)
-      return this.#jobs.run('encode_embeddings', { ...options, input: bulk }, { signal: call.signal })
-    return {
-      ok: true,
-      value: this.#jobs.here('encode_embeddings', { ...options, input: valueOf(request.input) ?? '' }),
+    const { input } = request
+    if (!(input instanceof BulkBytes)) {
+      return ok(this.#jobs.here('encode_embeddings', { ...options, input: valueOf(input) ?? '' }))
     }
+    const form = `${options.protocol} ${options.upstreamModel}`
+    const known = KEPT.get(input)
+    if (known?.form === form) return known.encoded
+    return this.#encodeBulk(input, form, () =>
+      this.#jobs.run('encode_embeddings', { ...options, input: input.json }, { signal: call.signal }),
+    )
+  }
+
+  /** Keeps what it was encoded to: handing megabytes to a thread is not free, and the next endpoint may want the same. */
+  async #encodeBulk(input: BulkBytes, form: string, encode: () => Promise<Encoded>): Promise<Encoded> {
+    const encoded = await encode()
+    if (encoded.ok) KEPT.set(input, { form, encoded })
+    return encoded
   }
 }
+
+/** The last body that a bulky input was written to, for as long as its call needs it. */
+const KEPT = new WeakMap<BulkBytes, { readonly form: string; readonly encoded: Encoded }>()

@@ -29,9 +29,11 @@ export class TargetTable {
   readonly #options: TargetOptions
   readonly #targets = new WeakMap<Endpoint, Target | null>()
   readonly #health = new Map<string, EndpointHealth>()
+  readonly #lexical: LexicalEmbeddings
 
   constructor(options: TargetOptions) {
     this.#options = options
+    this.#lexical = new LexicalEmbeddings(options.jobs, options.egress)
   }
 
   /** Null when our key for its provider is not set, or its protocol has no embeddings. */
@@ -56,7 +58,7 @@ export class TargetTable {
     const { provider } = endpoint
     const { jobs, egress } = this.#options
     if (!hasEmbeddings(provider.protocol)) return null
-    if (provider.protocol === 'local') return new LexicalEmbeddings(jobs, egress)
+    if (provider.protocol === 'local') return this.#lexical
     const { credentialHeader, open } = REMOTE[provider.protocol]
     const key = this.#keyOf(provider)
     if (key === undefined) return null

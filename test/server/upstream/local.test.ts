@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { BulkBytes } from '../../../src/schemas/bodies.ts'
 import {
+  LEXICAL_CALLER_CALLS_MAX,
   LEXICAL_CALLS_MAX,
   LEXICAL_DIMENSIONS_MAX,
   LEXICAL_INPUT_BYTES_MAX,
@@ -11,25 +12,35 @@ import {
 } from '../../../src/schemas/limits.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { EmbeddingsRequest } from '../../../src/server/ports/embeddings.ts'
+import type { ShortJobs } from '../../../src/server/ports/short-jobs.ts'
 import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { LexicalEmbeddings } from '../../../src/server/upstream/local.ts'
+import { TargetTable } from '../../../src/server/upstream/targets.ts'
 import { openPools } from '../../../src/workers/pool.ts'
+import { catalogueOf } from '../../support/catalogue.ts'
+import { present } from '../../support/must.ts'
 import { SILENT } from '../../support/log.ts'
 
 function opened(test: Test, answersBytesMax = 2 ** 28) {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 100, log: SILENT })
   const egress = openEgress({ answersBytesMax })
   test.teardown(() => Promise.all([pools.close(), egress.close()]))
-  const local = new LexicalEmbeddings(pools.jobs, egress)
-  const embed = (input: EmbeddingsRequest['input'], dimensions = 4) =>
+  const ran: string[] = []
+  const jobs: ShortJobs = {
+    run: (name, ...more) => (ran.push(name), pools.jobs.run(name, ...more)),
+    here: (name, input) => (ran.push(`${name} here`), pools.jobs.here(name, input)),
+  }
+  const local = new LexicalEmbeddings(jobs, egress)
+  const embed = (input: EmbeddingsRequest['input'], dimensions = 4, caller = 'k') =>
     local.embed({
       request: { model: 'sluice/lexical-1', input, dimensions },
       shape: shapeOf(input),
       endsAt: Infinity,
       deadlineAt: Infinity,
+      caller,
       call: new AbortController(),
     })
-  return { embed, egress, jobs: pools.jobs }
+  return { embed, egress, jobs: pools.jobs, ran }
 }
 
 const bulk = (texts: readonly string[]): BulkBytes =>
@@ -88,9 +99,39 @@ t.test('a call whose answer finds no room in the budget is busy and holds nothin
 
 t.test('calls beyond those that may run at once are busy', async (t) => {
   const { embed } = opened(t)
-  const calls = Array.from({ length: LEXICAL_CALLS_MAX + 1 }, () => embed('x'))
+  const calls = Array.from({ length: LEXICAL_CALLS_MAX + 1 }, (_, nth) => embed('x', 4, `caller ${nth}`))
   const outcomes = await Promise.all(calls)
   t.same(outcomes.filter((outcome) => !outcome.ok).length, 1)
   t.match(outcomes.at(-1), { ok: false, failure: { name: 'busy' } })
   t.equal((await embed('x')).ok, true)
+})
+
+t.test('one caller has a share of those calls, and leaves the others theirs', async (t) => {
+  const { embed } = opened(t)
+  const calls = Array.from({ length: LEXICAL_CALLER_CALLS_MAX + 1 }, () => embed('x'))
+  const other = embed('x', 4, 'another')
+  t.same((await Promise.all(calls)).filter((outcome) => !outcome.ok).length, 1)
+  t.equal((await other).ok, true)
+  t.equal((await embed('x')).ok, true)
+})
+
+t.test('the calls are counted for a front, through whichever endpoint they come', async (t) => {
+  const { egress, jobs } = opened(t)
+  const endpoint = { provider: 'here', upstream_model: 'lexical-1' }
+  const [model] = catalogueOf(t, {
+    providers: [{ slug: 'here', protocol: 'local' }],
+    models: [{ id: 'a/b', name: 'B', endpoints: [endpoint, { ...endpoint, upstream_model: 'lexical-2' }] }],
+  }).models
+  const table = new TargetTable({ egress, jobs, credentials: new Map(), random: () => 0 })
+  const [first, second] = present(model).endpoints.map((one) => present(table.of(one)).protocol)
+  t.ok(first !== undefined && first === second)
+})
+
+t.test('a bulky input is read in jobs alone, and comes out as the same texts do otherwise', async (t) => {
+  const { embed, ran } = opened(t)
+  const texts = Array.from({ length: 40 }, (_, nth) => `text ${nth} `.repeat(200))
+  const [bulky, plain] = [await embed(bulk(texts)), await embed(texts)]
+  if (!bulky.ok || !plain.ok) throw new Error('both answer')
+  t.same(Buffer.concat(bulky.value.data), Buffer.concat(plain.value.data))
+  t.same(ran.filter((name) => name.startsWith('slice')), ['slice_texts', 'slice_texts here'])
 })

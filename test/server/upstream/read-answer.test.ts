@@ -15,7 +15,7 @@ t.test('a large answer that waits beyond the deadline is given back unread, one 
     const request = { model: 'm', input: 'x' }
     const call = new AbortController()
     call.abort()
-    const attempt = { request, shape: shapeOf('x'), endsAt: Infinity, deadlineAt, call }
+    const attempt = { request, shape: shapeOf('x'), endsAt: Infinity, deadlineAt, caller: 'k', call }
     return { outcome: await parseAnswer('openai', answer, { attempt, jobs }), released }
   }
   t.match(await outcomeAt(performance.now()), { outcome: { ok: false, failure: { name: 'deadline_exceeded' } }, released: 1 })

@@ -1,15 +1,17 @@
 import t, { type Test } from 'tap'
 import { BulkBytes } from '../../../src/schemas/bodies.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
+import type { ShortJobs } from '../../../src/server/ports/short-jobs.ts'
 import { createEmbedder } from '../../../src/server/upstream/embedder.ts'
 import { openPools } from '../../../src/workers/pool.ts'
 import { catalogueOf } from '../../support/catalogue.ts'
 import { SILENT } from '../../support/log.ts'
 import { present } from '../../support/must.ts'
+import { refuses } from '../../support/provider-behaviours.ts'
 import { startProvider } from '../../support/provider.ts'
 
 /** A bulky input, which a job writes anew. */
-const BULKY = new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some text'))), 'strings', 20_000)
+const bulky = () => new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some text'))), 'strings', 20_000)
 
 /** An embedder with one model at two endpoints of a Cohere provider. */
 async function opened(test: Test) {
@@ -17,9 +19,11 @@ async function opened(test: Test) {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 10, log: SILENT })
   const egress = openEgress()
   test.teardown(() => Promise.all([pools.close(), egress.close(), provider.close()]))
+  const ran: string[] = []
+  const jobs: ShortJobs = { here: (name, input) => pools.jobs.here(name, input), run: (name, ...more) => (ran.push(name), pools.jobs.run(name, ...more)) }
   const embedder = createEmbedder({
     egress,
-    jobs: pools.jobs,
+    jobs,
     credentials: new Map(),
     log: SILENT,
     meters: { upstream: () => undefined },
@@ -35,12 +39,12 @@ async function opened(test: Test) {
   })
   const embed = (call: AbortController) => embedder.embed({
     model: present(catalogue.resolve('acme/c')),
-    request: { model: 'acme/c', input: BULKY },
+    request: { model: 'acme/c', input: bulky() },
     caller: 'k',
     deadlineAt: performance.now() + 60_000,
     call,
   })
-  return { provider, jobs: pools.jobs, egress, embed }
+  return { provider, ran, embed }
 }
 
 t.test('a call whose client leaves while its body is written anew is not sent', async (t) => {
@@ -50,4 +54,13 @@ t.test('a call whose client leaves while its body is written anew is not sent', 
   caller.abort()
   t.match(await outcome, { ok: false, failure: { name: 'client_gone' } })
   t.equal(provider.calls.length, 0)
+})
+
+t.test('a bulky body is written anew once for all endpoints that take it as it is', async (t) => {
+  const { provider, ran, embed } = await opened(t)
+  provider.script(refuses(500))
+  t.match(await embed(new AbortController()), { ok: true, value: { attempts: 2 } })
+  t.equal(provider.calls.length, 2)
+  t.equal(provider.calls[0]?.text, provider.calls[1]?.text)
+  t.equal(ran.filter((name) => name === 'encode_embeddings').length, 1)
 })
