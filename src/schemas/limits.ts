@@ -134,6 +134,8 @@ export const RATE_PURSES_MAX = 50_000
 export const RATE_PREFETCH_MIN = 8
 /** Share of a minute's limit that may come at once. C11. */
 export const RATE_BURST_DIVISOR = 10
+/** Largest limit of a key, in requests a minute. Decision. */
+export const RATE_LIMIT_RPM_MAX = 1_000_000_000
 
 /** Milliseconds that a drain waits for what is in flight. Design §2. */
 export const DRAIN_MS = 30_000
@@ -145,6 +147,8 @@ export const NAME_CHARS_MAX = 100
 /** Characters of a workspace's slug. B2.9. */
 export const SLUG_CHARS_MAX = 50
 
+/** Milliseconds of one post to the broadcast address. Decision. */
+export const BROADCAST_POST_MS_MAX = 10_000
 /** Bytes of log lines that wait for a reader; beyond, lines are dropped and counted. Decision. */
 export const LOG_BUFFER_BYTES_MAX = 4 * MIB
 

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { RATE_LIMIT_RPM_MAX } from './limits.ts'
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
@@ -46,7 +47,7 @@ export const Settings = Type.Object({
     { pattern: ROOT_KEYS, mask: 'whole' },
   )),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
-  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, 1_000_000_000)),
+  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
 })
 export type Settings = Static<typeof Settings>
 

@@ -1,5 +1,4 @@
-import type { Invalidation } from '../../src/server/ports/keys.ts'
-import type { Hints } from '../../src/server/store/epoch-feed.ts'
+import type { Hints, Invalidation } from '../../src/server/ports/keys.ts'
 
 /** A channel of hints inside the test's own process, which drops, repeats and reorders what the test wants. */
 export function testHints(): Hints & { send(change: Invalidation): void } {

@@ -1,9 +1,7 @@
 import { newApiKey } from '../../src/schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
-import type { EpochFeed, Invalidation, KeyKind, KeyRecord, KeyStore } from '../../src/server/ports/keys.ts'
+import type { Change, EpochFeed, KeyKind, KeyRecord, KeyStore } from '../../src/server/ports/keys.ts'
 import { gate, type Gate } from './gate.ts'
-
-type Change = Invalidation | { readonly kind: 'everything' }
 
 /** A feed that tells what the test says. */
 export interface TestFeed extends EpochFeed {

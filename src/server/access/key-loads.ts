@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEY_LOADS_MAX, KEY_QUERIES_MAX } from '../../schemas/limits.ts'
-import type { KeyRecord, KeyStore } from '../ports/keys.ts'
-import type { Change, KnownKeys } from './known-keys.ts'
+import type { Change, KeyRecord, KeyStore } from '../ports/keys.ts'
+import type { KnownKeys } from './known-keys.ts'
 
 /** Tries of one load whose answer was overtaken by an invalidation each time. */
 const LOAD_TRIES = 4

@@ -1,9 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ok, type Outcome } from '../../schemas/failures.ts'
 import { KEYS_CACHED_MAX, UNKNOWN_KEYS_CACHED_MAX, UNKNOWN_KEY_TTL_MS } from '../../schemas/limits.ts'
-import type { EpochFeed, KeyRecord } from '../ports/keys.ts'
-
-export type Change = Parameters<Parameters<EpochFeed['subscribe']>[0]>[0]
+import type { Change, KeyRecord } from '../ports/keys.ts'
 
 /** A cached record with the outcome that a hit returns, made once. */
 export interface KnownKey {
@@ -23,8 +21,7 @@ export class KnownKeys {
   }
 
   find(hash: string): KnownKey | undefined {
-    const found = this.#known.get(hash)
-    return found !== undefined && isSame(found.record.hash, hash) ? found : undefined
+    return this.#known.get(hash)
   }
 
   isUnknown(hash: string): boolean {
@@ -71,11 +68,4 @@ export class KnownKeys {
     const touched = [...this.#known.entries()].filter(([, { record }]) => isTouched(record))
     for (const [hash] of touched) this.#known.delete(hash)
   }
-}
-
-/** Compares hashes of equal length without telling by its time where they differ. Design §4.2. */
-function isSame(ours: string, theirs: string): boolean {
-  let difference = ours.length ^ theirs.length
-  for (let i = 0; i < ours.length; i++) difference |= ours.charCodeAt(i) ^ theirs.charCodeAt(i)
-  return difference === 0
 }

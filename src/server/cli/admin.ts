@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander'
 import { textOf, type Outcome } from '../../schemas/failures.ts'
 import { NAME_CHARS_MAX } from '../../schemas/limits.ts'
-import { openHints, type Hints } from '../state/hints.ts'
+import type { Hints } from '../ports/keys.ts'
+import { publishHint } from '../state/hints.ts'
 import { openState } from '../state/open.ts'
-import { checkSchema, MIGRATIONS, SchemaRefused } from '../store/migrate.ts'
+import { checkSchema, MIGRATIONS } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { isAway } from '../store/translate.ts'
-import { EmbeddedPostgresError } from '../supervisor/postgres-error.ts'
 import { stderrLog } from './stderr-log.ts'
 import { withStores, type StoreAddresses } from './stores.ts'
 import { CliFailure } from './verb.ts'
@@ -58,12 +58,6 @@ export function nameOf(text: string): string {
   return name
 }
 
-/** Lines of a list for a person: columns padded to the widest. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
-}
-
 interface Publisher {
   /** Whether Redis could be reached in time. */
   readonly isConnected: Promise<boolean>
@@ -77,20 +71,15 @@ function openPublisher(redis: NonNullable<StoreAddresses['redis']>): Publisher {
     log: stderrLog,
     ...('url' in redis ? { url: redis.url.reveal() } : { url: null, socketPath: redis.socketPath }),
   })
-  const hints = openHints(state)
   return {
     isConnected: state.whenReachable(HINT_WAIT_MS_MAX),
-    publish: (change) => hints.publish(change),
-    async close() {
-      await hints.close()
-      await state.close()
-    },
+    publish: (change) => publishHint(state, change),
+    close: () => state.close(),
   }
 }
 
 /** What the operator can do something about becomes a sentence; a bug keeps its stack. */
 function explained(problem: unknown): unknown {
-  if (problem instanceof SchemaRefused || problem instanceof EmbeddedPostgresError) return new CliFailure(problem.message, { cause: problem })
   if (!isAway(problem)) return problem
   const reason = problem instanceof Error && 'code' in problem ? ` (${String(problem.code)})` : ''
   return new CliFailure(`the database cannot be reached${reason}`, { cause: problem })

@@ -7,9 +7,9 @@ import { openContainerUses } from '../store/container-uses.ts'
 import { openFileSweep } from '../store/file-sweep.ts'
 import { openFiles } from '../store/files.ts'
 import { findWorkspace } from '../store/workspaces.ts'
-import { need, table, withAdmin, type Admin } from './admin.ts'
+import { need, withAdmin, type Admin } from './admin.ts'
 import { rootRing } from './provider-keys.ts'
-import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
+import { addVerb, CliFailure, loadGeneration, print, table } from './verb.ts'
 import { verifyFiles, type Finding } from './verify-files.ts'
 
 interface WorkspaceOptions {

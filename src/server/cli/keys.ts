@@ -1,16 +1,16 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { RATE_LIMIT_RPM_MAX } from '../../schemas/limits.ts'
 import { createKey, listKeys, revokeKey, type ApiKey, type KeyWish } from '../store/api-keys.ts'
 import { frontsAt } from '../store/fronts.ts'
 import type { Store } from '../store/open.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
-import { nameOf, need, table, withAdmin } from './admin.ts'
-import { addVerb, CliFailure, print } from './verb.ts'
+import { nameOf, need, withAdmin } from './admin.ts'
+import { addVerb, CliFailure, print, table } from './verb.ts'
 
 /** Milliseconds that `--wait` waits for live fronts, and between two looks at them. */
 const WAIT_MS_MAX = 30_000
 const LOOK_MS = 20
-const RPM_MAX = 2_147_483_647
 
 interface CreateOptions {
   readonly json?: boolean
@@ -92,7 +92,7 @@ async function untilObeyed(store: Store, epoch: number): Promise<number> {
 
 function rpmOf(text: string): number {
   const count = Number(text)
-  if (!/^\d+$/.test(text) || count < 1 || count > RPM_MAX) throw new InvalidArgumentError(`It takes a whole number from 1 to ${RPM_MAX}.`)
+  if (!/^\d+$/.test(text) || count < 1 || count > RATE_LIMIT_RPM_MAX) throw new InvalidArgumentError(`It takes a whole number from 1 to ${RATE_LIMIT_RPM_MAX}.`)
   return count
 }
 

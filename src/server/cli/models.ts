@@ -3,7 +3,7 @@ import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
 import type { ModelCatalogue, Provider } from '../ports/models.ts'
-import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
+import { addVerb, CliFailure, loadGeneration, print, table } from './verb.ts'
 
 /** `models list`, `catalog check`. */
 export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
@@ -14,7 +14,7 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
     const unset = unsetKeys(catalogue, providerKeys)
     const providers = catalogue.providers.map(({ slug, apiKeyEnv }) => (
       { slug, api_key_env: apiKeyEnv, is_configured: apiKeyEnv === null || !unset.includes(apiKeyEnv) }))
-    print(options, { data: catalogue.models.map((model) => model.wire), providers }, table(catalogue, unset))
+    print(options, { data: catalogue.models.map((model) => model.wire), providers }, listOf(catalogue, unset))
   })
 
   const catalog = program.command('catalog').description('catalogue files')
@@ -56,7 +56,7 @@ export function unsetKeys(
   return names.filter((name) => !set.has(name))
 }
 
-function table(catalogue: ModelCatalogue, unset: readonly string[]): string {
+function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
   const named = ({ slug, apiKeyEnv }: Provider): string =>
     apiKeyEnv !== null && unset.includes(apiKeyEnv) ? `${slug} (${apiKeyEnv} is not set)` : slug
   const rows = catalogue.models.map(({ id, contextLength, isUnpriced, wire, endpoints }) => [
@@ -66,7 +66,5 @@ function table(catalogue: ModelCatalogue, unset: readonly string[]): string {
     isUnpriced ? 'free' : `$${wire.pricing.prompt}`,
     endpoints.map((endpoint) => named(endpoint.provider)).join(', ') || '-',
   ])
-  const all = [['id', 'modality', 'context', 'per prompt token', 'providers'], ...rows]
-  const widths = all.reduce((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), [0])
-  return all.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ').trimEnd()).join('\n')
+  return table([['id', 'modality', 'context', 'per prompt token', 'providers'], ...rows])
 }

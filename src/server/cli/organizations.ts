@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { createOrganization, listOrganizations, type Organization } from '../store/organizations.ts'
-import { nameOf, need, table, withAdmin } from './admin.ts'
-import { addVerb, print } from './verb.ts'
+import { nameOf, need, withAdmin } from './admin.ts'
+import { addVerb, print, table } from './verb.ts'
 
 interface Json {
   readonly json?: boolean

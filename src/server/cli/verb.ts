@@ -14,6 +14,12 @@ export function print(options: { readonly json?: boolean }, value: unknown, text
   process.stdout.write(`${options.json === true ? JSON.stringify(value) : text}\n`)
 }
 
+/** Lines of a list for a person: columns padded to the widest. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+}
+
 /** Throws `ConfigInvalid`. */
 export function loadGeneration(): Generation {
   const reading = readConfig()

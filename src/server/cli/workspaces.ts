@@ -2,9 +2,9 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { isSlug } from '../../schemas/workspaces.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { createWorkspace, findWorkspace, listWorkspaces, type Workspace } from '../store/workspaces.ts'
-import { nameOf, need, table, withAdmin } from './admin.ts'
+import { nameOf, need, withAdmin } from './admin.ts'
 import { parseProviderKey, setProviderKeys, type ProviderKeyWish } from './provider-keys.ts'
-import { addVerb, print } from './verb.ts'
+import { addVerb, print, table } from './verb.ts'
 
 interface Options {
   readonly json?: boolean

@@ -1,6 +1,7 @@
 import {
-  RATE_BLOCK_MS, RATE_BURST_DIVISOR, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_USE_MS, RATE_WAIT_MS_MAX,
+  RATE_BLOCK_MS, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_USE_MS, RATE_WAIT_MS_MAX,
 } from '../../schemas/limits.ts'
+import { burstOf } from '../../schemas/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
@@ -23,6 +24,12 @@ export interface PurseSurroundings {
 interface Waiter {
   readonly since: number
   settle(answer: Admitted): void
+}
+
+/** Tokens, and when they were counted: what was spent frees itself with time. */
+interface Owed {
+  readonly tokens: number
+  readonly at: number
 }
 
 /**
@@ -52,7 +59,7 @@ export class RatePurse {
   #local: Window | null = null
   #localFrom = 0
   /** Tokens that were spent without the authority; it is told with the next ask. */
-  #owed: { tokens: number; at: number } = { tokens: 0, at: 0 }
+  #owed: Owed = { tokens: 0, at: 0 }
 
   constructor(around: PurseSurroundings, key: string, limitRpm: number) {
     this.#around = around
@@ -110,7 +117,9 @@ export class RatePurse {
       this.#receive(grant, { sentAt, want })
     } catch {
       // Away or too slow: nobody waits longer. What the authority may have lent is lost, to the safe side.
-      this.#owed = { tokens: owed, at: sentAt }
+      // What a return of the authority told of meanwhile is owed too.
+      const at = now()
+      this.#owed = { tokens: this.#owedAt(at) + this.#decayed({ tokens: owed, at: sentAt }, at), at }
       this.#answerLocally()
     }
   }
@@ -147,8 +156,7 @@ export class RatePurse {
   #takeLocal(now: number): Admitted {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
     const share = Math.max(1, this.#around.fronts.liveFronts)
-    const { intervalMs, toleranceMs } = windowOf(
-      this.limitRpm / share, Math.max(1, this.limitRpm / RATE_BURST_DIVISOR / share))
+    const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstOf(this.limitRpm / share))
     const before = this.#local
     if (before === null) this.#localFrom = Math.min(now, Math.max(this.#around.authority.lastAnswerAt, this.#around.forgotAt()))
     const window = before === null
@@ -178,9 +186,13 @@ export class RatePurse {
   }
 
   #owedAt(now: number): number {
-    if (this.#owed.tokens === 0) return 0
+    return this.#decayed(this.#owed, now)
+  }
+
+  #decayed({ tokens, at }: Owed, now: number): number {
+    if (tokens === 0) return 0
     const perMs = this.limitRpm / 60_000 / Math.max(1, this.#around.fronts.liveFronts)
-    return Math.max(0, this.#owed.tokens - Math.max(0, now - this.#owed.at) * perMs)
+    return Math.max(0, tokens - Math.max(0, now - at) * perMs)
   }
 
   #refuse(now: number, source: Parameters<Meters['rateDecision']>[1]): Admitted {

@@ -1,5 +1,5 @@
 import type { Failure } from '../../schemas/failures.ts'
-import { RATE_BURST_DIVISOR } from '../../schemas/limits.ts'
+import { burstOf } from '../../schemas/rate-burst.ts'
 
 /** What the stage says of a call: refused or not, and the headers of its reply. Shared between calls: never change it. */
 export interface Admitted {
@@ -56,7 +56,7 @@ export function refusedOf(known: Known): Admitted {
 
 /** Seconds from one request to the next, and requests at once, as C11 has it; in words that a person can follow. */
 function paceOf(limitRpm: number): { readonly each: number; readonly burst: number } {
-  return { each: Number((60 / limitRpm).toPrecision(3)), burst: Math.floor(Math.max(1, limitRpm / RATE_BURST_DIVISOR)) }
+  return { each: Number((60 / limitRpm).toPrecision(3)), burst: Math.floor(burstOf(limitRpm)) }
 }
 
 function headersOf(known: Known, resetS: number): Readonly<Record<string, string>> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
+import { BROADCAST_POST_MS_MAX, DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
 import { Secret } from '../../schemas/secret.ts'
 import { openPools } from '../../workers/pool.ts'
 import { createAccess } from '../access/access.ts'
@@ -39,8 +39,6 @@ const SHORT_JOBS_WAITING_MAX = 256
 const STATE_WAIT_MS = 500
 /** Milliseconds that a drained process may take to close what it holds. */
 const CLOSE_MS_MAX = 3_000
-/** Milliseconds of one post to the broadcast address. */
-const BROADCAST_MS_MAX = 10_000
 
 /** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
 export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
@@ -160,8 +158,8 @@ function broadcastPost(egress: Egress): (url: string, json: Uint8Array) => Promi
       path: url.pathname + url.search,
       headers: ['content-type', 'application/json', ...credential],
       body: json,
-      attemptEndsAt: performance.now() + BROADCAST_MS_MAX,
-      call: { signal: AbortSignal.timeout(BROADCAST_MS_MAX) },
+      attemptEndsAt: performance.now() + BROADCAST_POST_MS_MAX,
+      call: { signal: AbortSignal.timeout(BROADCAST_POST_MS_MAX) },
       mayCutSent: true,
       mayRepeat: false,
       answerBytesMax: UPSTREAM_ERROR_BYTES_MAX,

@@ -1,7 +1,8 @@
+import { BROADCAST_POST_MS_MAX } from '../../schemas/limits.ts'
 import type { Trace } from '../../schemas/trace.ts'
 import type { Log } from '../ports/observe.ts'
 
-/** Posts JSON to the operator's broadcast address; true when it was taken. It should end by itself within POST_MS_MAX. */
+/** Posts JSON to the operator's broadcast address; true when it was taken. It should end by itself within BROADCAST_POST_MS_MAX. */
 export type BroadcastPost = (url: string, json: Uint8Array) => Promise<boolean>
 
 export interface BroadcastOptions {
@@ -28,16 +29,21 @@ const QUEUE_BYTES_MAX = 8 * 1024 * 1024
 const TRACE_BYTES_MAX = 64 * 1024
 const BATCH_COUNT_MAX = 200
 const BATCH_BYTES_MAX = 512 * 1024
-/** Milliseconds between two posts, and of one. */
+/** Milliseconds between two posts. */
 const FLUSH_MS = 1_000
-const POST_MS_MAX = 10_000
 /** Posts of one batch before it is given up. */
 const TRIES_MAX = 3
 
+/** A trace object in the form that is sent, and its size in UTF-8. */
+interface Waiting {
+  readonly text: string
+  readonly bytes: number
+}
+
 /** Opens the broadcast of trace objects: `{"traces":[{request_id, operation, model, session_id, created_at, trace}]}`. */
 export function openBroadcast(options: BroadcastOptions): Broadcast {
-  const { url, post, log, count = () => undefined, epochNow = Date.now, flushMs = FLUSH_MS, postMsMax = POST_MS_MAX } = options
-  const queue: string[] = []
+  const { url, post, log, count = () => undefined, epochNow = Date.now, flushMs = FLUSH_MS, postMsMax = BROADCAST_POST_MS_MAX } = options
+  const queue: Waiting[] = []
   let queuedBytes = 0
   let tries = 0
   let isPosting: Promise<void> | null = null
@@ -45,14 +51,14 @@ export function openBroadcast(options: BroadcastOptions): Broadcast {
 
   const send = async (): Promise<void> => {
     const batch = takeBatch(queue)
-    const isTaken = await within(postMsMax, post(url, Buffer.from(`{"traces":[${batch.join(',')}]}`)))
+    const isTaken = await within(postMsMax, post(url, Buffer.from(`{"traces":[${batch.map(({ text }) => text).join(',')}]}`)))
     tries = isTaken ? 0 : tries + 1
     if (!isTaken && !isFailing) log.warn('broadcast_failing', { waiting: queue.length })
     if (isTaken && isFailing) log.info('broadcast_back')
     isFailing = !isTaken
     if (!isTaken && tries < TRIES_MAX) return
     tries = 0
-    for (const text of queue.splice(0, batch.length)) queuedBytes -= text.length
+    for (const { bytes } of queue.splice(0, batch.length)) queuedBytes -= bytes
     count(isTaken ? 'sent' : 'failed', batch.length)
   }
   const flush = (): Promise<void> => {
@@ -71,10 +77,11 @@ export function openBroadcast(options: BroadcastOptions): Broadcast {
         request_id: requestId, operation, model, session_id: sessionId,
         created_at: new Date(epochNow()).toISOString(), trace,
       })
-      const hasRoom = queue.length < QUEUE_COUNT_MAX && queuedBytes + text.length <= QUEUE_BYTES_MAX
-      if (!hasRoom || text.length > TRACE_BYTES_MAX) return count('dropped', 1)
-      queue.push(text)
-      queuedBytes += text.length
+      const bytes = Buffer.byteLength(text)
+      const hasRoom = queue.length < QUEUE_COUNT_MAX && queuedBytes + bytes <= QUEUE_BYTES_MAX
+      if (!hasRoom || bytes > TRACE_BYTES_MAX) return count('dropped', 1)
+      queue.push({ text, bytes })
+      queuedBytes += bytes
       if (queue.length >= BATCH_COUNT_MAX && tries === 0) void flush()
     },
     async close() {
@@ -88,12 +95,12 @@ export function openBroadcast(options: BroadcastOptions): Broadcast {
 }
 
 /** The oldest that fit one post; they stay queued until the post has ended. */
-function takeBatch(queue: readonly string[]): readonly string[] {
-  let bytes = 0
+function takeBatch(queue: readonly Waiting[]): readonly Waiting[] {
+  let taken = 0
   let length = 0
-  for (const text of queue) {
-    bytes += text.length
-    if (length >= BATCH_COUNT_MAX || (length > 0 && bytes > BATCH_BYTES_MAX)) break
+  for (const { bytes } of queue) {
+    taken += bytes
+    if (length >= BATCH_COUNT_MAX || (length > 0 && taken > BATCH_BYTES_MAX)) break
     length += 1
   }
   return queue.slice(0, length)

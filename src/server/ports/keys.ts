@@ -41,6 +41,24 @@ export interface Invalidation {
   readonly id: string
 }
 
+/** What a listener is told: one change, or that it may have missed any. */
+export type Change = Invalidation | { readonly kind: 'everything' }
+
+/** Committed changes by a fast channel that may lose, repeat and reorder them: the poll of the epoch is the truth. Design §3. */
+export interface Hints {
+  subscribe(listener: (change: Invalidation) => void): () => void
+  /** Resolves when it was sent or given up; a hint that cannot be sent is no failure of the change. */
+  publish(change: Invalidation): Promise<void>
+}
+
+/** The keys of a new installation, in plain text. */
+export interface FirstKeys {
+  readonly inferenceKey: string
+  readonly managementKey: string
+  readonly organizationId: string
+  readonly workspaceId: string
+}
+
 /** Committed changes in commit order, whichever channel told of them first. */
 export interface EpochFeed {
   /** Highest epoch n up to which every invalidation was obeyed. */
@@ -48,5 +66,5 @@ export interface EpochFeed {
   /** `Date.now()` of the last good poll of the store; decides grace. */
   readonly lastGoodPollAtMs: number
   /** Called synchronously, in order of arrival, for every invalidation by any channel; a second time is harmless. */
-  subscribe(listener: (change: Invalidation | { readonly kind: 'everything' }) => void): () => void
+  subscribe(listener: (change: Change) => void): () => void
 }

@@ -1,21 +1,18 @@
-import type { Invalidation } from '../ports/keys.ts'
+import type { Hints, Invalidation } from '../ports/keys.ts'
 import type { State } from './open.ts'
 
-/** Hints of committed changes by pub/sub. They may be lost: the poll of the epoch is the truth. Design §3. */
-export interface Hints {
-  subscribe(listener: (change: Invalidation) => void): () => void
-  /** Resolves when it was sent or given up; a hint that cannot be sent is no failure of the change. */
-  publish(change: Invalidation): Promise<void>
+/** Hints by pub/sub. */
+export interface RunningHints extends Hints {
   close(): Promise<void>
 }
 
 const CHANNEL = 'sluice:hints'
-/** Milliseconds between two heartbeats of the subscription. */
-const HEARTBEAT_MS = 1_000
+/** Milliseconds between two signs of life of the subscription. */
+const RESUBSCRIBE_MS = 1_000
 const KINDS: ReadonlySet<string> = new Set<Invalidation['kind']>(['key', 'workspace', 'organization', 'catalogue'])
 
 /** Opens a subscription of its own connection, which is taken up again after every loss of Redis. */
-export function openHints(state: State): Hints {
+export function openHints(state: State): RunningHints {
   const listeners = new Set<(change: Invalidation) => void>()
   const subscriber = state.duplicate()
   // Subscribing again is harmless: it is the heartbeat of a connection that otherwise sends nothing and would never
@@ -27,7 +24,7 @@ export function openHints(state: State): Hints {
     })
   }
   subscriber.on('ready', beat)
-  const timer = setInterval(beat, HEARTBEAT_MS)
+  const timer = setInterval(beat, RESUBSCRIBE_MS)
   timer.unref()
   subscriber.on('message', (_channel: string, text: string) => {
     const change = changeOf(text)
@@ -38,15 +35,18 @@ export function openHints(state: State): Hints {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    async publish(change) {
-      await state.redis.publish(CHANNEL, JSON.stringify(change)).catch(() => undefined)
-    },
+    publish: (change) => publishHint(state, change),
     close() {
       clearInterval(timer)
       subscriber.disconnect()
       return Promise.resolve()
     },
   }
+}
+
+/** Resolves when it was sent or given up; a hint that cannot be sent is no failure of the change. */
+export async function publishHint(state: State, change: Invalidation): Promise<void> {
+  await state.redis.publish(CHANNEL, JSON.stringify(change)).catch(() => undefined)
 }
 
 /** Anybody who may reach Redis may publish here: what is no invalidation is passed over. */

@@ -10,9 +10,9 @@ export interface StateOptions {
   readonly now?: () => number
 }
 
-/** Milliseconds between two heartbeats, and after which an unanswered one means that Redis is away. */
-const HEARTBEAT_MS = 250
-const HEARTBEAT_MS_MAX = 400
+/** Milliseconds between two pings, and after which an unanswered one means that Redis is away. */
+const PING_MS = 250
+const PING_MS_MAX = 400
 /** Milliseconds of any command; a heartbeat that takes so long ends the connection. */
 const COMMAND_MS_MAX = 2_500
 /** Milliseconds of connecting, and the longest pause before the next try: a Redis that is back is seen within 1 s. */
@@ -51,7 +51,7 @@ export class State {
     // Without a listener the cause of a failed connection would end the process.
     this.redis.on('error', (error: Error) => this.#set(false, error.message))
     this.redis.connect().catch(() => undefined)
-    this.#timer = setInterval(() => void this.#beat(), HEARTBEAT_MS)
+    this.#timer = setInterval(() => void this.#beat(), PING_MS)
     this.#timer.unref()
   }
 
@@ -122,7 +122,7 @@ export class State {
     // A loop that was blocked reads the answer that lies in the socket before it calls Redis away.
     const late = setTimeout(() => setImmediate(() => {
       if (!isAnswered) this.#set(false, 'a heartbeat is not answered')
-    }), HEARTBEAT_MS_MAX)
+    }), PING_MS_MAX)
     try {
       await this.redis.ping()
       this.answered()

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { RATE_BURST_DIVISOR } from '../../schemas/limits.ts'
+import { burstOf } from '../../schemas/rate-burst.ts'
 import type { RateAsk, RateAuthority, RateGrant } from '../ports/rates.ts'
 import type { State } from './open.ts'
 
@@ -112,7 +112,7 @@ function settle(asked: readonly Waiting[], answers: readonly Answer[]): readonly
 /** The braces make a Redis Cluster keep all that belongs to one key together. */
 function argsOf({ key, limitRpm, want, giveBack }: RateAsk): [string, ...number[]] {
   const interval = MINUTE_US / limitRpm
-  return [`sluice:rate:{${key}}`, interval, interval * Math.max(1, limitRpm / RATE_BURST_DIVISOR), want, giveBack]
+  return [`sluice:rate:{${key}}`, interval, interval * burstOf(limitRpm), want, giveBack]
 }
 
 function grantOf(answer: unknown): RateGrant | null {

@@ -1,15 +1,7 @@
 import { EPOCH_POLL_MS, EPOCH_POLL_TIMEOUT_MS, INVALIDATIONS_READ_MAX } from '../../schemas/limits.ts'
-import type { CachedKind, EpochFeed, Invalidation } from '../ports/keys.ts'
+import type { CachedKind, Change, EpochFeed, Hints, Invalidation } from '../ports/keys.ts'
 import type { Log } from '../ports/observe.ts'
 import { openStore, type Store } from './open.ts'
-
-/** The fast, lossy, unordered channel; the poll makes good what it drops. */
-export interface Hints {
-  subscribe(listener: (change: Invalidation) => void): () => void
-  publish(change: Invalidation): Promise<void>
-}
-
-export type Change = Parameters<Parameters<EpochFeed['subscribe']>[0]>[0]
 
 export interface EpochFeedOptions {
   readonly store: Store

@@ -1,18 +1,9 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import type { KeyRecord } from '../ports/keys.ts'
+import type { FirstKeys } from '../ports/keys.ts'
 import { insertKey } from './api-keys.ts'
 import type { Store } from './open.ts'
 import { insertOrganization } from './organizations.ts'
 import { reach } from './translate.ts'
-
-/** What a fresh installation gives to its operator, once. */
-export interface FirstKeys {
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly inferenceKey: string
-  readonly managementKey: string
-  readonly inferenceHash: KeyRecord['hash']
-}
 
 /**
  * Makes the first organization with its workspace `default`, an inference key without a rate limit and a management
@@ -36,7 +27,6 @@ export function seedFirst(store: Store, keep: (keys: FirstKeys) => Promise<void>
       workspaceId: workspace.id,
       inferenceKey: inference.key,
       managementKey: management.key,
-      inferenceHash: inference.apiKey.hash,
     }
     await keep(keys)
     return keys

@@ -1,14 +1,7 @@
+import type { FirstKeys } from '../ports/keys.ts'
 import type { Log } from '../ports/observe.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { BannerKeys } from './banner.ts'
-
-/** The keys of a new installation, in plain text. */
-export interface FirstKeys {
-  readonly inferenceKey: string
-  readonly managementKey: string
-  readonly organizationId: string
-  readonly workspaceId: string
-}
 
 /** The one exception to "shown once": C9. */
 export const FIRST_KEYS_FILE = 'first-keys.json'

@@ -1,5 +1,5 @@
 import type { Config, Texts } from '../config.ts'
-import type { FirstKeys } from './first-keys.ts'
+import type { FirstKeys } from '../ports/keys.ts'
 import type { HeldLog } from './held-log.ts'
 import type { ChildPart } from './ipc.ts'
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { hashOfKey } from '../../../src/schemas/api-keys.ts'
+import { RATE_LIMIT_RPM_MAX } from '../../../src/schemas/limits.ts'
 import { run } from '../../../src/server/cli/run.ts'
 import { plainEnvironment } from '../../support/load.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
@@ -78,6 +79,7 @@ for (const [what, args] of [
   ['an empty name', ['organizations', 'create', '--name', ' ']],
   ['a name of 101 characters', ['organizations', 'create', '--name', 'é'.repeat(101)]],
   ['a limit of nothing', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', '0']],
+  ['a limit beyond the largest', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', String(RATE_LIMIT_RPM_MAX + 1)]],
   ['an instant without an offset', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2099-01-01T00:00:00']],
   ['an instant that has passed', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2020-01-01T00:00:00Z']],
   ['a kind that cannot be made here', ['keys', 'create', '--name', 'k', '--kind', 'intern']],

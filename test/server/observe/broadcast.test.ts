@@ -31,6 +31,8 @@ t.test('large trace objects are bounded in bytes', async (t) => {
   const { broadcast, counts } = open(() => new Promise(() => undefined), { postMsMax: 20 })
   broadcast.offer({ trace_name: 'x'.repeat(70_000) }, CALL)
   t.equal(counts.dropped, 1, 'one that is too large')
+  broadcast.offer({ trace_name: 'é'.repeat(40_000) }, CALL)
+  t.equal(counts.dropped, 2, 'and one of fewer characters than bytes')
   for (let i = 0; i < 200; i += 1) broadcast.offer({ trace_name: 'x'.repeat(60_000) }, CALL)
   t.ok(counts.dropped > 50, 'the rest beyond eight mebibytes')
   await broadcast.close()

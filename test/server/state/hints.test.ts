@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Invalidation } from '../../../src/server/ports/keys.ts'
-import { openHints, type Hints } from '../../../src/server/state/hints.ts'
+import { openHints, type RunningHints as Hints } from '../../../src/server/state/hints.ts'
 import { openState, type State } from '../../../src/server/state/open.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestRedis, REDIS_KINDS, type RedisKind, type TestRedis } from '../../support/redis.ts'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Invalidation } from '../../../src/server/ports/keys.ts'
-import { openEpochFeed, type Change, type Hints, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
+import type { Change, Hints } from '../../../src/server/ports/keys.ts'
+import { openEpochFeed, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
 import { bump } from '../../../src/server/store/epoch.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { pruneInvalidations } from '../../../src/server/store/prune.ts'

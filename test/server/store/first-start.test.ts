@@ -1,7 +1,8 @@
 import t from 'tap'
 import { hashOfKey } from '../../../src/schemas/api-keys.ts'
 import { openKeyStore } from '../../../src/server/store/api-keys.ts'
-import { seedFirst, type FirstKeys } from '../../../src/server/store/first-start.ts'
+import type { FirstKeys } from '../../../src/server/ports/keys.ts'
+import { seedFirst } from '../../../src/server/store/first-start.ts'
 import { must, present } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
