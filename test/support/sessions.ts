@@ -1,5 +1,6 @@
 /** Session threads opened for a test, and what tests do with intake and unsealing. */
 import { randomBytes } from 'node:crypto'
+import { readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createIntake, type IntakePart } from '../../src/workers/sessions/intake.ts'
 import { SessionPool, type SessionPoolOptions } from '../../src/workers/sessions/session-pool.ts'
@@ -49,9 +50,14 @@ export function openSealed({ intake, folder }: SessionStand, objectId: string, m
 export async function pushAll(session: IntakeSession, pieces: Iterable<Uint8Array>): Promise<Outcome<IntakeVerdict>> {
   let wake = (): void => {}
   session.onRoom(() => wake())
-  session.onFailure(() => wake())
+  let hasFailed = false
+  session.onFailure(() => {
+    hasFailed = true
+    wake()
+  })
   for (const piece of pieces) {
     if (session.push(piece)) continue
+    if (hasFailed) break
     await new Promise<void>((resolve) => {
       wake = resolve
     })
@@ -80,4 +86,10 @@ export async function reopened(stand: SessionStand, objectId: string, verdict: I
   await object.close()
   await storage.close()
   return bytes
+}
+
+/** Files of the stand that this process has open. */
+export async function openFiles({ folder }: SessionStand): Promise<readonly string[]> {
+  const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''))
+  return (await Promise.all(links)).filter((path) => path.startsWith(folder))
 }

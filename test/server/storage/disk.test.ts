@@ -7,21 +7,8 @@ import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { Turns } from '../../../src/server/storage/turns.ts'
 import { must, present } from '../../support/must.ts'
-import { openDescriptors, openDisk, openFolder, put, staged } from '../../support/storage.ts'
-
-type Tap = Parameters<typeof openDisk>[0]
-
-/** @returns why the test cannot run here, or the folder of a file system of 4 MiB and 40 names */
-async function tinyDisk(t: Tap): Promise<string | null> {
-  const folder = await openFolder(t)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,nr_inodes=40', 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
-    return null
-  }
-  t.teardown(() => execFileSync('umount', ['-l', folder]))
-  return folder
-}
+import { openDescriptors, openDisk, put, staged } from '../../support/storage.ts'
+import { tinyDisk } from '../../support/tiny-disk.ts'
 
 t.test('a full disk is storage_full, and what fits afterwards is stored', async (t) => {
   const folder = await tinyDisk(t)
