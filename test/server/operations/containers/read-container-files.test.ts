@@ -1,0 +1,149 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { openFilesFront } from '../../../support/files-front.ts'
+import { openDisk, staged } from '../../../support/storage.ts'
+import { failing } from '../../../support/transfers.ts'
+
+interface Listed {
+  readonly data: readonly { readonly id: string; readonly path: string }[]
+  readonly has_more: boolean
+  readonly last_id: string | null
+}
+
+const idOf = (path: string): string => `cfile_${Buffer.from(path).toString('base64url')}`
+
+t.test('containers.list_files 200: in the order of the paths, page by page', async (t) => {
+  const front = await openFilesFront(t)
+  const paths = ['a.txt', 'b/1', 'b/2', 'c', 'é']
+  for (const path of paths) await front.write(path, path)
+  const seen: string[] = []
+  for (let after = ''; ;) {
+    const page = (await (await front.call(`/containers/sess_abc/files?limit=2${after}`)).json()) as Listed
+    seen.push(...page.data.map(({ path }) => path))
+    if (!page.has_more) break
+    after = `&after=${page.last_id ?? ''}`
+  }
+  t.same(seen, paths)
+})
+
+t.test('containers.list_files 200: a container that nobody wrote is empty', async (t) => {
+  const front = await openFilesFront(t)
+  t.same(await (await front.call('/containers/gen_none/files')).json(), {
+    object: 'list', data: [], first_id: null, last_id: null, has_more: false,
+  })
+  t.same(await front.store.sql`SELECT * FROM container_uses`, [], 'and leaves no row')
+})
+
+t.test('containers.list_files 400: a container id or a place to continue at that is none', async (t) => {
+  const front = await openFilesFront(t)
+  for (const path of [`/containers/${'a'.repeat(41)}/files`, '/containers/a.b/files', '/containers/sess_a/files?after=x', '/containers/sess_a/files?limit=0']) {
+    t.equal((await front.call(path)).status, 400, path)
+  }
+  t.equal((await front.call(`/containers/sess_${'a'.repeat(64)}/files`)).status, 200)
+})
+
+t.test('containers.list_files 503: storage is away', async (t) => {
+  const { storage } = await openDisk(t)
+  const containers = failing(storage.containers, 'list', { name: 'storage_unavailable' })
+  const front = await openFilesFront(t, { storage: { ...storage, containers } })
+  t.equal((await front.call('/containers/sess_abc/files')).status, 503)
+})
+
+t.test("containers.get_file 200: what OpenAI's clients expect, and a use that keeps the container", async (t) => {
+  const front = await openFilesFront(t)
+  const path = await front.write('out/report.csv', 'a,b\n')
+  t.match(await (await front.call(path)).json(), {
+    id: 'cfile_b3V0L3JlcG9ydC5jc3Y', object: 'container.file', container_id: 'sess_abc', bytes: 4, created_at: Number,
+    path: 'out/report.csv', source: 'assistant',
+  })
+  let rows: unknown[] = []
+  for (let look = 0; look < 100 && rows.length === 0; look++) {
+    rows = await front.store.sql`SELECT container_id FROM container_uses`
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  t.match(rows, [{ container_id: 'sess_abc' }])
+})
+
+t.test('containers.get_file 400, 404: a container id that is none; ids that stand for nothing that may be read', async (t) => {
+  const front = await openFilesFront(t)
+  await front.write('a', 'a')
+  t.equal((await front.call('/containers/a.b/files/cfile_YQ')).status, 400)
+  const ids = [
+    idOf('b'), idOf('../a'), idOf('/etc/passwd'), idOf('a/../a'), idOf('a\0'), idOf('./a'), idOf('a/'), 'cfile_', 'cfile_YQ==', 'YQ', 'cfile_!!',
+  ]
+  const texts = []
+  for (const id of ids) {
+    const answer = await front.call(`/containers/sess_abc/files/${encodeURIComponent(id)}`, { headers: { 'x-request-id': 'r' } })
+    t.equal(answer.status, 404, id)
+    texts.push(await answer.text())
+  }
+  t.equal(new Set(texts).size, 1)
+})
+
+t.test('containers.get_file 503: storage is away', async (t) => {
+  const { storage } = await openDisk(t)
+  const containers = failing(storage.containers, 'stat', { name: 'storage_unavailable' })
+  const front = await openFilesFront(t, { storage: { ...storage, containers } })
+  t.equal((await front.call('/containers/sess_abc/files/cfile_YQ')).status, 503)
+})
+
+t.test('containers.file_content 200: the bytes, whatever they are, by range too', async (t) => {
+  const front = await openFilesFront(t)
+  const path = `${await front.write('out/a.html', '<p>hello</p>')}/content`
+  const whole = await front.call(path)
+  t.equal(whole.headers.get('content-type'), 'application/octet-stream')
+  t.equal(await whole.text(), '<p>hello</p>')
+  const part = await front.call(path, { headers: { range: 'bytes=3-7' } })
+  t.equal(part.status, 206)
+  t.equal(await part.text(), 'hello')
+})
+
+t.test('containers.file_content 200: an empty file', async (t) => {
+  const front = await openFilesFront(t)
+  const answer = await front.call(`${await front.write('empty', '')}/content`)
+  t.equal(answer.status, 200)
+  t.equal(answer.headers.get('content-length'), '0')
+})
+
+t.test('a container file that changed has another version', async (t) => {
+  const front = await openFilesFront(t)
+  const path = `${await front.write('a', 'one')}/content`
+  const etag = (await front.call(path)).headers.get('etag') ?? ''
+  await front.write('a', 'two')
+  const headers = { range: 'bytes=0-1', 'if-range': etag, 'if-none-match': etag }
+  const answer = await front.call(path, { headers })
+  t.equal(answer.status, 200)
+  t.equal(await answer.text(), 'two')
+})
+
+t.test('containers.file_content 400, 404: what is no container, no path, no file, a folder, or leads outside', async (t) => {
+  const { storage, folder } = await openDisk(t)
+  const front = await openFilesFront(t, { storage })
+  await front.write('sub/a', 'a')
+  const place = join(folder, 'containers', front.workspaceId, 'sess_abc')
+  await writeFile(join(folder, 'secret'), 'secret')
+  await symlink(join(folder, 'secret'), join(place, 'link'))
+  await symlink(folder, join(place, 'out'))
+  await mkdir(join(place, 'empty'))
+  t.equal((await front.call('/containers/a.b/files/cfile_YQ/content')).status, 400)
+  for (const path of ['link', 'out/secret', 'empty', 'sub', '../secret', '/etc/hostname', 'sub/../sub/a', 'none']) {
+    const answer = await front.call(`/containers/sess_abc/files/${idOf(path)}/content`)
+    t.equal(answer.status, 404, path)
+    t.notMatch(await answer.text(), 'secret\n')
+  }
+})
+
+t.test("another workspace's container of the same id is another container", async (t) => {
+  const front = await openFilesFront(t)
+  const { storage, otherWorkspaceId } = front
+  await storage.containers.publish({ workspaceId: otherWorkspaceId, containerId: 'sess_abc' }, 'a', await staged(storage, Buffer.from('other')))
+  t.equal((await front.call('/containers/sess_abc/files/cfile_YQ/content')).status, 404)
+})
+
+t.test('containers.file_content 503: storage is away', async (t) => {
+  const { storage } = await openDisk(t)
+  const containers = failing(storage.containers, 'open', { name: 'storage_unavailable' })
+  const front = await openFilesFront(t, { storage: { ...storage, containers } })
+  t.equal((await front.call('/containers/sess_abc/files/cfile_YQ/content')).status, 503)
+})
