@@ -46,6 +46,13 @@ export type FileAnswer = Static<typeof FileAnswer>
 
 const Ends = { has_more: Type.Boolean(), first_id: nullable(Type.String()), last_id: nullable(Type.String()) }
 
+const FILE_ID = /^file_[0-9a-f]{32}$/
+
+/** Whether a text may be the id of a stored file: what else a path holds never reaches the store. C9. */
+export function isFileId(text: string): boolean {
+  return FILE_ID.test(text)
+}
+
 /** What the shapes tell of a file; a row of the store is one. */
 export interface ToldFile {
   readonly id: string

@@ -31,7 +31,7 @@ export function addFileVerbs(program: Command): void {
     .action((ids: readonly string[], options: WorkspaceOptions) => withAdmin((admin) => remove(admin, ids, options)))
   addVerb(group, 'verify', 'read every object again: its seal, its size, its SHA-256; and report what has no counterpart')
     .action((options: { json?: boolean }) => withAdmin((admin) => verify(admin, options)))
-  addVerb(program, 'sweep', 'remove what nobody will come back for, as the runner does every few minutes')
+  addVerb(program, 'sweep', 'remove what nobody will come back for, as the node does every few minutes')
     .option('--min-age <seconds>', 'leave objects without a row alone while they are younger; left out: an hour', secondsOf)
     .action((options: { json?: boolean; minAge?: number }) => withAdmin((admin) => sweepNow(admin, options)))
 }

@@ -16,6 +16,10 @@ const FIXED = {
   SLUICE_DATA: 'dataDir',
   DATABASE_URL: 'databaseUrl',
   REDIS_URL: 'redisUrl',
+  // Fronts of two generations serve side by side: one would not find or not open what the other stored.
+  SLUICE_OBJECTS: 'objects',
+  SLUICE_ROOT_KEY: 'rootKey',
+  SLUICE_ROOT_KEY_FILE: 'rootKeyFile',
 } as const satisfies Readonly<Record<string, keyof Config>>
 /** Other files are taken. Turning TLS on or off is not: fronts of both kinds would share the port for a while. */
 const TLS = ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'] as const

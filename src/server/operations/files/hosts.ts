@@ -1,5 +1,6 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import type { FileScopeQuery } from '../../../schemas/files.ts'
+import { isFileId, type FileScopeQuery } from '../../../schemas/files.ts'
+import type { FileRecord } from '../../ports/files.ts'
 import type { FileHost, HostedPageWish } from '../../ports/file-hosts.ts'
 import type { KeyRecord } from '../../ports/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -27,7 +28,8 @@ export async function hostOf(call: { readonly key: KeyRecord; readonly query: Fi
 
 /** Our own storage. */
 function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
-  const get: FileHost['get'] = (id) => files.get(workspaceId, id)
+  const get = (id: string): Promise<Outcome<FileRecord>> =>
+    isFileId(id) ? files.get(workspaceId, id) : Promise.resolve(fail('file_unknown'))
   return {
     store: (upload, wish) => transfers.store(upload, wish),
     async list(wish) {
@@ -37,20 +39,22 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
     },
     get,
     async open(id, signal) {
-      const file = await files.get(workspaceId, id)
+      const file = await get(id)
       if (!file.ok) return file
       if (!file.value.isDownloadable) return fail('file_not_downloadable')
       const content = await transfers.openFile(file.value, signal)
       return content.ok ? ok({ content: content.value, file: file.value }) : content
     },
     async remove(id) {
+      if (!isFileId(id)) return fail('file_unknown')
       const removed = await transfers.remove(workspaceId, id)
       return removed.ok ? ok(null) : removed
     },
   }
 }
 
-function refusalOf({ before, order }: HostedPageWish) {
+function refusalOf({ after, before, order }: HostedPageWish) {
+  if (after !== null && !isFileId(after)) return { path: '/after', message: 'is not the id of a file', expected: 'an id of a file' }
   if (before !== null) {
     return { path: '/before_id', message: 'is not supported by own storage', expected: 'after_id, after or cursor' }
   }

@@ -57,7 +57,7 @@ t.test("containers.get_file 200: what OpenAI's clients expect, and a use that ke
     id: 'cfile_b3V0L3JlcG9ydC5jc3Y', object: 'container.file', container_id: 'sess_abc', bytes: 4, created_at: Number,
     path: 'out/report.csv', source: 'assistant',
   })
-  let rows: unknown[] = []
+  let rows: readonly unknown[] = []
   for (let look = 0; look < 100 && rows.length === 0; look++) {
     rows = await front.store.sql`SELECT container_id FROM container_uses`
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -5,6 +5,7 @@ import { MANAGEMENT_KEY } from '../../../support/front.ts'
 import { failing } from '../../../support/transfers.ts'
 
 const ANTHROPIC = { 'anthropic-version': '2023-06-01', 'x-stainless-lang': 'js' }
+const UNKNOWN = '/files/file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0'
 const OPENAI = { 'user-agent': 'OpenAI/JS 7.55.0' }
 
 async function frontWith(t: Test, count: number): Promise<FilesFront & { readonly ids: readonly string[] }> {
@@ -55,7 +56,7 @@ t.test('files.list 200: cursor, after and after_id walk through all files, oldes
 
 t.test('files.list 400: a second place to continue at, a made-up cursor, and what own storage cannot do', async (t) => {
   const front = await frontWith(t, 1)
-  for (const query of ['cursor=a&after=b', 'after=a&after_id=b', 'cursor=bm8', 'before_id=a', 'order=desc', 'limit=0', 'limit=1001', 'provider=google']) {
+  for (const query of ['cursor=a&after=b', 'after=a&after_id=b', 'cursor=bm8', 'after=x', 'after_id=file_%00', 'before_id=a', 'order=desc', 'limit=0', 'limit=1001', 'provider=google']) {
     const answer = await front.call(`/files?${query}`)
     t.equal(answer.status, 400, query)
     t.match(await answer.json(), { error: { metadata: { error_type: 'query_invalid', issues: [{}] } } })
@@ -123,7 +124,7 @@ t.test('files.get 503: the store is away', async (t) => {
   const front = await openFilesFront(t, {
     ports: (ports) => ({ ...ports, files: failing(ports.files, 'get', { name: 'store_unavailable' }) }),
   })
-  t.equal((await front.call('/files/a')).status, 503)
+  t.equal((await front.call(UNKNOWN)).status, 503)
 })
 
 t.test('files.delete 200: the file is gone, its quota free, in each shape', async (t) => {
