@@ -6,6 +6,7 @@ import {
   FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX, FORM_FIELD_BYTES_MAX, FORM_FIELDS_MAX,
 } from '../../schemas/limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
+import { FileScan } from './file-scan.ts'
 import type { BodySink, UploadBody } from './upload.ts'
 
 const FILE_PART = 'file'
@@ -68,6 +69,8 @@ class FormReader implements BodySink {
   readonly #body: UploadBody
   readonly #sink: UploadSink
   readonly #fields = new Map<string, string>()
+  readonly #scan: FileScan
+  #isScanning = false
   #bodyBytes = 0
   #fileBytes = 0
   #hasFile = false
@@ -78,6 +81,7 @@ class FormReader implements BodySink {
     this.#body = body
     this.#sink = sink
     this.#parser = parserOf(boundary)
+    this.#scan = new FileScan(boundary)
     this.#parser
       .on('file', (name, stream, info) => this.#onFile(name, stream, info))
       .on('field', (name, value, info) => this.#onField(name, value, info))
@@ -89,8 +93,8 @@ class FormReader implements BodySink {
 
   take(bytes: Uint8Array): boolean {
     this.#bodyBytes += bytes.length
-    // A copy: busboy keeps slices of what it is given.
-    this.#parser.write(Buffer.from(bytes))
+    const rest = this.#isScanning ? this.#scan.take(bytes, (part) => this.#onBytes(part)) : bytes
+    if (rest !== null) this.#parse(rest)
     if (this.#bodyBytes - this.#fileBytes > FORM_EXTRA_BYTES_MAX) this.#refuse(TOO_MUCH)
     return this.#hasRoom
   }
@@ -113,6 +117,13 @@ class FormReader implements BodySink {
   stop(): void {
     this.#isOver = true
     this.#parser.destroy()
+  }
+
+  #parse(bytes: Uint8Array): void {
+    const before = this.#fileBytes
+    // A copy: busboy keeps slices of what it is given.
+    this.#parser.write(Buffer.from(bytes))
+    this.#isScanning = !this.#isScanning && this.#scan.mayBegin(bytes, this.#fileBytes - before)
   }
 
   #onFile(name: string | undefined, stream: Readable, { filename }: FileInfo): void {
