@@ -1,0 +1,67 @@
+import t from 'tap'
+import { FILE_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
+import { AUTHORIZATION } from '../../../support/front.ts'
+import { rawClient } from '../../../support/raw-http.ts'
+import { answerOf, beginUpload, type Answer } from '../../../support/upload-echo.ts'
+
+const FOLDER = '/containers/sess_abc/files/'
+
+/** Paths as they are: no client of ours tidies them. */
+async function write({ front }: FilesFront, path: string, content = 'hello', folder = FOLDER): Promise<Answer> {
+  const client = beginUpload(front.port, content.length, { method: 'PUT', path: folder + path })
+  client.send(content)
+  return answerOf(client)
+}
+
+t.test('containers.write_file 200: what is written is listed and read, and replaced', async (t) => {
+  const stand = await openFilesFront(t)
+  const id = `cfile_${Buffer.from('out/a b/ü.csv').toString('base64url')}`
+  for (const content of ['one', 'another']) {
+    t.match(await write(stand, 'out/a%20b/%C3%BC.csv', content), {
+      status: 200, body: { id, object: 'container.file', container_id: 'sess_abc', bytes: content.length, path: 'out/a b/ü.csv', source: 'assistant' },
+    })
+    t.equal(await (await stand.call(`${FOLDER}${id}/content`)).text(), content)
+  }
+  t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [{ id }] })
+})
+
+t.test('containers.write_file 200: a path may end as another operation does, have encoded slashes, and be one segment', async (t) => {
+  const stand = await openFilesFront(t)
+  for (const [path, kept] of [['a/content', 'a/content'], ['b/promote', 'b/promote'], ['c%2Fd', 'c/d'], ['e', 'e'], ['f/g/h/i', 'f/g/h/i']]) {
+    t.match(await write(stand, path ?? ''), { status: 200, body: { path: kept } })
+  }
+})
+
+t.test('containers.write_file 400: paths that lead elsewhere or nowhere, and containers that are none', async (t) => {
+  const stand = await openFilesFront(t)
+  for (const path of ['..', '../a', 'a/../b', 'a/./b', '%2e%2e/a', '..%2fa', 'a//b', '/a', '%2Fa', 'a/', 'a%00b', 'x'.repeat(256)]) {
+    t.match(await write(stand, path), { status: 400, type: 'container_path_invalid' }, path)
+  }
+  t.match(await write(stand, 'a%ff'), { status: 400, type: 'params_invalid' })
+  t.match(await write(stand, 'a', 'x', '/containers/a.b/files/'), { status: 400, type: 'params_invalid' })
+  t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
+})
+
+t.test('containers.write_file 413: by the announced length alone', async (t) => {
+  const { front } = await openFilesFront(t)
+  const client = beginUpload(front.port, FILE_BYTES_MAX + 1, { method: 'PUT', path: `${FOLDER}a` })
+  t.match(await answerOf(client), { status: 413, type: 'file_too_large' })
+})
+
+t.test('containers.write_file 503: storage that is away', async (t) => {
+  const stand = await openFilesFront(t, {
+    wrap: (parts) => ({ ...parts, storage: { ...parts.storage, stage: async () => ({ ok: false, failure: { name: 'storage_unavailable' } }) } }),
+  })
+  t.match(await write(stand, 'a'), { status: 503, type: 'storage_unavailable' })
+})
+
+t.test('another method on a path of several segments is told which ones it takes', async (t) => {
+  const { front } = await openFilesFront(t)
+  for (const [path, allowed] of [['a/b/c', 'PUT'], ['a', 'GET, HEAD, PUT'], ['a/content', 'GET, HEAD, PUT']]) {
+    const client = rawClient(front.port)
+    client.send(`PATCH /api/v1${FOLDER}${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\ncontent-length: 0\r\n\r\n`)
+    t.match(await client.until(/405/), new RegExp(`allow: ${allowed}\r`, 'i'))
+    client.destroy()
+  }
+})
