@@ -90,16 +90,16 @@ export async function startPortkey(root: string, upstream: Upstream): Promise<Ta
   }
 }
 
-function programOnPath(name: string): string | null {
+export function programOnPath(name: string): string | null {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null
 }
 
 /** @param folder of an installed package */
-function packageVersion(folder: string): string {
+export function packageVersion(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
 }
 
-function versionOf(program: string): string {
+export function versionOf(program: string): string {
   return spawnSync(program, ['-v'], { encoding: 'utf8' }).stderr.trim().replace('nginx version: ', '')
 }

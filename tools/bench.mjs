@@ -1,37 +1,58 @@
-// `npm run bench -- <scenario> [options]`: builds, installs the peers that the scenario compares with, runs it.
+// `npm run bench -- <scenario> [<scenario>] [options]`: builds, installs the peers that they compare with, runs them in turn.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 import { install } from './install.mjs'
 
-/** What each scenario shows, and whether it needs the peers of tools/peers. */
+/** What each scenario shows, and which options it has. */
 const SCENARIOS = {
   embeddings: {
     text: 'CPU, rate and latency of governed embeddings against nginx, Portkey and our ungoverned pipeline',
-    peers: true,
+    options: 'embeddings',
+  },
+  uploads: {
+    text: 'CPU, rate and memory of sealed uploads against nginx, node:http + busboy and @tus/server',
+    options: 'transfers',
+  },
+  downloads: {
+    text: 'CPU, rate and memory of plain and sealed downloads against nginx and node:http',
+    options: 'transfers',
   },
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-const [name, ...args] = process.argv.slice(2)
-const scenario = Object.hasOwn(SCENARIOS, name ?? '') ? SCENARIOS[name] : undefined
+const given = process.argv.slice(2)
+const firstOption = given.findIndex((word) => word.startsWith('-'))
+const names = firstOption < 0 ? given : given.slice(0, firstOption)
+const args = given.slice(names.length)
 // Not an installation: what the options are stands in the source.
 build()
 const { OPTIONS_TEXT, readOptions } = await import('../dist/bench/options.js')
+const { readTransferOptions, TRANSFER_OPTIONS_TEXT } = await import('../dist/bench/transfers/options.js')
+const READERS = { embeddings: readOptions, transfers: readTransferOptions }
 
-const options = scenario === undefined ? 'help' : readOptions(args)
-if (options === 'help') {
-  process.stdout.write('npm run bench -- <scenario> [options]\n\n')
+const unknown = names.find((name) => !Object.hasOwn(SCENARIOS, name))
+const isHelpAsked = names.length === 0 || args.includes('--help') || args.includes('-h')
+if (unknown !== undefined || isHelpAsked) {
+  process.stdout.write('npm run bench -- <scenario> [<scenario>] [options]\n\n')
   for (const [known, { text }] of Object.entries(SCENARIOS)) process.stdout.write(`  ${known}  ${text}\n`)
-  process.stdout.write(`\n${OPTIONS_TEXT}\n`)
-  const isAsked = scenario !== undefined || name === undefined || name === '--help' || name === '-h'
-  if (!isAsked) process.stderr.write(`\nthere is no scenario '${name}'\n`)
-  process.exit(isAsked ? 0 : 2)
+  process.stdout.write(`\nembeddings ${OPTIONS_TEXT}\n\nuploads, downloads ${TRANSFER_OPTIONS_TEXT}\n`)
+  const isWrong = unknown !== undefined || (names.length === 0 && args.some((word) => !['--help', '-h'].includes(word)))
+  if (isWrong) process.stderr.write(`\nthere is no scenario '${unknown ?? args[0]}'\n`)
+  process.exit(isWrong ? 2 : 0)
 }
-if (typeof options === 'string') {
-  process.stderr.write(`${options}\n`)
-  process.exit(2)
+for (const name of names) {
+  const options = READERS[SCENARIOS[name].options](args)
+  const problem = typeof options === 'string' ? options : null
+  if (problem !== null || (options.json !== null && names.length > 1)) {
+    process.stderr.write(`${problem ?? '--json takes the report of one scenario'}\n`)
+    process.exit(2)
+  }
 }
-if (scenario.peers) install('tools/peers')
-const ran = spawnSync(process.execPath, [`dist/bench/${name}.js`, ...args], { stdio: 'inherit' })
-process.exit(ran.status ?? 1)
+install('tools/peers')
+let code = 0
+for (const name of names) {
+  const ran = spawnSync(process.execPath, [`dist/bench/${name}.js`, ...args], { stdio: 'inherit' })
+  code ||= ran.status ?? 1
+}
+process.exit(code)

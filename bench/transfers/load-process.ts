@@ -1,0 +1,139 @@
+/** The generator's own process: runs one plan, told by IPC, and answers with what it found. */
+import { build as buildHistogram } from 'hdr-histogram-js'
+import { TransferConnection, type TransferOutcome } from './connection.ts'
+import { BOUNDARY, FORM_HEAD, FORM_TAIL, wav } from './payload.ts'
+import type { TransferPlan, TransferRequest, TransferResult } from './plan.ts'
+
+const FAILURES_KEPT = 10
+/** Milliseconds after a plan's end at which a transfer that is still running has failed. */
+const LATE_MS = 120_000
+/** A reader without a byte for so long is not alive. */
+const ALIVE_MS = 15_000
+
+class Transfers {
+  readonly #plan: TransferPlan
+  readonly #request: readonly Buffer[]
+  readonly #failures: string[] = []
+  readonly #ids: string[] = []
+  readonly #open = new Set<TransferConnection>()
+  readonly #histogram = buildHistogram({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 600_000_000,
+    numberOfSignificantValueDigits: 3,
+  })
+  #transfers = 0
+  #failed = 0
+  #bytes = 0
+  #alive = 0
+  #endsAt = 0
+  #isCut = false
+
+  constructor(plan: TransferPlan) {
+    this.#plan = plan
+    this.#request = encode(plan.request, plan.payloadBytes)
+  }
+
+  async run(): Promise<TransferResult> {
+    const { durationMs, connections } = this.#plan
+    const startedAt = performance.now()
+    const cpu = process.cpuUsage()
+    this.#endsAt = startedAt + durationMs
+    const cut = setTimeout(() => this.#cut(), this.#plan.isCutAtEnd ? durationMs : durationMs + LATE_MS)
+    await Promise.all(Array.from({ length: connections }, () => this.#work()))
+    clearTimeout(cut)
+    const measuredMs = performance.now() - startedAt
+    const { user, system } = process.cpuUsage(cpu)
+    return {
+      transfers: this.#transfers,
+      failed: this.#failed,
+      failures: this.#failures,
+      bytes: this.#bytes,
+      measuredMs,
+      latency: {
+        p50: this.#histogram.getValueAtPercentile(50) / 1_000,
+        p99: this.#histogram.getValueAtPercentile(99) / 1_000,
+      },
+      generatorCores: (user + system) / 1_000 / measuredMs,
+      alive: this.#alive,
+      ids: this.#ids,
+    }
+  }
+
+  async #work(): Promise<void> {
+    let connection = this.#connect()
+    for (let round = 0; round < this.#plan.rounds && !this.#isCut && performance.now() < this.#endsAt; round++) {
+      if (!connection.isOpen) {
+        this.#open.delete(connection)
+        connection = this.#connect()
+      }
+      const startedAt = performance.now()
+      const outcome = await connection.send(this.#request)
+      if (!this.#isCut) this.#record(outcome, performance.now() - startedAt)
+    }
+    this.#open.delete(connection)
+    connection.destroy('finished')
+  }
+
+  #connect(): TransferConnection {
+    const connection = new TransferConnection(this.#plan.port, this.#plan.readBytesPerS)
+    this.#open.add(connection)
+    return connection
+  }
+
+  #record(outcome: TransferOutcome, tookMs: number): void {
+    const { request, payloadBytes } = this.#plan
+    const isDownload = request.body === 'none'
+    const problem =
+      'failure' in outcome
+        ? outcome.failure
+        : outcome.status !== request.status
+          ? `${outcome.status} ${outcome.text.slice(0, 200)}`
+          : isDownload && outcome.bytes !== payloadBytes
+            ? `${outcome.bytes} bytes instead of ${payloadBytes}`
+            : null
+    if (problem !== null) {
+      this.#failed++
+      if (this.#failures.length < FAILURES_KEPT) this.#failures.push(problem)
+      return
+    }
+    this.#transfers++
+    this.#bytes += payloadBytes
+    this.#histogram.recordValue(Math.max(1, Math.round(tookMs * 1_000)))
+    const id = isDownload || 'failure' in outcome ? undefined : /"id":"([^"]+)"/.exec(outcome.text)?.[1]
+    if (id !== undefined) this.#ids.push(id)
+  }
+
+  /** Ends what still runs: as planned, or because it is far too late. */
+  #cut(): void {
+    this.#isCut = true
+    const now = performance.now()
+    for (const connection of this.#open) {
+      const isAlive = connection.isOpen && (this.#plan.request.body !== 'none' || now - connection.lastReadAt < ALIVE_MS)
+      if (!this.#plan.isCutAtEnd || !isAlive) this.#failed++
+      else this.#alive++
+      this.#bytes += connection.bytes
+      connection.destroy('cut')
+    }
+  }
+}
+
+/** The request's bytes, made once. */
+function encode(request: TransferRequest, payloadBytes: number): readonly Buffer[] {
+  const payload = request.body === 'none' ? [] : [wav(payloadBytes)]
+  const body = request.body === 'form' ? [FORM_HEAD, ...payload, FORM_TAIL] : payload
+  const length = body.reduce((sum, part) => sum + part.length, 0)
+  const lines = [
+    `${request.method} ${request.path} HTTP/1.1`,
+    'host: 127.0.0.1',
+    ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),
+    ...(request.body === 'form' ? [`content-type: multipart/form-data; boundary=${BOUNDARY}`] : []),
+    ...(request.body === 'none' ? [] : [`content-length: ${length}`]),
+  ]
+  return [Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), ...body]
+}
+
+process.once('message', (plan: TransferPlan) => {
+  const transfers = new Transfers(plan)
+  process.send?.('started')
+  void transfers.run().then((result) => process.send?.(result, () => process.disconnect()))
+})

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GENERATOR_CORES_MAX } from '../measure.ts'
+import { runTransfers } from './load.ts'
+import type { TransferResult } from './plan.ts'
+import { cpuBetween, MemoryWatch, readCpu, totalOf, type CpuReading, type Memory } from './resources.ts'
+import type { FileTarget } from './target.ts'
+
+/** What is asked of a target. */
+export interface Ask {
+  readonly connections: number
+  readonly payloadBytes: number
+  readonly rounds: number
+  readonly durationMs: number
+  readonly readBytesPerS?: number
+  readonly isCutAtEnd?: boolean
+}
+
+export interface TransferSample {
+  readonly mbPerS: number
+  readonly filesPerS: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Seconds for 1e9 bytes of files. */
+  readonly mainPerGb: number
+  readonly threadsPerGb: number
+  readonly restPerGb: number
+  /** Cores that the server's processes used on average. */
+  readonly serverCores: number
+  readonly generatorCores: number
+  readonly isGeneratorLimit: boolean
+  /** Bytes of all processes together, before and at most. */
+  readonly idle: Memory
+  readonly peak: Memory
+  readonly loopP99Ms: number | null
+  readonly failed: number
+  readonly failures: readonly string[]
+  readonly alive: number
+}
+
+/** Drives one target once, and clears away what it stored. */
+export async function sample(target: FileTarget, ask: Ask, meanwhile: () => void = () => {}): Promise<TransferSample> {
+  await target.loopP99Ms()
+  const memory = new MemoryWatch(target.pid)
+  const idle = memory.now
+  const before = readCpu(target.pid, (row) => target.serves(row))
+  const result = await runTransfers(
+    {
+      port: target.port,
+      connections: ask.connections,
+      payloadBytes: ask.payloadBytes,
+      rounds: ask.rounds,
+      durationMs: ask.durationMs,
+      isCutAtEnd: ask.isCutAtEnd ?? false,
+      readBytesPerS: ask.readBytesPerS ?? null,
+      request: target.request(ask.payloadBytes),
+    },
+    meanwhile,
+  )
+  const cpu = cpuBetween(before, readCpu(target.pid, (row) => target.serves(row)))
+  const peak = memory.end()
+  const loopP99Ms = await target.loopP99Ms()
+  await target.clear(result)
+  return toSample(result, { cpu, idle, peak, loopP99Ms })
+}
+
+interface Around {
+  readonly cpu: CpuReading
+  readonly idle: Memory
+  readonly peak: Memory
+  readonly loopP99Ms: number | null
+}
+
+function toSample(result: TransferResult, { cpu, idle, peak, loopP99Ms }: Around): TransferSample {
+  const gb = Math.max(result.bytes, 1) / 1e9
+  const seconds = result.measuredMs / 1_000
+  return {
+    mbPerS: result.bytes / 1e6 / seconds,
+    filesPerS: result.transfers / seconds,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+    mainPerGb: cpu.mainS / gb,
+    threadsPerGb: cpu.threadsS / gb,
+    restPerGb: cpu.restS / gb,
+    serverCores: (cpu.mainS + cpu.threadsS + cpu.restS) / seconds,
+    generatorCores: result.generatorCores,
+    isGeneratorLimit: result.generatorCores > GENERATOR_CORES_MAX,
+    idle,
+    peak,
+    loopP99Ms,
+    failed: result.failed,
+    failures: result.failures,
+    alive: result.alive,
+  }
+}
+
+/** Between two samples: what the one before left to do in the background is not the next one's. */
+const SETTLE_MS = 500
+
+/**
+ * Drives each target in turn, `repeats` times over: what the machine does to one repeat, it does to all targets.
+ * @returns per target its samples, in order, so that ratios can be taken inside a repeat
+ */
+export async function interleaveTransfers(
+  targets: readonly FileTarget[],
+  ask: Ask,
+  { repeats, progress }: { readonly repeats: number; readonly progress: (text: string) => void },
+): Promise<ReadonlyMap<string, readonly TransferSample[]>> {
+  const found = new Map<string, TransferSample[]>(targets.map(({ name }) => [name, []]))
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    const from = repeat % targets.length
+    for (const target of [...targets.slice(from), ...targets.slice(0, from)]) {
+      const one = await sample(target, ask)
+      progress(`${target.name}: ${ask.connections} × ${ask.payloadBytes / 1e6} MB, ${one.mbPerS.toFixed(0)} MB/s`)
+      found.get(target.name)?.push(one)
+      await sleep(SETTLE_MS)
+    }
+  }
+  return found
+}
+
+export interface Growth {
+  readonly idle: Memory
+  readonly peak: Memory
+  /** The least that all processes together were above idle in the seconds after the load, in bytes. */
+  readonly leftBytes: number
+  readonly sample: TransferSample
+}
+
+const RECOVERY_MS = 10_000
+/** After the warm-up, until processes have given back what they give back by themselves. */
+const IDLE_MS = 3_000
+
+/** How far the memory of a target's processes grows under a load, after one transfer that warms it up, and what is left of that. */
+export async function growth(target: FileTarget, ask: Ask): Promise<Growth> {
+  await sample(target, { connections: 1, payloadBytes: ask.payloadBytes, rounds: 1, durationMs: 60_000 })
+  await sleep(IDLE_MS)
+  const one = await sample(target, ask)
+  const after = new MemoryWatch(target.pid)
+  const idle = totalOf(one.idle)
+  let leftBytes = Infinity
+  for (let waited = 0; waited < RECOVERY_MS; waited += 100) {
+    leftBytes = Math.min(leftBytes, totalOf(after.now) - idle)
+    await sleep(100)
+  }
+  after.end()
+  return { idle: one.idle, peak: one.peak, leftBytes, sample: one }
+}

@@ -1,0 +1,165 @@
+/** `npm run bench -- uploads`: what receiving, checking, sealing and storing files costs, against servers that only receive. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { spread } from './measure.ts'
+import { startUploadGateway, type Gateway } from './transfers/gateway.ts'
+import { growth, sample, type TransferSample } from './transfers/measure.ts'
+import { transferOptionsOrExit } from './transfers/options.ts'
+import { startBusboy, startFileNginx, startTus } from './transfers/peers.ts'
+import { memoryText, transferRatio, transferRow } from './transfers/report.ts'
+import { totalOf } from './transfers/resources.ts'
+import { startS3Sink } from './transfers/s3-sink.ts'
+import { Bench, progress, ROOT } from './transfers/scenario.ts'
+import { besideTransfers } from './transfers/tiny.ts'
+
+/** Bytes a second of the slow bucket, uploads into it at once, and how long they are watched. */
+const SLOW_BYTES_PER_S = 5e6
+const SLOW_UPLOADS = 8
+const SLOW_MS = 20_000
+const LONG_MS = 120_000
+
+const options = transferOptionsOrExit(process.argv.slice(2))
+const bench = new Bench('uploads', options)
+const wish = { root: ROOT, downloadBytes: [] }
+
+try {
+  if (bench.runs('speed') || bench.runs('crowd') || bench.runs('sizes') || bench.runs('tiny')) await beside()
+  if (options.only.includes('sluice')) {
+    if (bench.runs('memory')) await memory('disk', {})
+    if (bench.runs('s3')) await intoS3()
+    if (bench.runs('sink')) await slowSink()
+  }
+  await bench.report()
+} finally {
+  await bench.stopServers()
+}
+
+/** Everything that is compared with the others, on servers that stay. */
+async function beside(): Promise<void> {
+  await bench.start('nginx', () => startFileNginx(wish))
+  await bench.start('busboy', () => startBusboy(wish))
+  await bench.start('tus', () => startTus(wish))
+  await bench.start('sluice', () => startUploadGateway({ isSynced: false }))
+  const gateway = await bench.start('sluice', () => startUploadGateway({ isSynced: true }))
+  if (bench.runs('speed')) speedChecks(await bench.speed(options.repeats))
+  if (bench.runs('crowd')) await bench.crowd()
+  if (bench.runs('sizes')) await bench.sizes()
+  if (bench.runs('tiny') && gateway !== null) await tiny(gateway)
+  await bench.stopServers()
+}
+
+function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): void {
+  const of = (name: string): readonly TransferSample[] => found.get(name) ?? []
+  const compare = (text: string, over: string, under: string, more: Compared): void => {
+    if (of(over).length === 0 || of(under).length === 0) return
+    const ratio = transferRatio(of(over), of(under), more.read)
+    bench.check(text, ratio, { bound: more.bound, samples: [...of(over), ...of(under)] })
+  }
+  const mbPerS = (one: TransferSample): number => one.mbPerS
+  const mainPerGb = (one: TransferSample): number => one.mainPerGb
+  compare('upload MB/s without fsync, sluice over nginx', 'sluice, no fsync', 'nginx', {
+    read: mbPerS,
+    bound: { atLeast: 0.35 },
+  })
+  compare('main-thread CPU a GB, sluice over node:http + busboy', 'sluice', 'node:http + busboy', {
+    read: mainPerGb,
+    bound: { atMost: 1 },
+  })
+  for (const [over, under] of [['sluice', 'nginx'], ['sluice', '… with fsync']] as const) {
+    const ratio = transferRatio(of(over), of(under), mbPerS)
+    const text = under === 'nginx' ? 'nginx, which does not' : 'node:http + busboy with fsync'
+    if (Number.isFinite(ratio.median)) bench.fact(`upload MB/s with fsync over ${text}: ${ratio.median.toFixed(2)}`)
+  }
+}
+
+interface Compared {
+  readonly read: (one: TransferSample) => number
+  readonly bound: { readonly atLeast: number } | { readonly atMost: number }
+}
+
+async function tiny(gateway: Gateway): Promise<void> {
+  const [target] = gateway.targets
+  if (target === undefined) return
+  const repeats = []
+  for (let repeat = 0; repeat < options.repeats; repeat++) {
+    const one = await besideTransfers(gateway, target, options)
+    const { besideTransfers: near, besideBurner: burner, transfers } = one
+    progress(`tiny GET p99: ${near.p99.toFixed(1)} ms beside uploads, ${burner.p99.toFixed(1)} ms beside a burner`)
+    bench.fact(
+      `tiny GET beside ${options.connections} uploads at ${transfers.mbPerS.toFixed(0)} MB/s: p50 ${near.p50.toFixed(2)}, p99 ${near.p99.toFixed(2)} ms; ` +
+        `beside a burner of ${(transfers.serverCores + transfers.generatorCores).toFixed(2)} cores: p50 ${burner.p50.toFixed(2)}, p99 ${burner.p99.toFixed(2)} ms`,
+    )
+    repeats.push(one)
+  }
+  const samples = repeats.flatMap((one) => [one.transfers, one.besideTransfers, one.besideBurner])
+  bench.check('p99 of a tiny GET, beside uploads over beside a burner', spread(repeats.map((one) => one.besideTransfers.p99 / one.besideBurner.p99)), {
+    bound: { atMost: 2 },
+    samples,
+  })
+  bench.check('event-loop delay p99 beside uploads, ms', spread(repeats.map((one) => one.transfers.loopP99Ms ?? Number.NaN)), {
+    bound: { atMost: 10 },
+    samples,
+  })
+}
+
+/** On a node of its own, whose memory knows only one upload. */
+async function memory(place: string, settings: Readonly<Record<string, string>>): Promise<void> {
+  progress(`memory: ${options.crowd} uploads to ${place}`)
+  const gateway = bench.keep(await startUploadGateway({ isSynced: true, settings }))
+  try {
+    const [target] = gateway.targets
+    if (target === undefined) return
+    const ask = { connections: options.crowd, payloadBytes: options.payloadBytes, rounds: 1, durationMs: LONG_MS }
+    const found = await growth(target, ask)
+    const grown = (totalOf(found.peak) - totalOf(found.idle)) / 1e6
+    const text = `${options.crowd} uploads of ${options.payloadBytes / 1e6} MB to ${place}`
+    bench.table(`memory, ${text}`, [transferRow(target.name, ask, [found.sample])])
+    bench.fact(
+      `${text}: MB idle ${memoryText(found.idle)}; at most ${memoryText(found.peak)}`,
+    )
+    bench.check(`RSS growth at most, ${text}, MB`, spread([grown]), { bound: { atMost: 200 }, samples: [found.sample] })
+    bench.check(`RSS growth left within 10 s, ${text}, MB`, spread([found.leftBytes / 1e6]), {
+      bound: { atMost: 40 },
+      samples: [found.sample],
+    })
+  } finally {
+    await bench.stopServers()
+  }
+}
+
+async function intoS3(): Promise<void> {
+  const sink = await startS3Sink(null)
+  try {
+    await memory('S3', sink.settings)
+  } finally {
+    await sink.stop()
+  }
+}
+
+/** Uploads into a bucket that takes 5 MB/s of all of them; they are cut when their memory has shown itself. */
+async function slowSink(): Promise<void> {
+  progress(`memory: ${SLOW_UPLOADS} uploads into a slow bucket`)
+  const sink = await startS3Sink(SLOW_BYTES_PER_S)
+  const gateway = bench.keep(await startUploadGateway({ isSynced: true, settings: sink.settings }))
+  try {
+    const [target] = gateway.targets
+    if (target === undefined) return
+    await sample(target, { connections: 1, payloadBytes: 10e6, rounds: 1, durationMs: LONG_MS })
+    await sleep(3_000)
+    const one = await sample(target, {
+      connections: SLOW_UPLOADS,
+      payloadBytes: options.payloadBytes,
+      rounds: 1,
+      durationMs: SLOW_MS,
+      isCutAtEnd: true,
+    })
+    const grown = (totalOf(one.peak) - totalOf(one.idle)) / 1e6
+    bench.fact(`into a bucket of 5 MB/s: MB idle ${memoryText(one.idle)}; at most ${memoryText(one.peak)}`)
+    bench.check(`RSS growth, ${SLOW_UPLOADS} uploads into a bucket of 5 MB/s, MB`, spread([grown]), {
+      bound: { atMost: 64 },
+      samples: [one],
+    })
+  } finally {
+    await bench.stopServers()
+    await sink.stop()
+  }
+}
