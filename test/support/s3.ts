@@ -56,6 +56,11 @@ export class FakeS3 {
     this.#faults.push(...faults.map((fault) => ({ call, fault })))
   }
 
+  /** Forgets the faults of a kind that nothing met. */
+  clear(call: S3Call): void {
+    for (let at = this.#faults.length - 1; at >= 0; at--) if (this.#faults[at]?.call === call) this.#faults.splice(at, 1)
+  }
+
   put(key: string, body: Buffer, metadata: Readonly<Record<string, string>> = {}): Stored {
     const stored = { body, etag: `"${createHash('md5').update(body).digest('hex')}"`, changedAt: new Date(), metadata }
     this.objects.set(key, stored)

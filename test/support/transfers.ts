@@ -121,3 +121,11 @@ export function failing<T extends object>(target: T, method: keyof T, failure: F
   })
 }
 
+
+/** What the sweep does with uploads that only it may end. */
+export async function swept({ sweep, storage }: Pick<TransferStand, 'sweep' | 'storage'>): Promise<void> {
+  for (const stale of must(await sweep.claimStale(100))) {
+    must(await storage.remove(stale.id))
+    must(await sweep.forget(stale))
+  }
+}

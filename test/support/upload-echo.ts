@@ -68,6 +68,8 @@ export interface Part {
   /** The whole value of the header `content-disposition`. */
   readonly disposition: string
   readonly type?: string
+  /** `content-transfer-encoding`. */
+  readonly encoding?: string
   readonly content: string | Uint8Array
 }
 
@@ -80,8 +82,10 @@ export function fieldPart(name: string, content: string): Part {
 }
 
 export function form(parts: readonly Part[], boundary = BOUNDARY): Buffer {
-  const pieces = parts.flatMap(({ disposition, type, content }) => [
-    Buffer.from(`--${boundary}\r\nContent-Disposition: ${disposition}\r\n${type === undefined ? '' : `Content-Type: ${type}\r\n`}\r\n`),
+  const pieces = parts.flatMap(({ disposition, type, encoding, content }) => [
+    Buffer.from(`--${boundary}\r\nContent-Disposition: ${disposition}\r\n`),
+    Buffer.from(type === undefined ? '' : `Content-Type: ${type}\r\n`),
+    Buffer.from(encoding === undefined ? '\r\n' : `Content-Transfer-Encoding: ${encoding}\r\n\r\n`),
     Buffer.from(content),
     Buffer.from('\r\n'),
   ])

@@ -126,7 +126,7 @@ class FormReader implements BodySink {
     this.#isScanning = !this.#isScanning && this.#scan.mayBegin(bytes, this.#fileBytes - before)
   }
 
-  #onFile(name: string | undefined, stream: Readable, { filename }: FileInfo): void {
+  #onFile(name: string | undefined, stream: Readable, { filename, encoding }: FileInfo): void {
     stream.on('error', () => this.#refuse({ name: 'form_malformed' }))
     if (this.#isOver) return void stream.resume()
     if (name !== FILE_PART) {
@@ -136,6 +136,7 @@ class FormReader implements BodySink {
     }
     if (this.#hasFile) return this.#refuse(ONE_FILE)
     if (filename === undefined) return this.#refuse(NAMELESS)
+    if (!PLAIN_ENCODINGS.has(encoding)) return this.#refuse(ENCODED)
     const issue = filenameIssue(filename)
     if (issue !== null) return this.#refuse({ name: 'filename_invalid', metadata: { issues: [issue] } })
     this.#hasFile = true
@@ -191,6 +192,9 @@ const NO_FILE = refusal('/file', 'is missing', 'one part named `file` with a fil
 const ONE_FILE = refusal('', 'has a second file', 'one part named `file`')
 const NAMELESS = refusal('/file', 'has no filename', 'a filename in its content-disposition')
 const FIELD_TOO_LARGE = refusal('', 'has a field that is too large', `at most ${FORM_FIELD_BYTES_MAX} bytes a field`)
+const ENCODED = refusal('/file', 'is encoded', 'the bytes as they are. RFC 7578 §4.7')
+/** Values of `content-transfer-encoding` that change no byte; busboy tells `7bit` when there is none. */
+const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} beside the file`)
 const TOO_MUCH = refusal('', 'is too large beside its file', `at most ${FORM_EXTRA_BYTES_MAX} bytes`)
 

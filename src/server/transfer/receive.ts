@@ -63,7 +63,7 @@ class Receiving implements UploadSink {
     if (this.#isOver) return false
     this.#bytes += bytes.length
     this.#hasRoom = this.#parts.session.push(bytes)
-    if (!this.#isExtending && this.#bytes > this.#parts.reservation.bytes) void this.#extend()
+    if (!this.#isExtending && this.#bytes > this.#parts.reservation.bytes) this.#wait(this.#extend())
     const mayGoOn = this.#hasRoom && !this.#isExtending
     this.#isWaiting = !mayGoOn
     return mayGoOn
@@ -95,7 +95,7 @@ class Receiving implements UploadSink {
 
   #goOn(): void {
     if (this.#isOver || this.#isExtending) return
-    if (this.#fields !== null) return void this.#finish(this.#fields)
+    if (this.#fields !== null) return this.#wait(this.#finish(this.#fields))
     if (!this.#hasRoom || !this.#isWaiting) return
     this.#isWaiting = false
     this.#parts.upload.resume()
@@ -105,6 +105,11 @@ class Receiving implements UploadSink {
     this.#fields = null
     const verdict = await this.#parts.session.finish()
     this.#settle(verdict.ok ? { ok: true, value: { filename: this.#filename, fields, verdict: verdict.value } } : verdict)
+  }
+
+  /** A rejection is a bug, and still the end of this upload alone. */
+  #wait(step: Promise<void>): void {
+    step.catch((cause: unknown) => this.fail({ name: 'internal', cause }))
   }
 
   #settle(outcome: Outcome<Received>): void {

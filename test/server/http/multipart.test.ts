@@ -84,6 +84,14 @@ t.test('a form without the file, and a file without a name, are refused', async 
   }
 })
 
+t.test('a file that is encoded for mail is refused, not stored as it is not meant', async (t) => {
+  const { port } = await openFront(t, [uploadEcho('form')])
+  for (const encoding of ['base64', 'quoted-printable']) {
+    t.match(await sendForm(port, form([{ ...filePart('aGVsbG8='), encoding }])), { status: 400, type: 'form_invalid', message: /encoded/ })
+  }
+  t.equal((await sendForm(port, form([{ ...filePart('a'), encoding: 'Binary' }]))).status, 200)
+})
+
 t.test('so many fields, of so many bytes each, pass; one more of either is refused', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const fields = Array.from({ length: FORM_FIELDS_MAX }, (_, index) => fieldPart(`f${index}`, 'x'.repeat(FORM_FIELD_BYTES_MAX)))

@@ -6,7 +6,7 @@ import type { FileRecord } from '../../../src/server/ports/files.ts'
 import { must } from '../../support/must.ts'
 import { text } from '../../support/sessions.ts'
 import { drain, openS3, openStoredFiles } from '../../support/storage.ts'
-import { failing, openTransfers, type TransferStand } from '../../support/transfers.ts'
+import { failing, openTransfers, swept, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, fieldPart, filePart, form, sendForm } from '../../support/upload-echo.ts'
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
@@ -61,6 +61,14 @@ t.test('a workspace that is full refuses, by the length and by the bytes that co
   t.equal((await sendForm(stand.port, body, { declared: null })).type, 'quota_exceeded')
   t.same(await stand.census(), NOTHING)
   t.equal((await sendForm(stand.port, form([filePart(text(900_000))]))).status, 200)
+})
+
+t.test('a file that just fits is stored although its form is longer than what is free', async (t) => {
+  const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000 } })
+  const large = fieldPart('large', 'x'.repeat(60_000))
+  t.equal((await sendForm(stand.port, form([large, filePart(text(1_000_001))]))).type, 'quota_exceeded')
+  t.equal((await sendForm(stand.port, form([large, filePart(text(1_000_000))]))).status, 200)
+  t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: 1_000_000 })
 })
 
 t.test('racing uploads are stored exactly as far as the quota goes', async (t) => {
@@ -188,14 +196,6 @@ t.test('removing a file frees its bytes', async (t) => {
   must(await stand.transfers.remove(stand.workspaceId, (body['file'] as FileRecord).id))
   t.same(await stand.census(), NOTHING)
 })
-
-/** What the sweep does with uploads that only it may end. */
-async function swept({ sweep, storage }: TransferStand): Promise<void> {
-  for (const stale of must(await sweep.claimStale(100))) {
-    must(await storage.remove(stale.id))
-    must(await sweep.forget(stale))
-  }
-}
 
 async function until(isReached: () => Promise<boolean>): Promise<void> {
   while (!(await isReached())) await new Promise((resolve) => setTimeout(resolve, 10))
