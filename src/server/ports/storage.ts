@@ -111,10 +111,13 @@ export interface ContainerFolders {
    * client_gone, and those of `list`.
    */
   publish(container: ContainerRef, path: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>>
-  /** The newest modification in a container; null when it has no files. Failures as of `list`. */
+  /** The newest modification in a container, be it that its folder was made; null when there is none. Failures as of `list`. */
   newestChange(container: ContainerRef): Promise<Outcome<Date | null>>
   /** All containers that have a folder, for the sweep. */
   listContainers(cursor: string | null): Promise<Outcome<{ readonly containers: readonly ContainerRef[]; readonly cursor: string | null }>>
-  /** Removes a container with all its files. @returns how many files. Failures as of `list`. */
-  removeContainer(container: ContainerRef): Promise<Outcome<number>>
+  /**
+   * Removes a container with all its files. @param unchangedSince what was changed after that is kept
+   * @returns how many files; null when the container is kept, or there is none. Failures as of `list`.
+   */
+  removeContainer(container: ContainerRef, unchangedSince?: Date): Promise<Outcome<number | null>>
 }

@@ -33,29 +33,63 @@ export interface SweepReport {
 }
 
 const CLAIMED_AT_ONCE = 100
+/** Things that one step passes over because storage refuses them alone; then it ends. Decision. */
+const PASSED_OVER_MAX = 100
+/** No object has this id. */
+const PROBE_ID = 'sweep_probe'
 
 /**
  * Removes what nobody will come back for: rows first, so that a late committer finds none, then bytes. Two sweeps at
- * once do no harm. What fails is left to the next one. Design §5, C10.
+ * once do no harm. What fails is left to the next one, and does not keep the rest from being removed. Design §5, C10.
  * @returns what was removed, and the first failure of each step
  */
 export async function sweep(parts: SweepParts, options: SweepOptions = {}): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
   const report: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, idempotency: 0 }
   const failures: Failure[] = []
-  const steps = [
-    () => sweepUploads(parts, report),
-    () => sweepOrphans(parts, report, options.orphanAgeMs ?? ORPHAN_AGE_MS),
-    async () => counted(await parts.storage.sweepStaging(STAGING_IDLE_MS), (count) => (report.staging_files += count)),
-    () => sweepContainers(parts, report),
-    async () => counted(await parts.rows.expire(), (count) => (report.idempotency += count)),
-  ]
-  for (const step of steps) {
+  for (const step of STEPS) {
     if (parts.isEnding?.() === true) break
-    const done = await step()
-    if (!done.ok) failures.push(done.failure)
+    const round = new Round(parts, report, options.orphanAgeMs ?? ORPHAN_AGE_MS)
+    const done = await step(round)
+    const failure = round.firstFailure ?? (done.ok ? null : done.failure)
+    if (failure !== null) failures.push(failure)
   }
   return { report, failures }
 }
+
+/** One step of one sweep. */
+class Round {
+  readonly parts: SweepParts
+  readonly report: SweepReport
+  readonly orphanAgeMs: number
+  firstFailure: Failure | null = null
+  #passedOver = 0
+
+  constructor(parts: SweepParts, report: SweepReport, orphanAgeMs: number) {
+    this.parts = parts
+    this.report = report
+    this.orphanAgeMs = orphanAgeMs
+  }
+
+  get isEnding(): boolean {
+    return this.parts.isEnding?.() === true
+  }
+
+  /** Storage refused one thing. @returns that failure when storage is away altogether, for the step to end */
+  async passOver(failure: Failure): Promise<Outcome<null>> {
+    this.firstFailure ??= failure
+    const isMany = ++this.#passedOver > PASSED_OVER_MAX
+    const seen = isMany ? null : await this.parts.storage.stat(PROBE_ID)
+    return seen?.ok === true ? ok(null) : { ok: false, failure }
+  }
+}
+
+const STEPS: readonly ((round: Round) => Promise<Outcome<null>>)[] = [
+  sweepUploads,
+  sweepOrphans,
+  async ({ parts, report }) => counted(await parts.storage.sweepStaging(STAGING_IDLE_MS), (count) => (report.staging_files += count)),
+  sweepContainers,
+  async ({ parts, report }) => counted(await parts.rows.expire(), (count) => (report.idempotency += count)),
+]
 
 function counted(count: Outcome<number>, add: (count: number) => void): Outcome<null> {
   if (!count.ok) return count
@@ -63,40 +97,52 @@ function counted(count: Outcome<number>, add: (count: number) => void): Outcome<
   return ok(null)
 }
 
-async function sweepUploads({ rows, storage, isEnding }: SweepParts, report: SweepReport): Promise<Outcome<null>> {
+async function sweepUploads(round: Round): Promise<Outcome<null>> {
+  const { parts: { rows, storage }, report } = round
   for (;;) {
     const claimed = await rows.claimStale(CLAIMED_AT_ONCE)
     if (!claimed.ok) return claimed
+    const before = report.uploads
     for (const stale of claimed.value) {
+      if (round.isEnding) return ok(null)
       const removed = await storage.remove(stale.id)
-      if (!removed.ok) return removed
+      if (!removed.ok) {
+        const passed = await round.passOver(removed.failure)
+        if (!passed.ok) return passed
+        continue
+      }
       const forgotten = await rows.forget(stale)
       if (!forgotten.ok) return forgotten
       if (forgotten.value) report.uploads++
     }
-    if (claimed.value.length < CLAIMED_AT_ONCE || isEnding?.() === true) return ok(null)
+    // Those that were passed over are due again once their claim runs out.
+    if (claimed.value.length < CLAIMED_AT_ONCE || report.uploads === before) return ok(null)
   }
 }
 
 /** A row is there before its object and goes before it: an object without one will not get one any more. */
-async function sweepOrphans({ rows, storage, now, isEnding }: SweepParts, report: SweepReport, ageMs: number): Promise<Outcome<null>> {
+async function sweepOrphans(round: Round): Promise<Outcome<null>> {
+  const { parts: { rows, storage, now }, report, orphanAgeMs } = round
   for (let cursor: string | null = null; ;) {
     const page = await storage.list(cursor)
     if (!page.ok) return page
-    const old = page.value.objects.filter(({ changedAt }) => now() - changedAt.getTime() >= ageMs)
+    const old = page.value.objects.filter(({ changedAt }) => now() - changedAt.getTime() >= orphanAgeMs)
     const orphans = await rows.withoutRow(old.map(({ objectId }) => objectId))
     if (!orphans.ok) return orphans
     for (const id of orphans.value) {
+      if (round.isEnding) return ok(null)
       const removed = await storage.remove(id)
-      if (!removed.ok) return removed
-      if (removed.value) report.objects++
+      const passed = removed.ok ? removed : await round.passOver(removed.failure)
+      if (!passed.ok) return passed
+      if (passed.value === true) report.objects++
     }
     cursor = page.value.cursor
-    if (cursor === null || isEnding?.() === true) return ok(null)
+    if (cursor === null || round.isEnding) return ok(null)
   }
 }
 
-async function sweepContainers(parts: SweepParts, report: SweepReport): Promise<Outcome<null>> {
+async function sweepContainers(round: Round): Promise<Outcome<null>> {
+  const { parts } = round
   for (let cursor: string | null = null; ;) {
     const page = await parts.storage.containers.listContainers(cursor)
     if (!page.ok) return page
@@ -104,12 +150,13 @@ async function sweepContainers(parts: SweepParts, report: SweepReport): Promise<
       const used = await parts.uses.lastUses(workspaceId, containers.map(({ containerId }) => containerId))
       if (!used.ok) return used
       for (const container of containers) {
-        const done = await sweepContainer(parts, report, { container, usedAt: used.value.get(container.containerId) })
+        if (round.isEnding) return ok(null)
+        const done = await sweepContainer(round, { container, usedAt: used.value.get(container.containerId) })
         if (!done.ok) return done
       }
     }
     cursor = page.value.cursor
-    if (cursor === null || parts.isEnding?.() === true) return ok(null)
+    if (cursor === null || round.isEnding) return ok(null)
   }
 }
 
@@ -118,22 +165,22 @@ interface KnownContainer {
   readonly usedAt: Date | undefined
 }
 
-async function sweepContainer(
-  { uses, storage, now }: SweepParts, report: SweepReport, { container, usedAt }: KnownContainer,
-): Promise<Outcome<null>> {
+async function sweepContainer(round: Round, { container, usedAt }: KnownContainer): Promise<Outcome<null>> {
+  const { parts: { uses, storage: { containers }, now }, report } = round
   const limit = new Date(now() - CONTAINER_KEPT_MS)
   if (usedAt !== undefined && usedAt > limit) return ok(null)
-  const changedAt = await storage.containers.newestChange(container)
-  if (!changedAt.ok) return changedAt
-  if (changedAt.value !== null && changedAt.value > limit) return ok(null)
+  const changedAt = await containers.newestChange(container)
+  if (!changedAt.ok) return round.passOver(changedAt.failure)
+  if (changedAt.value === null || changedAt.value > limit) return ok(null)
   // A use since the look above keeps it.
   const forgotten = await uses.forget(container.workspaceId, container.containerId, limit)
   if (!forgotten.ok) return forgotten
   if (!forgotten.value) return ok(null)
-  return counted(await storage.containers.removeContainer(container), (count) => {
-    report.containers++
-    report.container_files += count
-  })
+  const removed = await containers.removeContainer(container, limit)
+  if (!removed.ok) return round.passOver(removed.failure)
+  if (removed.value !== null) report.containers++
+  report.container_files += removed.value ?? 0
+  return ok(null)
 }
 
 function byWorkspace(containers: readonly ContainerRef[]): ReadonlyMap<string, readonly ContainerRef[]> {

@@ -53,17 +53,19 @@ export async function* filesBelow(folder: FileHandle, prefix: Buffer, walk: Walk
 
 /**
  * Removes everything below an open folder. Links are removed, never followed; what another remover takes first is no
- * failure. @returns how many files
+ * failure. What cannot be removed keeps nothing else; its cause is thrown in the end. @returns how many files
  */
 export async function removeBelow(folder: FileHandle): Promise<number> {
   let removed = 0
+  let refusal: unknown = null
   for await (const { name, isFolder } of entriesOf(folder)) {
     try {
       removed += isFolder ? await removeFolder(folder, name) : await unlink(nameIn(folder, name)).then(() => 1)
     } catch (cause) {
-      if (codeOf(cause) !== 'ENOENT') throw cause
+      if (codeOf(cause) !== 'ENOENT') refusal ??= cause
     }
   }
+  if (refusal !== null) throw refusal
   return removed
 }
 

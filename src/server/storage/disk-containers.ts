@@ -54,7 +54,7 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
     )),
     newestChange: (container) => guarded(() => newestIn(root, container)),
     listContainers: (cursor) => guarded(() => listContainers(root, cursor)),
-    removeContainer: (container) => guarded(() => removeContainer(folders, container)),
+    removeContainer: (container, unchangedSince) => guarded(() => removeContainer(folders, container, unchangedSince ?? null)),
   }
 }
 
@@ -74,11 +74,18 @@ async function listFiles(root: string, container: ContainerRef, page: { after: s
 async function newestIn(root: string, container: ContainerRef): Promise<Outcome<Date | null>> {
   let newest: Date | null = null
   await withContainer(root, container, async (folder) => {
-    for await (const { changedAt } of filesBelow(folder, Buffer.alloc(0), wholeWalk())) {
-      if (newest === null || changedAt > newest) newest = changedAt
-    }
+    newest = await newestBelow(folder)
   })
   return ok(newest)
+}
+
+/** The folder itself counts: a sandbox that was just started has written nothing yet, and must not lose its folder. */
+async function newestBelow(folder: FileHandle): Promise<Date> {
+  let { mtime: newest } = await folder.stat()
+  for await (const { changedAt } of filesBelow(folder, Buffer.alloc(0), wholeWalk())) {
+    if (changedAt > newest) newest = changedAt
+  }
+  return newest
 }
 
 async function openFile(root: string, container: ContainerRef, path: string): Promise<Outcome<StoredObject>> {
@@ -145,14 +152,19 @@ async function listContainers(root: string, cursor: string | null): Promise<Outc
 }
 
 /** Moved away first, so that a writer who comes now begins a new container; what a crash left is removed as well. */
-async function removeContainer({ folder, trash }: Folders, container: ContainerRef): Promise<Outcome<number>> {
+async function removeContainer(
+  { folder, trash }: Folders, container: ContainerRef, unchangedSince: Date | null,
+): Promise<Outcome<number | null>> {
   const moved = randomUUID()
   const workspace = await openFolder(folder, [container.workspaceId]).catch(nullIfNotThere)
-  if (workspace === null) return ok(0)
+  if (workspace === null) return ok(null)
   try {
-    await rename(nameIn(workspace, partsOf(container)[1]), join(trash, moved))
+    const name = nameIn(workspace, partsOf(container)[1])
+    await rename(name, join(trash, moved))
+    // Written to since somebody looked.
+    if (unchangedSince !== null && (await changedAfter(trash, moved, unchangedSince)) && (await movedBack(join(trash, moved), name))) return ok(null)
   } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return ok(0)
+    if (codeOf(cause) === 'ENOENT') return ok(null)
     throw cause
   } finally {
     await workspace.close()
@@ -164,6 +176,24 @@ async function removeContainer({ folder, trash }: Folders, container: ContainerR
   } finally {
     await below.close()
   }
+}
+
+async function changedAfter(trash: string, moved: string, limit: Date): Promise<boolean> {
+  const folder = await openFolder(trash, [moved]).catch(nullIfNotThere)
+  if (folder === null) return false
+  try {
+    return (await newestBelow(folder)) > limit
+  } finally {
+    await folder.close()
+  }
+}
+
+/** @returns false when a new container has its place already */
+function movedBack(from: string, to: Buffer): Promise<boolean> {
+  return rename(from, to).then(() => true, (cause: unknown) => {
+    if (IN_THE_WAY.has(codeOf(cause))) return false
+    throw cause
+  })
 }
 
 async function withContainer(root: string, container: ContainerRef, use: (folder: FileHandle) => Promise<void>): Promise<void> {

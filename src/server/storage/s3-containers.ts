@@ -48,7 +48,7 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
       return walked.ok ? ok(newest) : walked
     },
     listContainers: (cursor) => listContainers(calls, root, cursor),
-    removeContainer: (container) => removeAll(calls, prefixOf(container)),
+    removeContainer: (container, unchangedSince) => removeAll(calls, prefixOf(container), unchangedSince ?? null),
   }
 }
 
@@ -83,16 +83,21 @@ async function listContainers(
   return ok({ containers: [...found.values()], cursor: listed.value.hasMore ? last : null })
 }
 
-async function removeAll(calls: S3Calls, prefix: string): Promise<Outcome<number>> {
+/** Key by key: what is written meanwhile stays. */
+async function removeAll(calls: S3Calls, prefix: string, unchangedSince: Date | null): Promise<Outcome<number | null>> {
   const turns = new Turns(REMOVALS_MAX)
-  for (let removed = 0; ; ) {
-    const listed = await listKeys(calls, prefix, { after: '', countMax: PAGE_KEYS })
+  let removed = 0
+  for (let after = ''; ; ) {
+    const listed = await listKeys(calls, prefix, { after, countMax: PAGE_KEYS })
     if (!listed.ok) return listed
-    if (listed.value.keys.length === 0) return ok(removed)
-    const answers = await Promise.all(listed.value.keys.map(({ name }) => turns.run(() => deleteKey(calls, prefix + name))))
+    const { keys, hasMore } = listed.value
+    const old = keys.filter(({ facts }) => unchangedSince === null || facts.changedAt <= unchangedSince)
+    const answers = await Promise.all(old.map(({ name }) => turns.run(() => deleteKey(calls, prefix + name))))
     const failed = answers.find((answer) => !answer.ok)
     if (failed !== undefined && !failed.ok) return failed
-    removed += listed.value.keys.length
+    removed += old.length
+    if (!hasMore) return ok(removed === 0 ? null : removed)
+    after = keys.at(-1)?.name ?? after
   }
 }
 

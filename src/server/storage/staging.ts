@@ -42,7 +42,7 @@ export class StagingFolder {
       let removed = 0
       for (const name of await readdir(this.#folder)) {
         const path = join(this.#folder, name)
-        if (active.has(path) || Date.now() - (await changedAtMs(path)) < idleMs) continue
+        if (active.has(path) || Date.now() - (await fileChangedAtMs(path)) < idleMs) continue
         await rm(path, { force: true })
         removed++
       }
@@ -72,10 +72,11 @@ async function writtenBytes(path: string): Promise<number> {
   return (await lstat(path).catch(() => null))?.size ?? 0
 }
 
-/** A file that is gone meanwhile was just changed. */
-async function changedAtMs(path: string): Promise<number> {
+/** A file that is gone meanwhile was just changed; what is no file is not ours. */
+async function fileChangedAtMs(path: string): Promise<number> {
   try {
-    return (await lstat(path)).mtimeMs
+    const stats = await lstat(path)
+    return stats.isFile() ? stats.mtimeMs : Number.POSITIVE_INFINITY
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT') return Number.POSITIVE_INFINITY
     throw cause
