@@ -5,8 +5,7 @@ import { startDownloadGateway } from './transfers/gateway.ts'
 import { sample, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
 import { startBusboy, startFileNginx } from './transfers/peers.ts'
-import { memoryText, transferRatio } from './transfers/report.ts'
-import { totalOf } from './transfers/resources.ts'
+import { growthOf, growthText, transferRatio } from './transfers/report.ts'
 import { Bench, progress, ROOT, SMALL_SIZES } from './transfers/scenario.ts'
 
 /** Bytes a second of a slow reader. */
@@ -68,12 +67,9 @@ async function slowReaders(): Promise<void> {
       isCutAtEnd: true,
     })
     const text = `${options.readers} readers at ${READER_BYTES_PER_S / 1e3} KB/s for ${options.readerSeconds} s`
-    bench.fact(`${text}: MB idle ${memoryText(one.idle)}; at most ${memoryText(one.peak)}`)
+    bench.fact(growthText(text, one))
     bench.check(`${text}, alive at the end`, spread([one.alive]), { bound: { atLeast: options.readers }, samples: [one] })
-    bench.check(`RSS growth, ${text}, MB`, spread([(totalOf(one.peak) - totalOf(one.idle)) / 1e6]), {
-      bound: { atMost: 120 },
-      samples: [one],
-    })
+    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), { bound: { atMost: 120 }, samples: [one] })
   } finally {
     await bench.stopServers()
   }

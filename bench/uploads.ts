@@ -5,11 +5,11 @@ import { startUploadGateway, type Gateway } from './transfers/gateway.ts'
 import { growth, sample, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
 import { startBusboy, startFileNginx, startTus } from './transfers/peers.ts'
-import { memoryText, transferRatio, transferRow } from './transfers/report.ts'
+import { growthOf, growthText, memoryText, transferRatio, transferRow } from './transfers/report.ts'
 import { totalOf } from './transfers/resources.ts'
 import { startS3Sink } from './transfers/s3-sink.ts'
 import { Bench, progress, ROOT } from './transfers/scenario.ts'
-import { besideTransfers } from './transfers/tiny.ts'
+import { besideTransfers, type Latency } from './transfers/tiny.ts'
 
 /** Bytes a second of the slow bucket, uploads into it at once, and how long they are watched. */
 const SLOW_BYTES_PER_S = 5e6
@@ -35,10 +35,12 @@ try {
 
 /** Everything that is compared with the others, on servers that stay. */
 async function beside(): Promise<void> {
-  await bench.start('nginx', () => startFileNginx(wish))
-  await bench.start('busboy', () => startBusboy(wish))
-  await bench.start('tus', () => startTus(wish))
-  await bench.start('sluice', () => startUploadGateway({ isSynced: false }))
+  if (bench.runs('speed') || bench.runs('crowd') || bench.runs('sizes')) {
+    await bench.start('nginx', () => startFileNginx(wish))
+    await bench.start('busboy', () => startBusboy(wish))
+    await bench.start('tus', () => startTus(wish))
+    await bench.start('sluice', () => startUploadGateway({ isSynced: false }))
+  }
   const gateway = await bench.start('sluice', () => startUploadGateway({ isSynced: true }))
   if (bench.runs('speed')) speedChecks(await bench.speed(options.repeats))
   if (bench.runs('crowd')) await bench.crowd()
@@ -85,20 +87,20 @@ async function tiny(gateway: Gateway): Promise<void> {
     const { besideTransfers: near, besideBurner: burner, transfers } = one
     progress(`tiny GET p99: ${near.p99.toFixed(1)} ms beside uploads, ${burner.p99.toFixed(1)} ms beside a burner`)
     bench.fact(
-      `tiny GET beside ${options.connections} uploads at ${transfers.mbPerS.toFixed(0)} MB/s: p50 ${near.p50.toFixed(2)}, p99 ${near.p99.toFixed(2)} ms; ` +
-        `beside a burner of ${(transfers.serverCores + transfers.generatorCores).toFixed(2)} cores: p50 ${burner.p50.toFixed(2)}, p99 ${burner.p99.toFixed(2)} ms`,
+      `tiny GET beside ${options.connections} uploads at ${transfers.mbPerS.toFixed(0)} MB/s: ${latencyText(near)}; ` +
+        `beside a burner of ${(transfers.serverCores + transfers.generatorCores).toFixed(2)} cores: ${latencyText(burner)}`,
     )
     repeats.push(one)
   }
   const samples = repeats.flatMap((one) => [one.transfers, one.besideTransfers, one.besideBurner])
-  bench.check('p99 of a tiny GET, beside uploads over beside a burner', spread(repeats.map((one) => one.besideTransfers.p99 / one.besideBurner.p99)), {
-    bound: { atMost: 2 },
-    samples,
-  })
-  bench.check('event-loop delay p99 beside uploads, ms', spread(repeats.map((one) => one.transfers.loopP99Ms ?? Number.NaN)), {
-    bound: { atMost: 10 },
-    samples,
-  })
+  const ratio = spread(repeats.map((one) => one.besideTransfers.p99 / one.besideBurner.p99))
+  const loop = spread(repeats.map((one) => one.transfers.loopP99Ms ?? Number.NaN))
+  bench.check('p99 of a tiny GET, beside uploads over beside a burner', ratio, { bound: { atMost: 2 }, samples })
+  bench.check('event-loop delay p99 beside uploads, ms', loop, { bound: { atMost: 10 }, samples })
+}
+
+function latencyText({ p50, p99 }: Latency): string {
+  return `p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)} ms`
 }
 
 /** On a node of its own, whose memory knows only one upload. */
@@ -110,17 +112,13 @@ async function memory(place: string, settings: Readonly<Record<string, string>>)
     if (target === undefined) return
     const ask = { connections: options.crowd, payloadBytes: options.payloadBytes, rounds: 1, durationMs: LONG_MS }
     const found = await growth(target, ask)
-    const grown = (totalOf(found.peak) - totalOf(found.idle)) / 1e6
+    const samples = [found.sample]
+    const left = totalOf(found.after) - totalOf(found.sample.idle)
     const text = `${options.crowd} uploads of ${options.payloadBytes / 1e6} MB to ${place}`
-    bench.table(`memory, ${text}`, [transferRow(target.name, ask, [found.sample])])
-    bench.fact(
-      `${text}: MB idle ${memoryText(found.idle)}; at most ${memoryText(found.peak)}`,
-    )
-    bench.check(`RSS growth at most, ${text}, MB`, spread([grown]), { bound: { atMost: 200 }, samples: [found.sample] })
-    bench.check(`RSS growth left within 10 s, ${text}, MB`, spread([found.leftBytes / 1e6]), {
-      bound: { atMost: 40 },
-      samples: [found.sample],
-    })
+    bench.table(`memory, ${text}`, [transferRow(target.name, ask, samples)])
+    bench.fact(`${growthText(text, found.sample)}; within 10 s ${memoryText(found.after)}`)
+    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(found.sample) / 1e6]), { bound: { atMost: 200 }, samples })
+    bench.check(`RSS growth within 10 s after, ${text}, MB`, spread([left / 1e6]), { bound: { atMost: 40 }, samples })
   } finally {
     await bench.stopServers()
   }
@@ -152,12 +150,9 @@ async function slowSink(): Promise<void> {
       durationMs: SLOW_MS,
       isCutAtEnd: true,
     })
-    const grown = (totalOf(one.peak) - totalOf(one.idle)) / 1e6
-    bench.fact(`into a bucket of 5 MB/s: MB idle ${memoryText(one.idle)}; at most ${memoryText(one.peak)}`)
-    bench.check(`RSS growth, ${SLOW_UPLOADS} uploads into a bucket of 5 MB/s, MB`, spread([grown]), {
-      bound: { atMost: 64 },
-      samples: [one],
-    })
+    const text = `${SLOW_UPLOADS} uploads into a bucket of ${SLOW_BYTES_PER_S / 1e6} MB/s`
+    bench.fact(growthText(text, one))
+    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), { bound: { atMost: 64 }, samples: [one] })
   } finally {
     await bench.stopServers()
     await sink.stop()

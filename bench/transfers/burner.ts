@@ -5,11 +5,11 @@ import { isMainThread, Worker, workerData } from 'node:worker_threads'
 import { plainEnvironment } from '../../test/support/load.ts'
 import { stopServer } from '../../test/support/spawned.ts'
 
-/** Milliseconds of one turn of burning and resting. */
-const TURN_MS = 10
+/** Milliseconds of one turn of burning or resting. */
+const TURN_MS = 2
 
 export interface Burn {
-  /** Cores that are kept busy; a fraction is reached by resting. */
+  /** CPU seconds a second; a fraction is reached by resting. */
   readonly cores: number
   /** In a session of its own, as the servers are, or in the bench's, as the generators are. */
   readonly isDetached: boolean
@@ -26,12 +26,16 @@ export async function startBurner({ cores, isDetached }: Burn): Promise<() => Pr
   return () => stopServer(child)
 }
 
-/** @param share of each turn that is burnt */
-function burn(share: number): void {
+/** Burns whenever the process has had less than its share: on a crowded machine it asks for CPU as a server does. */
+function burn(cores: number): void {
+  const startedAt = performance.now()
+  const before = process.cpuUsage()
   const turn = (): void => {
-    const endsAt = performance.now() + TURN_MS * share
-    while (performance.now() < endsAt);
-    setTimeout(turn, TURN_MS * (1 - share))
+    const { user, system } = process.cpuUsage(before)
+    const now = performance.now()
+    const isOwed = (user + system) / 1_000 < cores * (now - startedAt)
+    if (isOwed) while (performance.now() < now + TURN_MS);
+    setTimeout(turn, isOwed ? 0 : TURN_MS)
   }
   turn()
 }
@@ -40,9 +44,7 @@ if (!isMainThread && typeof workerData === 'number') burn(workerData)
 else if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const cores = Number(process.argv[2])
   const threads = Math.max(1, Math.ceil(cores))
-  for (let thread = 0; thread < threads; thread++) {
-    new Worker(new URL(import.meta.url), { workerData: Math.min(0.99, cores / threads) })
-  }
+  for (let thread = 0; thread < threads; thread++) new Worker(new URL(import.meta.url), { workerData: cores })
   process.on('disconnect', () => process.exit(0))
   process.send?.('burning')
 }

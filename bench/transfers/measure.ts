@@ -31,14 +31,23 @@ export interface TransferSample {
   /** Bytes of all processes together, before and at most. */
   readonly idle: Memory
   readonly peak: Memory
+  /** Bytes of growth when what processes share is counted once. */
+  readonly sharedOnceGrowth: number
   readonly loopP99Ms: number | null
   readonly failed: number
   readonly failures: readonly string[]
   readonly alive: number
 }
 
+/** What else happens around a load. */
+export interface Beside {
+  readonly started?: () => void
+  /** After the load's end, before what it stored is cleared away. */
+  readonly ended?: (sample: TransferSample) => Promise<void>
+}
+
 /** Drives one target once, and clears away what it stored. */
-export async function sample(target: FileTarget, ask: Ask, meanwhile: () => void = () => {}): Promise<TransferSample> {
+export async function sample(target: FileTarget, ask: Ask, beside: Beside = {}): Promise<TransferSample> {
   await target.loopP99Ms()
   const memory = new MemoryWatch(target.pid)
   const idle = memory.now
@@ -54,25 +63,30 @@ export async function sample(target: FileTarget, ask: Ask, meanwhile: () => void
       readBytesPerS: ask.readBytesPerS ?? null,
       request: target.request(ask.payloadBytes),
     },
-    meanwhile,
+    beside.started,
   )
   const cpu = cpuBetween(before, readCpu(target.pid, (row) => target.serves(row)))
   const peak = memory.end()
-  const loopP99Ms = await target.loopP99Ms()
+  const { sharedOnceGrowth } = memory
+  const one = toSample(result, { cpu, idle, peak, sharedOnceGrowth, loopP99Ms: await target.loopP99Ms() })
+  await beside.ended?.(one)
   await target.clear(result)
-  return toSample(result, { cpu, idle, peak, loopP99Ms })
+  return one
 }
 
 interface Around {
   readonly cpu: CpuReading
   readonly idle: Memory
   readonly peak: Memory
+  readonly sharedOnceGrowth: number
   readonly loopP99Ms: number | null
 }
 
-function toSample(result: TransferResult, { cpu, idle, peak, loopP99Ms }: Around): TransferSample {
+function toSample(result: TransferResult, { cpu, ...around }: Around): TransferSample {
   const gb = Math.max(result.bytes, 1) / 1e9
   const seconds = result.measuredMs / 1_000
+  // A server that never answers costs nothing.
+  const isNothing = result.transfers + result.failed + result.alive === 0
   return {
     mbPerS: result.bytes / 1e6 / seconds,
     filesPerS: result.transfers / seconds,
@@ -84,11 +98,9 @@ function toSample(result: TransferResult, { cpu, idle, peak, loopP99Ms }: Around
     serverCores: (cpu.mainS + cpu.threadsS + cpu.restS) / seconds,
     generatorCores: result.generatorCores,
     isGeneratorLimit: result.generatorCores > GENERATOR_CORES_MAX,
-    idle,
-    peak,
-    loopP99Ms,
-    failed: result.failed,
-    failures: result.failures,
+    ...around,
+    failed: isNothing ? 1 : result.failed,
+    failures: isNothing ? ['nothing was transferred'] : result.failures,
     alive: result.alive,
   }
 }
@@ -119,11 +131,9 @@ export async function interleaveTransfers(
 }
 
 export interface Growth {
-  readonly idle: Memory
-  readonly peak: Memory
-  /** The least that all processes together were above idle in the seconds after the load, in bytes. */
-  readonly leftBytes: number
   readonly sample: TransferSample
+  /** The look in the seconds after the load at which all processes together had least. */
+  readonly after: Memory
 }
 
 const RECOVERY_MS = 10_000
@@ -134,14 +144,22 @@ const IDLE_MS = 3_000
 export async function growth(target: FileTarget, ask: Ask): Promise<Growth> {
   await sample(target, { connections: 1, payloadBytes: ask.payloadBytes, rounds: 1, durationMs: 60_000 })
   await sleep(IDLE_MS)
-  const one = await sample(target, ask)
-  const after = new MemoryWatch(target.pid)
-  const idle = totalOf(one.idle)
-  let leftBytes = Infinity
-  for (let waited = 0; waited < RECOVERY_MS; waited += 100) {
-    leftBytes = Math.min(leftBytes, totalOf(after.now) - idle)
+  let after: Memory | null = null
+  const one = await sample(target, ask, {
+    ended: async () => {
+      after = await leastMemory(target.pid)
+    },
+  })
+  return { sample: one, after: after ?? one.peak }
+}
+
+async function leastMemory(pid: number): Promise<Memory> {
+  const watch = new MemoryWatch(pid)
+  let least = watch.now
+  for (const endsAt = performance.now() + RECOVERY_MS; performance.now() < endsAt; ) {
     await sleep(100)
+    if (totalOf(watch.now) < totalOf(least)) least = watch.now
   }
-  after.end()
-  return { idle: one.idle, peak: one.peak, leftBytes, sample: one }
+  watch.end()
+  return least
 }

@@ -59,7 +59,7 @@ export function transferRow(
     mainPerGb: of((one) => one.mainPerGb),
     threadsPerGb: of((one) => one.threadsPerGb),
     restPerGb: of((one) => one.restPerGb),
-    growthMb: of((one) => (totalOf(one.peak) - totalOf(one.idle)) / 1e6),
+    growthMb: of((one) => growthOf(one) / 1e6),
     loopP99Ms: of((one) => one.loopP99Ms ?? Number.NaN),
     p99Ms: of((one) => one.p99Ms),
     generatorCores: of((one) => one.generatorCores),
@@ -143,6 +143,19 @@ function checkLine(one: FigureCheck): string {
   const bound = one.atLeast === undefined ? `at most ${one.atMost}` : `at least ${one.atLeast}`
   const failed = one.failed === 0 ? '' : `, ${one.failed} transfers failed`
   return `${one.isMet ? 'MET   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, ${bound}${failed}`
+}
+
+/** Bytes by which all processes together were above idle. */
+export function growthOf({ idle, peak }: Pick<TransferSample, 'idle' | 'peak'>): number {
+  return totalOf(peak) - totalOf(idle)
+}
+
+/** Where the memory of a load went, in a line. */
+export function growthText(text: string, one: TransferSample): string {
+  return (
+    `${text}, RSS in MB: idle ${memoryText(one.idle)}; at most ${memoryText(one.peak)}; ` +
+    `with what processes share counted once (PSS) +${(one.sharedOnceGrowth / 1e6).toFixed(0)}`
+  )
 }
 
 export function memoryText(memory: Memory): string {

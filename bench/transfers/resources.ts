@@ -67,17 +67,20 @@ export class MemoryWatch {
   #rows: readonly ProcessRow[]
   #peak: Memory = {}
   #last: Memory = {}
+  #sharedOnce: number
+  #sharedOncePeak: number
 
   constructor(root: number) {
     this.#root = root
     this.#rows = tree(root)
     this.#look()
-    this.#timers = [
-      setInterval(() => this.#look(), SAMPLE_MS),
-      setInterval(() => {
-        this.#rows = tree(this.#root)
-      }, TREE_MS),
-    ]
+    this.#sharedOnce = this.#sharedOncePeak = sharedOnceBytes(this.#rows)
+    this.#timers = [setInterval(() => this.#look(), SAMPLE_MS), setInterval(() => this.#lookLonger(), TREE_MS)]
+  }
+
+  /** By how much all processes grew when what they share is counted once (PSS), looked at less often. */
+  get sharedOnceGrowth(): number {
+    return this.#sharedOncePeak - this.#sharedOnce
   }
 
   /** The last look. */
@@ -96,6 +99,23 @@ export class MemoryWatch {
     this.#last = readMemory(this.#rows)
     if (totalOf(this.#last) > totalOf(this.#peak)) this.#peak = this.#last
   }
+
+  #lookLonger(): void {
+    this.#rows = tree(this.#root)
+    this.#sharedOncePeak = Math.max(this.#sharedOncePeak, sharedOnceBytes(this.#rows))
+  }
+}
+
+/** Proportional set size: a page of the database's buffers is divided among those that have it. */
+function sharedOnceBytes(rows: readonly ProcessRow[]): number {
+  return rows.reduce((sum, { pid }) => {
+    try {
+      const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
+      return sum + Number(/^Pss: +(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1_024
+    } catch {
+      return sum
+    }
+  }, 0)
 }
 
 /** The name that tells processes of a server apart; children of the database have its name. */

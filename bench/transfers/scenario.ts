@@ -141,7 +141,8 @@ export class Bench {
         ...this.#notes,
         ...this.#absent.map((one) => `${one.name}: left out, ${one.absent}`),
         `* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate may be its limit; CPU a GB still holds`,
-        `generator and servers share ${this.#machine.cores} cores; MB is 1e6 bytes of files, forms not counted; a node's loop figure is the largest of its processes`,
+        `generator and servers share ${this.#machine.cores} cores; MB is 1e6 bytes of files, forms not counted`,
+        "a node's loop figure is the largest of its processes",
       ],
     }
     const file = options.json ?? join(ROOT, 'bench/results', `${this.#scenario}-${report.at.replace(/[:.]/g, '-')}.json`)

@@ -31,8 +31,10 @@ export async function besideTransfers(
 ): Promise<TinyRepeat> {
   let tiny: Promise<Latency> | null = null
   const ask = { connections, payloadBytes, rounds: Infinity, durationMs: TINY_MS + 2 * HEAD_MS }
-  const transfers = await sample(target, ask, () => {
-    tiny = delay(HEAD_MS).then(() => tinyLatency(gateway))
+  const transfers = await sample(target, ask, {
+    started: () => {
+      tiny = delay(HEAD_MS).then(() => tinyLatency(gateway))
+    },
   })
   if (tiny === null) throw new Error('the transfers did not start')
   const besideTransfers = await tiny

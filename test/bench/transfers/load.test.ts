@@ -72,3 +72,10 @@ t.test('readers that are cut at the end are alive, and took no more than their r
   t.match(result, { transfers: 0, failed: 0, alive: 2 })
   t.ok(result.bytes > 0 && result.bytes <= 2 * 3 * 10_000, `${result.bytes} bytes`)
 })
+
+t.test('rounds without end go on until the time is over', async (t) => {
+  const port = await serve(t, (req, res) => void req.resume().on('end', () => res.end('{}')))
+  const result = await runTransfers(planOf(port, { rounds: Infinity, durationMs: 200, payloadBytes: 1_000 }))
+  t.equal(result.failed, 0)
+  t.ok(result.transfers > 0, `${result.transfers} transfers`)
+})

@@ -18,6 +18,7 @@ const sample = (mbPerS: number, more: Partial<TransferSample> = {}): TransferSam
   isGeneratorLimit: false,
   idle: { front: 50e6 },
   peak: { front: 70e6, postgres: 5e6 },
+  sharedOnceGrowth: 0,
   loopP99Ms: null,
   failed: 0,
   failures: [],
