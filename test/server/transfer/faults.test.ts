@@ -1,12 +1,13 @@
 /** Uploads that something ends in their midst. Issue 3, acceptance line 5. */
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
 import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/limits.ts'
 import type { Storage } from '../../../src/server/ports/storage.ts'
 import { text } from '../../support/sessions.ts'
-import { openS3, openStoredFiles } from '../../support/storage.ts'
+import { openDisk, openS3, openStoredFiles } from '../../support/storage.ts'
 import { openTransfers, swept, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, filePart, form, sendForm } from '../../support/upload-echo.ts'
 import type { S3Fault } from '../../support/s3.ts'
@@ -18,8 +19,9 @@ const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes:
 const HANGING = new URL('../../support/hanging-thread.js', import.meta.url)
 
 /** Nothing is left of what failed, and the next upload works. */
-async function recovers(t: Test, stand: TransferStand): Promise<void> {
+async function recovers(t: Test, stand: TransferStand, folder: string): Promise<void> {
   await swept(stand)
+  t.same(await readdir(join(folder, 'staging')), [])
   t.same(await stand.census(), NOTHING)
   t.same(await openStoredFiles(), [])
   t.match(stand.sessions.load, { intakes: 0, waiting: 0 })
@@ -38,16 +40,19 @@ t.test('an upload whose thread dies is 503 and leaves nothing', async (t) => {
   const born = (thread: Worker): void => void threads.push(thread)
   process.on('worker', born)
   t.teardown(() => process.off('worker', born))
-  const stand = await openTransfers(t)
+  const { storage, folder } = await openDisk(t)
+  const stand = await openTransfers(t, { storage })
   const client = await underWay(stand)
   await Promise.all(threads.map((thread) => thread.terminate()))
   t.match(await answerOf(client), { status: 503, type: 'busy' })
-  await recovers(t, stand)
+  await recovers(t, stand, folder)
 })
 
 t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
   let isFirst = true
+  const { storage, folder } = await openDisk(t)
   const stand = await openTransfers(t, {
+    storage,
     sessions: { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX / 10 },
     wrap: (parts) => ({ ...parts, storage: { ...parts.storage, stage: async (bytes) => {
       const staged = await parts.storage.stage(bytes)
@@ -59,7 +64,7 @@ t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
   })
   const client = await underWay(stand)
   t.match(await answerOf(client), { status: 503, type: 'busy' })
-  await recovers(t, stand)
+  await recovers(t, stand, folder)
 })
 
 for (const fault of ['error', 'reset', 'lost', 'slow'] as const satisfies readonly S3Fault[]) {
