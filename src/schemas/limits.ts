@@ -73,6 +73,10 @@ export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
 /** Connections to one provider origin, and calls that may wait for one, in one front; `busy` beyond. Decision. */
 export const UPSTREAM_CONNECTIONS_MAX = 512
 export const UPSTREAM_WAITING_MAX = 1_024
+/** Downloads that one front reads from one provider origin at once, so that calls find connections. Decision. */
+export const UPSTREAM_STREAMS_MAX = 256
+/** Bytes of such a download that wait for its reader. Decision. */
+export const UPSTREAM_STREAM_BYTES_MAX = 256 * KIB
 /** Milliseconds of connecting to a provider; the attempt's own end may come earlier. Decision. */
 export const UPSTREAM_CONNECT_MS = 10_000
 /** Milliseconds that an idle connection to a provider is kept when the provider names no time. Decision. */
@@ -245,3 +249,18 @@ export const JSON_TEXT_DEPTH_MAX = 10_000
 export const OOXML_ENTRIES_MAX = 10_000
 export const OOXML_DIRECTORY_BYTES_MAX = 1_048_576
 export const OOXML_RATIO_MAX = 200
+
+/** Bytes of a provider's answer about files, which is parsed on the loop. Decision. */
+export const PROVIDER_FILES_ANSWER_BYTES_MAX = MIB
+/** Characters of a provider's file id. Decision. */
+export const PROVIDER_FILE_ID_CHARS_MAX = 256
+/** Milliseconds of a call about a provider's files: less than CONTROL_DEADLINE_MS, so that the provider is named. Decision. */
+export const PROVIDER_FILES_CALL_MS = 9_000
+/** Milliseconds until a provider begins a download, and without a byte of it, or without taking one of an upload. Decision. */
+export const PROVIDER_DOWNLOAD_BEGIN_MS = 20_000
+export const PROVIDER_FILE_STALL_MS = 30_000
+/** Milliseconds that a provider may take to answer behind an upload's last byte. Decision. */
+export const PROVIDER_UPLOAD_ANSWER_MS = 60_000
+/** Bytes that an upload to a provider is sent in; the last piece waits for the verdict. And what may wait for it to read. Decision. */
+export const PROVIDER_PIECE_BYTES = 64 * KIB
+export const PROVIDER_UPLOAD_BYTES_MAX = 256 * KIB

@@ -28,6 +28,15 @@ export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
   return { contentLength, contentEncoding, retryAfter }
 }
 
+/** @param name lower case; @returns its first value, null when the answer has none */
+export function headerOf(raw: readonly Uint8Array[], name: string): string | null {
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [found, value] = [raw[at], raw[at + 1]]
+    if (found !== undefined && value !== undefined && found.length === name.length && isNamed(found, name)) return latin1(value)
+  }
+  return null
+}
+
 function isNamed(name: Uint8Array, expected: string): boolean {
   return latin1(name).toLowerCase() === expected
 }

@@ -1,26 +1,30 @@
 import { rootCertificates } from 'node:tls'
 import { Pool, buildConnector } from 'undici'
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import {
   UPSTREAM_CONNECTIONS_MAX,
   UPSTREAM_CONNECT_MS,
   UPSTREAM_KEEP_ALIVE_MS,
+  UPSTREAM_STREAMS_MAX,
   UPSTREAM_WAITING_MAX,
 } from '../../schemas/limits.ts'
 import { Roster } from '../../schemas/roster.ts'
-import type { EgressAnswer, EgressRequest, TrustedOrigin } from '../ports/egress.ts'
+import type { EgressAnswer, EgressRequest, EgressStream, EgressStreamRequest, TrustedOrigin } from '../ports/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome } from './attempt.ts'
 import { bodyOf } from './request-body.ts'
+import { StreamAttempt, type StreamHome } from './stream.ts'
 
 /** Milliseconds that an attempt's end, or the leave of a caller whose request waits, may be noticed late. */
 const TICK_MS = 10
 
 /** A keep-alive pool to one origin of the operator's. Design §9. */
-export class PooledOrigin implements TrustedOrigin, AttemptHome {
+export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   readonly budget: AnswerBudget
   /** Attempts that undici still knows, settled or not. */
   calls = 0
+  #streams = 0
   readonly #pool: Pool
   readonly #staleErrors = new WeakSet<Error>()
   /** Attempts that are not settled. */
@@ -68,6 +72,24 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
     })
   }
 
+  open(request: EgressStreamRequest): Promise<Outcome<EgressStream>> {
+    if (this.#streams >= UPSTREAM_STREAMS_MAX) return Promise.resolve(fail('busy'))
+    if (request.signal.aborted) return Promise.resolve({ ok: false, failure: endedBy(request.signal) })
+    this.#streams++
+    this.calls++
+    return new Promise((settle) => this.#dispatchStream(new StreamAttempt(request, this, settle)))
+  }
+
+  repeatStream(attempt: StreamAttempt): void {
+    // As in `repeat`.
+    queueMicrotask(() => this.#dispatchStream(attempt))
+  }
+
+  streamEnded(): void {
+    this.#streams--
+    this.calls--
+  }
+
   isStale(error: Error): boolean {
     if (this.#staleErrors.has(error)) return true
     // undici makes this error itself when the other side closed politely; it tells what the socket had read.
@@ -101,6 +123,11 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome {
       { method: request.method, path: request.path, headers: headers as string[], body: body.content },
       attempt,
     )
+  }
+
+  #dispatchStream(attempt: StreamAttempt): void {
+    const { path, headers } = attempt.request
+    this.#pool.dispatch({ method: 'GET', path, headers: headers as string[] }, attempt)
   }
 
   /**

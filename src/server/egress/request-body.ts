@@ -1,20 +1,21 @@
 import { Readable } from 'node:stream'
+import type { EgressRequest } from '../ports/egress.ts'
 
 /** Bytes that are handed to the socket at once: a single 31 MiB write stops the loop for 8 ms. */
 const PIECE_BYTES = 256 * 1024
 
 export interface RequestBody {
   readonly content: string | Uint8Array | Readable | null
-  /** undici cannot know the length of a stream. */
+  /** undici cannot know the length of a stream; null also when nobody does. */
   readonly lengthHeader: string | null
 }
 
 /**
  * Puts a body into the form that undici sends best; a large one goes out piece by piece and is never joined.
- * A stream can be read once: ask again for every sending.
+ * A stream of ours can be read once: ask again for every sending.
  */
-export function bodyOf(body: string | Uint8Array | readonly Uint8Array[] | null): RequestBody {
-  if (body === null || typeof body === 'string') return { content: body, lengthHeader: null }
+export function bodyOf(body: EgressRequest['body']): RequestBody {
+  if (body === null || typeof body === 'string' || body instanceof Readable) return { content: body, lengthHeader: null }
   if (body instanceof Uint8Array)
     return body.length <= PIECE_BYTES ? { content: body, lengthHeader: null } : inPieces([body])
   return inPieces(body)

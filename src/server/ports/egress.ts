@@ -1,14 +1,19 @@
+import type { Readable } from 'node:stream'
 import type { Outcome } from '../../schemas/failures.ts'
+import type { ByteReader } from './byte-streams.ts'
 
 export interface EgressRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** Path with query, below the origin. */
   readonly path: string
   /** Flat name, value list; lower-case names, without `content-length`. */
   readonly headers: readonly string[]
-  /** Several pieces are sent one after another without being joined. */
-  readonly body: string | Uint8Array | readonly Uint8Array[] | null
-  /** `performance.now()` of the attempt's end: `upstream_slow` beyond. */
+  /**
+   * Several pieces are sent one after another without being joined. A stream is read as fast as the other side takes
+   * it, and goes out in chunks unless it had ended before; it stays the caller's to destroy, and cannot be repeated.
+   */
+  readonly body: string | Uint8Array | readonly Uint8Array[] | Readable | null
+  /** `performance.now()` of the attempt's end: `upstream_slow` beyond. Asked again and again: a stream may put it off. */
   readonly attemptEndsAt: number
   /**
    * Whose signal cancels the request while it is unsent; after it was sent only when `mayCutSent`. C24.
@@ -33,6 +38,32 @@ export interface EgressAnswer {
   readonly release: () => void
 }
 
+/** A GET whose answer is read piece by piece. */
+export interface EgressStreamRequest {
+  /** Path with query, below the origin. */
+  readonly path: string
+  /** As those of `EgressRequest`. */
+  readonly headers: readonly string[]
+  /** `performance.now()` until which the answer has to begin: `upstream_slow` beyond. */
+  readonly beginsBy: number
+  /** Milliseconds that a reader waits for a piece: `upstream_slow` beyond. */
+  readonly stallMs: number
+  /** Ends the request until its answer has begun; from then on the reader does. */
+  readonly signal: AbortSignal
+}
+
+export interface EgressStream {
+  readonly status: number
+  readonly isSuccess: boolean
+  /** @param name lower case; @returns its first value, or null */
+  header(name: string): string | null
+  /**
+   * The body as it is sent, undecoded; at most UPSTREAM_STREAM_BYTES_MAX of it and one read of the socket wait here.
+   * The caller's to close. Failures: upstream_failed (it broke off), upstream_slow.
+   */
+  readonly body: ByteReader
+}
+
 /** An outgoing HTTP origin that the operator trusts: a keep-alive pool. Design §9. */
 export interface TrustedOrigin {
   /**
@@ -42,6 +73,12 @@ export interface TrustedOrigin {
    * for answers had no room within the attempt.
    */
   call(request: EgressRequest): Promise<Outcome<EgressAnswer>>
+  /**
+   * Resolves when the answer has begun, whatever its status.
+   * Failures: upstream_failed, upstream_slow, client_gone, deadline_exceeded, draining; busy when UPSTREAM_STREAMS_MAX
+   * are open.
+   */
+  open(request: EgressStreamRequest): Promise<Outcome<EgressStream>>
 }
 
 /** The one gate to the outside. */

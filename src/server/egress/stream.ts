@@ -1,0 +1,170 @@
+import type { Dispatcher } from 'undici'
+import { endedBy } from '../../schemas/call-ended.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { UPSTREAM_STREAM_BYTES_MAX } from '../../schemas/limits.ts'
+import type { ByteReader } from '../ports/byte-streams.ts'
+import type { EgressStream, EgressStreamRequest } from '../ports/egress.ts'
+import { headerOf } from './answer-headers.ts'
+
+/** What a stream needs of its origin. */
+export interface StreamHome {
+  /** True when the error is the end of a connection that had served answers before. */
+  isStale(error: Error): boolean
+  /** Sends the request once more. */
+  repeatStream(attempt: StreamAttempt): void
+  /** undici is done with it. */
+  streamEnded(): void
+}
+
+type Settle<T> = (outcome: Outcome<T>) => void
+
+/**
+ * One GET and its answer, read as fast as somebody asks. undici pushes: what nobody has asked for yet is kept up to a
+ * bound, and beyond it the connection is not read, so that the provider waits too.
+ */
+export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
+  readonly request: EgressStreamRequest
+  readonly #home: StreamHome
+  /** Null once the answer has begun, or failed. */
+  #settle: Settle<EgressStream> | null
+  /** Until the answer has begun its time-out, then that of a reader who waits. */
+  #timer: NodeJS.Timeout
+  readonly #pieces: Uint8Array[] = []
+  #heldBytes = 0
+  /** Bytes of the body that are still to come; NaN when the answer does not say. */
+  #missingBytes = NaN
+  #cut: ((error: Error) => void) | null = null
+  #resume: (() => void) | null = null
+  #isPaused = false
+  #isRepeated = false
+  #hasAnswerBegun = false
+  /** How it ended; null while bytes may come. */
+  #end: Outcome<null> | null = null
+  #asked: Settle<Uint8Array | null> | null = null
+
+  constructor(request: EgressStreamRequest, home: StreamHome, settle: Settle<EgressStream>) {
+    this.request = request
+    this.#home = home
+    this.#settle = settle
+    this.#timer = setTimeout(this.#onSlow, request.beginsBy - performance.now()).unref()
+    request.signal.addEventListener('abort', this.#onLeave)
+  }
+
+  next(): Promise<Outcome<Uint8Array | null>> {
+    const piece = this.#pieces.shift()
+    if (piece !== undefined) {
+      this.#heldBytes -= piece.length
+      if (this.#heldBytes <= UPSTREAM_STREAM_BYTES_MAX / 2) this.#goOn()
+      return Promise.resolve(ok(piece))
+    }
+    if (this.#end !== null) return Promise.resolve(this.#end)
+    return new Promise((asked) => {
+      this.#asked = asked
+      this.#timer.refresh()
+    })
+  }
+
+  close(): void {
+    this.#pieces.length = 0
+    // Only the end of the answer is missing: hearing it out keeps the connection.
+    if (this.#missingBytes === 0) return this.#goOn()
+    this.#stop(fail('client_gone'))
+  }
+
+  onConnect(cut: (error?: Error) => void): void {
+    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the connection.
+    if (this.#end !== null) throw CUT
+    this.#cut = cut
+  }
+
+  onResponseStarted(): void {
+    this.#hasAnswerBegun = true
+  }
+
+  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
+    const settle = this.#settle
+    if (status < 200 || settle === null) return true
+    const header = (name: string): string | null => headerOf(raw, name)
+    const length = header('content-length')
+    if (length !== null) this.#missingBytes = Number(length)
+    this.#resume = resume
+    this.#unwatch()
+    this.#timer = setTimeout(this.#onSlow, this.request.stallMs).unref()
+    settle(ok({ status, isSuccess: status < 300, header, body: this }))
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#end !== null) return true
+    this.#missingBytes -= chunk.length
+    const asked = this.#asked
+    if (asked !== null) {
+      this.#asked = null
+      asked(ok(chunk))
+      return true
+    }
+    this.#pieces.push(chunk)
+    this.#heldBytes += chunk.length
+    this.#isPaused = this.#heldBytes >= UPSTREAM_STREAM_BYTES_MAX
+    return !this.#isPaused
+  }
+
+  onComplete(): void {
+    this.#home.streamEnded()
+    this.#finish(ok(null))
+  }
+
+  onError(cause: Error): void {
+    if (this.#mayRepeat(cause)) {
+      this.#isRepeated = true
+      this.#cut = null
+      return this.#home.repeatStream(this)
+    }
+    this.#home.streamEnded()
+    const detail = this.#cut === null ? 'It could not be reached.' : 'The connection to it broke.'
+    this.#finish(fail('upstream_failed', { detail, cause }))
+  }
+
+  #mayRepeat(cause: Error): boolean {
+    if (this.#end !== null || this.#isRepeated || this.#hasAnswerBegun || this.#cut === null) return false
+    return this.#home.isStale(cause)
+  }
+
+  readonly #onLeave = (): void => this.#stop({ ok: false, failure: endedBy(this.request.signal) })
+
+  /** Nobody waits while pieces lie here: then it is the reader who is slow, and its own watch decides. */
+  readonly #onSlow = (): void => {
+    if (this.#settle !== null || this.#asked !== null) this.#stop(fail('upstream_slow'))
+  }
+
+  #goOn(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#resume?.()
+  }
+
+  #stop(end: Outcome<never>): void {
+    if (this.#end !== null) return
+    this.#finish(end)
+    this.#cut?.(CUT)
+  }
+
+  #finish(end: Outcome<null>): void {
+    if (this.#end !== null) return
+    this.#end = end
+    const [settle, asked] = [this.#settle, this.#asked]
+    this.#unwatch()
+    this.#asked = null
+    // Without an answer it can only have failed.
+    if (!end.ok) settle?.(end)
+    asked?.(end)
+  }
+
+  #unwatch(): void {
+    this.#settle = null
+    clearTimeout(this.#timer)
+    this.request.signal.removeEventListener('abort', this.#onLeave)
+  }
+}
+
+const CUT = new Error('cut by the gate')
