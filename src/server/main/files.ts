@@ -1,18 +1,21 @@
-import { fail } from '../../schemas/failures.ts'
 import { createIntake, type IntakePart } from '../../workers/sessions/intake.ts'
 import type { SessionPool } from '../../workers/sessions/session-pool.ts'
 import { createUnsealing } from '../../workers/sessions/unsealing.ts'
 import type { Config } from '../config.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
-import type { ProviderFiles } from '../ports/file-hosts.ts'
+import type { Egress } from '../ports/egress.ts'
+import type { ModelCatalogue } from '../ports/models.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { Storage } from '../ports/storage.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openDataKeys } from '../store/data-keys.ts'
 import { openFiles } from '../store/files.ts'
 import type { Store } from '../store/open.ts'
+import { openProviderKeyRows } from '../store/provider-keys.ts'
 import { createTransfers } from '../transfer/transfers.ts'
+import { createProviderFiles } from '../upstream/files/provider-files.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
+import { openProviderKeys } from '../vault/provider-keys.ts'
 import { openRootKeys } from '../vault/root-keys.ts'
 import { openStorage } from './storage.ts'
 
@@ -24,11 +27,15 @@ export interface FileParts {
   close(): Promise<void>
 }
 
+export interface FileMeans {
+  readonly store: Store
+  readonly sessions: SessionPool
+  readonly egress: Egress
+  readonly catalogue: Pick<ModelCatalogue, 'providers'>
+}
+
 /** Everything that serves files and containers. Throws RootKeyInvalid, and what the system says of its folders. */
-export async function openFileParts(
-  config: Config,
-  { store, sessions }: { readonly store: Store; readonly sessions: SessionPool },
-): Promise<FileParts> {
+export async function openFileParts(config: Config, { store, sessions, egress, catalogue }: FileMeans): Promise<FileParts> {
   const keyRing = openRing(config, store)
   const storage = await openStorage(config)
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
@@ -36,8 +43,10 @@ export async function openFileParts(
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
   const transfers = createTransfers({ files, storage, keyRing, intake, unsealing })
+  const keys = openProviderKeys({ ring: keyRing, rows: openProviderKeyRows(store) })
+  const providerFiles = createProviderFiles({ egress, keys, intake, providers: catalogue.providers })
   return {
-    ports: { files, transfers, providerFiles: NO_PROVIDER_FILES, containers: storage.containers, containerUses: uses },
+    ports: { files, transfers, providerFiles, containers: storage.containers, containerUses: uses },
     storage,
     intake,
     keyRing,
@@ -46,11 +55,6 @@ export async function openFileParts(
       await storage.close()
     },
   }
-}
-
-/** Until a workspace can bring a key that is used. */
-const NO_PROVIDER_FILES: ProviderFiles = {
-  of: (_workspaceId, provider) => Promise.resolve(fail('provider_key_missing', { fields: { provider } })),
 }
 
 /** Data keys under the root keys of the configuration. Throws RootKeyInvalid. */

@@ -69,7 +69,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const { random } = Math
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
-  const fileParts = await openFileParts(config, { store, sessions: pools.sessions })
+  const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({

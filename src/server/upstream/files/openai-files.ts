@@ -1,0 +1,40 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { bearer } from '../link.ts'
+import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
+
+/** It refuses uploads that name none. Decision. */
+const PURPOSE_DEFAULT = 'user_data'
+/** Purposes whose files it does not give back. Its own refusal is what counts; this is only told. */
+const KEPT_PURPOSES: ReadonlySet<unknown> = new Set(['assistants', 'vision', 'user_data'])
+
+/** OpenAI's `/files`, and that of every server that speaks as it does. */
+export const openAiFiles: FilesProtocol = {
+  provider: 'openai',
+  name: 'OpenAI',
+  baseUrl: 'https://api.openai.com/v1',
+  headers: bearer,
+  fields: (purpose) => [['purpose', purpose ?? PURPOSE_DEFAULT]],
+  query({ after, before, order, limit }) {
+    if (before !== null) {
+      const issue = { path: '/before_id', message: 'is not known to this provider', expected: 'after_id, after or cursor' }
+      return fail('query_invalid', { metadata: { issues: [issue] } })
+    }
+    return ok(new URLSearchParams({
+      limit: String(limit), ...(after !== null && { after }), ...(order !== null && { order }),
+    }))
+  },
+  readFile(value) {
+    const { id, bytes, created_at: createdAt, filename, purpose } = membersOf(value)
+    if (typeof id !== 'string' || typeof filename !== 'string' || !isSize(createdAt)) return null
+    return {
+      id,
+      filename,
+      mimeType: null,
+      // Null while it is still taken in.
+      sizeBytes: isSize(bytes) ? bytes : null,
+      createdAt: new Date(createdAt * 1_000),
+      isDownloadable: !KEPT_PURPOSES.has(purpose),
+      purpose: typeof purpose === 'string' ? purpose : null,
+    }
+  },
+}

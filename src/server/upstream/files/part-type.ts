@@ -1,0 +1,32 @@
+import { UNKNOWN_TYPE } from './protocol.ts'
+
+/** The types of §4.7 under the names that files of them have. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['pdf', 'application/pdf'],
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['gif', 'image/gif'],
+  ['webp', 'image/webp'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+  ['mp3', 'audio/mpeg'],
+  ['wav', 'audio/wav'],
+  ['flac', 'audio/flac'],
+  ['ogg', 'audio/ogg'],
+  ['json', 'application/json'],
+  ['jsonl', 'application/x-ndjson'],
+  ['ndjson', 'application/x-ndjson'],
+  ['csv', 'text/csv'],
+  ['md', 'text/markdown'],
+  ['txt', 'text/plain'],
+])
+
+/**
+ * What a part of a form says of its content. Anthropic keeps that as the file's type; what the content is we know
+ * only behind its last byte, when the part has long begun.
+ */
+export function partType(filename: string): string {
+  return TYPES.get(filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()) ?? UNKNOWN_TYPE
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { endedBy } from '../../../schemas/call-ended.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { ToldFile } from '../../../schemas/files.ts'
+import { FILE_BYTES_MAX, PROVIDER_FILE_ID_CHARS_MAX } from '../../../schemas/limits.ts'
+import type { ByteReader, Content, Upload } from '../../ports/byte-streams.ts'
+import type { EgressStream } from '../../ports/egress.ts'
+import type { FileHost, HostedContent, HostedPage, HostedPageWish, HostedUpload } from '../../ports/file-hosts.ts'
+import type { Intake } from '../../ports/intake.ts'
+import type { StoreWish } from '../../ports/transfer.ts'
+import type { FilesLink } from './files-link.ts'
+import { PartReader } from './part-reader.ts'
+import { readPage, toldFile, type ProviderFile } from './protocol.ts'
+import { sendFile, type Sent } from './send-file.ts'
+
+const PARTIAL = 206
+const FOREVER = new AbortController().signal
+
+export interface HostParts {
+  readonly link: FilesLink
+  readonly intake: Intake
+  /** Text that nobody can guess, for the boundary of a form. */
+  readonly boundary: () => string
+}
+
+/** The files of one workspace at a provider: nothing of them is kept here. B1.7, B2.7, C23, C24. */
+export class ProviderHost implements FileHost {
+  readonly #link: FilesLink
+  readonly #intake: Intake
+  readonly #boundary: () => string
+
+  constructor({ link, intake, boundary }: HostParts) {
+    this.#link = link
+    this.#intake = intake
+    this.#boundary = boundary
+  }
+
+  async store(upload: Upload, { idempotency, signal }: StoreWish): Promise<Outcome<HostedUpload>> {
+    if (idempotency !== null) return fail('header_invalid', { metadata: { issues: [NO_REPLAYS] } })
+    const session = this.#intake.open({ target: null, content: 'refuse', bytesMax: FILE_BYTES_MAX })
+    if (!session.ok) return session
+    try {
+      const sent = await sendFile({ upload, session: session.value, link: this.#link, boundary: this.#boundary(), signal })
+      return sent.ok ? await this.#stored(sent.value, signal) : sent
+    } finally {
+      await session.value.cancel()
+    }
+  }
+
+  async list(wish: HostedPageWish): Promise<Outcome<HostedPage>> {
+    const query = this.#link.protocol.query(wish)
+    if (!query.ok) return query
+    const answer = await this.#link.call('GET', `?${query.value.toString()}`, { signal: wish.signal, missing: 'upstream_failed' })
+    if (!answer.ok) return answer
+    const page = readPage(this.#link.protocol, answer.value)
+    return page === null ? this.#link.invalid(new Error('not a page of files')) : ok(page)
+  }
+
+  async get(id: string, signal: AbortSignal): Promise<Outcome<ToldFile>> {
+    const file = await this.#fileOf(id, signal)
+    return file.ok ? ok(toldFile(file.value)) : file
+  }
+
+  async open(id: string, signal: AbortSignal): Promise<Outcome<HostedContent>> {
+    const found = await this.#fileOf(id, signal)
+    if (!found.ok) return found
+    const { sizeBytes } = found.value
+    if (sizeBytes === null) return this.#link.invalid(new Error('a file without a size'))
+    const content: Content = {
+      sizeBytes,
+      etag: this.#etagOf(found.value),
+      read: (from, to) => this.#read(id, { from, to, sizeBytes, signal }),
+      // A reader closes its connection; without one there is none.
+      close: () => undefined,
+    }
+    return ok({ content, file: toldFile(found.value) })
+  }
+
+  async remove(id: string, signal: AbortSignal): Promise<Outcome<null>> {
+    const path = pathOf(id)
+    if (path === null) return fail('file_unknown')
+    const answer = await this.#link.call('DELETE', path, { signal, missing: 'file_unknown' })
+    return answer.ok ? ok(null) : answer
+  }
+
+  async #fileOf(id: string, signal: AbortSignal): Promise<Outcome<ProviderFile>> {
+    const path = pathOf(id)
+    if (path === null) return fail('file_unknown')
+    const answer = await this.#link.call('GET', path, { signal, missing: 'file_unknown' })
+    if (!answer.ok) return answer
+    const file = this.#link.protocol.readFile(answer.value)
+    return file === null ? this.#link.invalid(new Error('not a file')) : ok(file)
+  }
+
+  async #stored({ answer, verdict }: Sent, signal: AbortSignal): Promise<Outcome<HostedUpload>> {
+    const json = this.#link.read(answer, 'upstream_failed')
+    if (!json.ok) return json
+    const file = this.#link.protocol.readFile(json.value)
+    if (file === null || verdict === null) return this.#link.invalid(new Error('not a file'))
+    // The provider had it all when the client left: C24 leaves nothing.
+    if (signal.aborted) {
+      await this.remove(file.id, FOREVER)
+      return { ok: false, failure: endedBy(signal) }
+    }
+    const { mimeType, sizeBytes } = verdict
+    if (file.sizeBytes !== null && file.sizeBytes !== sizeBytes) {
+      await this.remove(file.id, FOREVER)
+      return this.#link.invalid(new Error('it stored another number of bytes'))
+    }
+    return ok({ file: { ...file, mimeType: file.mimeType ?? mimeType, sizeBytes }, isReplay: false })
+  }
+
+  async #read(id: string, { from, to, sizeBytes, signal }: Span): Promise<Outcome<ByteReader>> {
+    const range = to - from === sizeBytes ? null : `bytes=${from}-${to - 1}`
+    const opened = await this.#link.open(`${pathOf(id) ?? ''}/content`, { range, signal })
+    if (!opened.ok) return opened
+    const skipBytes = skipOf(opened.value, { from, to, sizeBytes })
+    if (skipBytes !== null) return ok(new PartReader(opened.value.body, skipBytes, to - from))
+    opened.value.body.close()
+    return this.#link.invalid(new Error('other bytes than its record says'))
+  }
+
+  /** Files of providers never change: who asks for the same one gets the same bytes. */
+  #etagOf({ id, sizeBytes, createdAt }: ProviderFile): string {
+    const told = JSON.stringify([this.#link.protocol.provider, id, sizeBytes, createdAt.getTime()])
+    return createHash('sha256').update(told).digest('hex').slice(0, 32)
+  }
+}
+
+interface Span {
+  readonly from: number
+  readonly to: number
+  readonly sizeBytes: number
+  readonly signal: AbortSignal
+}
+
+const NO_REPLAYS = {
+  path: '/idempotency-key', message: 'cannot be kept for a file at a provider', expected: 'no `Idempotency-Key` beside `provider`',
+}
+
+/** Of a file below `/files`; null for what can be no id, and for what would lead out of that path. */
+function pathOf(id: string): string | null {
+  const isId = id.length <= PROVIDER_FILE_ID_CHARS_MAX && id.isWellFormed() && !/^\.{0,2}$/.test(id)
+  return isId ? `/${encodeURIComponent(id)}` : null
+}
+
+/** Bytes before those that were asked for; null when the answer is not the file, or not the part of it. */
+function skipOf({ status, header }: EgressStream, { from, to, sizeBytes }: Omit<Span, 'signal'>): number | null {
+  const encoding = header('content-encoding') ?? 'identity'
+  const length = header('content-length')
+  if (encoding.toLowerCase() !== 'identity') return null
+  const isPart = status === PARTIAL
+  if (isPart && !(header('content-range') ?? '').startsWith(`bytes ${from}-${to - 1}/`)) return null
+  if (length !== null && Number(length) !== (isPart ? to - from : sizeBytes)) return null
+  return isPart ? 0 : from
+}

@@ -1,0 +1,156 @@
+import { endedBy } from '../../../schemas/call-ended.ts'
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
+import type { EgressAnswer } from '../../ports/egress.ts'
+import type { IntakeSession, IntakeVerdict } from '../../ports/intake.ts'
+import type { FilesLink } from './files-link.ts'
+import { FormStream } from './form-stream.ts'
+import { partType } from './part-type.ts'
+
+export interface SendingParts {
+  readonly upload: Upload
+  /** Looks at the bytes; the caller's to cancel. */
+  readonly session: IntakeSession
+  readonly link: FilesLink
+  readonly boundary: string
+  /** Ends it until the provider has the whole file; from then on its answer is waited for. */
+  readonly signal: AbortSignal
+}
+
+/** What came back; without a verdict the provider answered before it had the file, and refused it. */
+export interface Sent {
+  readonly answer: EgressAnswer
+  readonly verdict: IntakeVerdict | null
+}
+
+/**
+ * Streams an upload to a provider while its content is looked at. The provider gets the end of the file only when
+ * the verdict is good; whatever fails before cuts the request. At most the windows of session and form are held.
+ * Failures: those of the upload, the session and the provider, and how the signal ended.
+ */
+export function sendFile(parts: SendingParts): Promise<Outcome<Sent>> {
+  return new Promise((settle) => new Sending(parts, settle).start())
+}
+
+/** Name of a file that was sent without one. */
+const NAMELESS = 'file'
+
+class Sending implements UploadSink {
+  readonly #parts: SendingParts
+  readonly #settle: (outcome: Outcome<Sent>) => void
+  readonly #form: FormStream
+  readonly #cut = new AbortController()
+  #hasSessionRoom = true
+  /** `performance.now()` since which the provider takes nothing; null while it does. */
+  #fullSince: number | null = null
+  /** `performance.now()` of the last byte; null before. */
+  #endedAt: number | null = null
+  #verdict: IntakeVerdict | null = null
+  /** The upload was told to wait. */
+  #isWaiting = false
+  #isSent = false
+  #isOver = false
+
+  constructor(parts: SendingParts, settle: (outcome: Outcome<Sent>) => void) {
+    this.#parts = parts
+    this.#settle = settle
+    this.#form = new FormStream(parts.boundary, () => this.#onFormRoom())
+  }
+
+  start(): void {
+    const { upload, session, signal } = this.#parts
+    session.onRoom(() => {
+      this.#hasSessionRoom = true
+      this.#goOn()
+    })
+    session.onFailure((failure) => this.fail(failure))
+    signal.addEventListener('abort', this.#onAbort)
+    if (signal.aborted) this.#onAbort()
+    else upload.receive(this)
+  }
+
+  begin(filename: string | null): void {
+    const name = filename ?? NAMELESS
+    this.#form.begin(name, partType(name))
+  }
+
+  take(bytes: Uint8Array): boolean {
+    if (this.#isOver) return false
+    this.#hasSessionRoom = this.#parts.session.push(bytes)
+    if (this.#isOver) return false
+    if (!this.#form.write(bytes)) this.#fullSince ??= performance.now()
+    if (this.#form.hasBegun) this.#send()
+    const mayGoOn = this.#hasSessionRoom && this.#fullSince === null
+    this.#isWaiting = !mayGoOn
+    return mayGoOn
+  }
+
+  end(fields: ReadonlyMap<string, string>): void {
+    void this.#finish(fields.get('purpose') ?? '')
+  }
+
+  fail(failure: Failure): void {
+    this.#over({ ok: false, failure })
+  }
+
+  async #finish(purpose: string): Promise<void> {
+    const { session, link, signal } = this.#parts
+    const verdict = await session.finish()
+    if (!verdict.ok) return this.fail(verdict.failure)
+    if (this.#isOver) return
+    signal.removeEventListener('abort', this.#onAbort)
+    this.#verdict = verdict.value
+    this.#endedAt = performance.now()
+    this.#form.finish(link.protocol.fields(purpose === '' ? null : purpose))
+    this.#send()
+  }
+
+  /** Only when there is something to send: of a small file that is refused the provider hears nothing. */
+  #send(): void {
+    if (this.#isSent) return
+    this.#isSent = true
+    const endsAt = (): number => this.#endsAt()
+    const { body, contentType } = this.#form
+    const answered = this.#parts.link.post({ body, contentType, endsAt, signal: this.#cut.signal })
+    void answered.then((answer) => this.#take(answer))
+  }
+
+  /** A client who is slow is somebody else's to watch. */
+  #endsAt(): number {
+    const { answerMs, stallMs } = this.#parts.link.times
+    if (this.#endedAt !== null) return this.#endedAt + answerMs
+    return this.#fullSince === null ? Infinity : this.#fullSince + stallMs
+  }
+
+  #take(answer: Outcome<EgressAnswer>): void {
+    if (!answer.ok) return this.#over(answer)
+    const { value } = answer
+    if (this.#isOver) return value.release()
+    if (this.#verdict !== null || !value.isSuccess) return this.#over(ok({ answer: value, verdict: this.#verdict }))
+    value.release()
+    this.#over(fail('upstream_invalid', { detail: 'It answered before it had the file.' }))
+  }
+
+  readonly #onAbort = (): void => this.fail(endedBy(this.#parts.signal))
+
+  #onFormRoom(): void {
+    this.#fullSince = null
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#isOver || !this.#isWaiting || !this.#hasSessionRoom || this.#fullSince !== null) return
+    this.#isWaiting = false
+    this.#parts.upload.resume()
+  }
+
+  #over(outcome: Outcome<Sent>): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#parts.signal.removeEventListener('abort', this.#onAbort)
+    if (!outcome.ok || outcome.value.verdict === null) this.#parts.upload.stop()
+    this.#cut.abort()
+    this.#form.destroy()
+    this.#settle(outcome)
+  }
+}
