@@ -38,6 +38,8 @@ export class Proof {
   }
 
   check(text: string, isMet: boolean, found: string): void {
+    // A long run tells as it goes.
+    this.say(`${isMet ? 'met   ' : 'MISSED'} ${text}: ${found}`)
     this.findings.push({ text, isMet, found, isTimed: false })
   }
 

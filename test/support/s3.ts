@@ -5,13 +5,15 @@ import type { AddressInfo } from 'node:net'
 
 /**
  * `error`: 500. `slow`: no answer ever. `reset`: cut before anything is done. `lost`: done, then cut before the answer.
- * `half`: the answer breaks off in mid-body. `stall`: it stops there instead.
+ * `half`: the answer breaks off in mid-body. `stall`: it stops there instead. `hold`: done, and answered after `release`.
  */
-export type S3Fault = 'error' | 'slow' | 'reset' | 'lost' | 'half' | 'stall'
+export type S3Fault = 'error' | 'slow' | 'reset' | 'lost' | 'half' | 'stall' | 'hold'
 export type S3Call = 'put' | 'get' | 'head' | 'delete' | 'list'
 
 interface Stored {
+  /** Empty where bodies are not kept. */
   readonly body: Buffer
+  readonly sizeBytes: number
   readonly etag: string
   readonly changedAt: Date
   readonly metadata: Readonly<Record<string, string>>
@@ -30,6 +32,12 @@ export class FakeS3 {
   /** Keys at most in one page of a listing. */
   pageMax = 1_000
   ignoresRanges = false
+  /** False: of what is put only the size is known, so that gigabytes can be. */
+  keepsBodies = true
+  /** Bytes of bodies that it reads a second, over all connections. */
+  readBytesPerS = Infinity
+  #readFreeAt = 0
+  readonly #held: (() => void)[] = []
   readonly #faults: { readonly call: S3Call; readonly fault: S3Fault }[] = []
   readonly #server: Server
 
@@ -61,8 +69,19 @@ export class FakeS3 {
     for (let at = this.#faults.length - 1; at >= 0; at--) if (this.#faults[at]?.call === call) this.#faults.splice(at, 1)
   }
 
-  put(key: string, body: Buffer, metadata: Readonly<Record<string, string>> = {}): Stored {
-    const stored = { body, etag: `"${createHash('md5').update(body).digest('hex')}"`, changedAt: new Date(), metadata }
+  /** Answers what `hold` held back. */
+  release(): void {
+    for (const answer of this.#held.splice(0)) answer()
+  }
+
+  /** Faults that no call has met yet are forgotten. */
+  heal(): void {
+    this.#faults.length = 0
+  }
+
+  put(key: string, body: Buffer, metadata: Readonly<Record<string, string>> = {}, sizeBytes = body.length): Stored {
+    const etag = `"${createHash('md5').update(body).digest('hex')}"`
+    const stored = { body, sizeBytes, etag, changedAt: new Date(), metadata }
     this.objects.set(key, stored)
     return stored
   }
@@ -76,18 +95,31 @@ export class FakeS3 {
     const fault = this.#takeFault(call)
     if (fault === 'reset') return void req.socket.resetAndDestroy()
     if (fault === 'slow') return void req.resume()
-    const chunks: Buffer[] = []
-    for await (const chunk of req) chunks.push(chunk as Buffer)
-    const body = Buffer.concat(chunks)
+    const { body, sizeBytes } = await this.#read(req)
     if (fault === 'error') return void refuse(res, 500, 'InternalError')
     const refusal = this.#checkSignature(req, body)
     if (refusal !== null) return void refuse(res, 403, refusal)
     if (bucket !== this.bucket) return void refuse(res, 404, 'NoSuchBucket')
     if (fault === 'lost') {
-      this.#answer({ call, key, url, req, body, res: null, fault: null })
+      this.#answer({ call, key, url, req, body, sizeBytes, res: null, fault: null })
       return void req.socket.resetAndDestroy()
     }
-    this.#answer({ call, key, url, req, body, res, fault })
+    const isHeld = fault === 'hold'
+    this.#answer({ call, key, url, req, body, sizeBytes, res: isHeld ? null : res, fault: isHeld ? null : fault })
+    if (isHeld) this.#held.push(() => void res.writeHead(200).end())
+  }
+
+  async #read(req: IncomingMessage): Promise<{ readonly body: Buffer; readonly sizeBytes: number }> {
+    const chunks: Buffer[] = []
+    let sizeBytes = 0
+    for await (const chunk of req as AsyncIterable<Buffer>) {
+      if (this.keepsBodies) chunks.push(chunk)
+      sizeBytes += chunk.length
+      if (this.readBytesPerS === Infinity) continue
+      this.#readFreeAt = Math.max(this.#readFreeAt, performance.now()) + (chunk.length / this.readBytesPerS) * 1_000
+      await new Promise((resolve) => setTimeout(resolve, this.#readFreeAt - performance.now()))
+    }
+    return { body: Buffer.concat(chunks), sizeBytes }
   }
 
   #takeFault(call: S3Call): S3Fault | null {
@@ -102,7 +134,8 @@ export class FakeS3 {
     if (call === 'put') {
       if (req.headers['if-none-match'] === '*' && there !== undefined) return refuse(res, 412, 'PreconditionFailed')
       const marks = Object.entries(req.headers).filter(([name]) => name.startsWith('x-amz-meta-'))
-      const stored = this.put(key, asked.body, Object.fromEntries(marks.map(([name, value]) => [name, String(value)])))
+      const metadata = Object.fromEntries(marks.map(([name, value]) => [name, String(value)]))
+      const stored = this.put(key, asked.body, metadata, asked.sizeBytes)
       return void res?.writeHead(200, { etag: stored.etag }).end()
     }
     if (call === 'delete') {
@@ -115,6 +148,8 @@ export class FakeS3 {
   }
 
   #send(stored: Stored, { call, req, fault }: Asked, res: ServerResponse): void {
+    const isBare = call === 'head' && stored.body.length !== stored.sizeBytes
+    if (isBare) return void res.writeHead(200, { ...stored.metadata, etag: stored.etag, 'content-length': stored.sizeBytes }).end()
     const range = this.ignoresRanges ? null : /^bytes=(\d+)-(\d+)$/.exec(req.headers.range ?? '')
     const [from, to] = range === null ? [0, stored.body.length] : [Number(range[1]), Math.min(Number(range[2]) + 1, stored.body.length)]
     if (range !== null && from >= stored.body.length) return refuse(res, 416, 'InvalidRange')
@@ -143,8 +178,8 @@ export class FakeS3 {
     const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && bytes(key).compare(bytes(after)) > 0)
       .sort((a, b) => bytes(a).compare(bytes(b)))
     const contents = keys.slice(0, countMax).map((key) => {
-      const { body, etag, changedAt } = this.objects.get(key) ?? { body: Buffer.alloc(0), etag: '', changedAt: new Date() }
-      return `<Contents><Key>${encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+')}</Key><Size>${body.length}</Size>`
+      const { sizeBytes, etag, changedAt } = this.objects.get(key) ?? { sizeBytes: 0, etag: '', changedAt: new Date() }
+      return `<Contents><Key>${encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+')}</Key><Size>${sizeBytes}</Size>`
         + `<ETag>${etag.replaceAll('"', '&quot;')}</ETag><LastModified>${changedAt.toISOString()}</LastModified></Contents>`
     })
     res?.writeHead(200, { 'content-type': 'application/xml' }).end(
@@ -179,6 +214,7 @@ interface Asked {
   readonly url: URL
   readonly req: IncomingMessage
   readonly body: Buffer
+  readonly sizeBytes: number
   /** Null: the answer is lost. */
   readonly res: ServerResponse | null
   readonly fault: S3Fault | null
@@ -195,4 +231,16 @@ function sha256(bytes: Buffer): string {
 
 function hmac(key: Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
+}
+
+/** Settings of a node that stores in it. */
+export function s3Settings(s3: FakeS3): Readonly<Record<string, string>> {
+  return {
+    SLUICE_OBJECTS: `s3://${s3.bucket}/node`,
+    SLUICE_S3_ENDPOINT: s3.endpoint,
+    SLUICE_S3_CHECKSUMS: 'required',
+    AWS_REGION: s3.region,
+    AWS_ACCESS_KEY_ID: s3.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+  }
 }

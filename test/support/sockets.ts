@@ -67,3 +67,9 @@ function linesOf(file: string): readonly string[] {
     return []
   }
 }
+
+/** Ports on which a process itself listens. */
+export function listeningPortsOf(pid: number): ReadonlySet<number> {
+  const inodes = inodesOf(pid)
+  return new Set(socketRows().filter((row) => row.isListening && inodes.has(row.inode)).map((row) => row.localPort))
+}

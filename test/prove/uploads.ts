@@ -1,0 +1,34 @@
+/** Issue 3, acceptance 5 and 7: whatever happens to an upload, nothing of it stays behind, and the next one works. */
+import { startFileStand } from '../support/file-stand.ts'
+import { FakeS3 } from '../support/s3.ts'
+import { aborts } from './uploads/aborts.ts'
+import { bucketFaults } from './uploads/bucket-faults.ts'
+import { fullDisk } from './uploads/full-disk.ts'
+import { kills, killsAtBucket } from './uploads/kills.ts'
+import { quota } from './uploads/quota.ts'
+import { stopped, stoppedAtBucket } from './uploads/stopped.ts'
+import { threads } from './uploads/threads.ts'
+import type { Program } from './proof.ts'
+
+export const program: Program = {
+  text: 'Aborts, broken threads, a full disk, S3 faults, kill -9 and stopped fronts leave nothing; quota for 10 takes 10 (issue 3, acceptance 5 and 7)',
+  async run(proof) {
+    if (process.platform !== 'linux') {
+      proof.skipped = 'what processes hold is read from /proc'
+      return
+    }
+    const disk = await startFileStand(proof)
+    await aborts(proof, disk)
+    await quota(proof, disk)
+    await threads(proof, disk)
+    await kills(proof, disk)
+    await stopped(proof, disk)
+    await disk.stand.stop()
+    await fullDisk(proof)
+    const s3 = await FakeS3.start({ teardown: (done) => proof.after(async () => done()) })
+    const bucket = await startFileStand(proof, { s3 })
+    await bucketFaults(proof, bucket, s3)
+    await killsAtBucket(proof, bucket, s3)
+    await stoppedAtBucket(proof, bucket, s3)
+  },
+}

@@ -1,0 +1,47 @@
+import type { FileStand } from '../../support/file-stand.ts'
+import type { Proof } from '../proof.ts'
+import { aftermath } from './aftermath.ts'
+
+const QUOTA_BYTES = 10 * 1_024 ** 3
+const SIZE_BYTES = 1_500_000
+const FITTING = 10
+
+/** Fills the quota of the workspace by its row, but for so many bytes. */
+export async function withRoomFor(node: FileStand, bytes: number, run: () => Promise<void>): Promise<void> {
+  const before = await node.usage()
+  await useBytes(node, QUOTA_BYTES - bytes - before.usedBytes)
+  try {
+    await run()
+  } finally {
+    await useBytes(node, -(QUOTA_BYTES - bytes - before.usedBytes))
+  }
+}
+
+async function useBytes(node: FileStand, more: number): Promise<void> {
+  await node.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + ${more} WHERE workspace_id = ${node.workspaceId}`
+}
+
+/** Issue 3, acceptance 7. */
+export async function quota(proof: Proof, node: FileStand): Promise<void> {
+  for (const isChunked of [false, true]) {
+    const how = isChunked ? 'in chunks' : 'with a length'
+    await withRoomFor(node, FITTING * SIZE_BYTES, async () => {
+      const before = await node.usage()
+      const answers = await Promise.all(Array.from({ length: 50 }, () => node.upload(SIZE_BYTES, { isChunked })))
+      const stored = answers.filter(({ status }) => status === 200)
+      const refused = answers.filter(({ status, type }) => status === 403 && type === 'quota_exceeded')
+      const others = answers.filter((answer) => !stored.includes(answer) && !refused.includes(answer))
+      proof.check(
+        `50 racing uploads ${how} into quota for 10: exactly 10 are stored`, stored.length === FITTING && others.length === 0,
+        `${stored.length} stored, ${refused.length} refused, ${others.map(({ status, type }) => `${status} ${type}`).join(', ') || 'no other answer'}`,
+      )
+      const full = await node.usage()
+      const taken = full.usedBytes - before.usedBytes
+      proof.check(`50 racing uploads ${how}: their bytes are taken and none reserved`, taken === stored.length * SIZE_BYTES && full.reservedBytes === 0, `${taken} taken, ${full.reservedBytes} reserved`)
+      for (const { body } of stored) await node.remove(String(body['id']))
+      const after = await node.usage()
+      proof.check(`deleting frees exactly what was taken`, after.usedBytes === before.usedBytes, `${after.usedBytes - before.usedBytes} bytes too many are used`)
+    })
+    await aftermath(proof, node, { what: `50 racing uploads ${how}` })
+  }
+}

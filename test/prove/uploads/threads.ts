@@ -1,0 +1,38 @@
+import type { FileStand } from '../../support/file-stand.ts'
+import { pause } from '../../support/spawned.ts'
+import { breakThreads } from '../../support/thread-breaker.ts'
+import type { Proof } from '../proof.ts'
+import { aftermath } from './aftermath.ts'
+
+const SIZE_BYTES = 4_000_000
+const UPLOADS = 8
+
+/** Worker threads that end, or that do not answer any more, in the midst of files. */
+export async function threads(proof: Proof, node: FileStand): Promise<void> {
+  for (const how of ['end', 'hang'] as const) {
+    for (const leaver of ['none', 'FIN', 'RST'] as const) {
+      const clients = await Promise.all(Array.from({ length: UPLOADS }, async () => {
+        const client = node.client(SIZE_BYTES)
+        await client.begin()
+        await client.sendTo(SIZE_BYTES / 2)
+        return client
+      }))
+      await pause(300)
+      const [pid = 0] = node.stand.fronts()
+      await breakThreads(pid, how)
+      const what = `a thread that ${how === 'end' ? 'ends' : 'hangs'} under ${UPLOADS} uploads${leaver === 'none' ? '' : ` whose clients leave by ${leaver}`}`
+      if (leaver === 'none') {
+        const answers = await Promise.all(clients.map((client) => client.finish()))
+        const texts = [...new Set(answers.map(({ status, type }) => `${status} ${type}`))]
+        proof.check(`${what}: each gets 503`, texts.join() === '503 busy', texts.join(', '))
+      } else {
+        // The window is full by now: the sockets are paused.
+        for (const client of clients) void client.sendTo(SIZE_BYTES)
+        await pause(300)
+        for (const client of clients) client.leave(leaver)
+      }
+      await aftermath(proof, node, { what })
+      if (proof.isShort) break
+    }
+  }
+}

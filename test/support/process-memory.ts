@@ -1,0 +1,77 @@
+/** Resident memory of a process and everything below it, as Linux counts it: pages that processes share count in each. */
+import { readFileSync } from 'node:fs'
+import { tree } from './process-cpu.ts'
+
+const PAGE_BYTES = 4_096
+
+/** By what the processes are, largest first. */
+export type MemoryByRole = ReadonlyMap<string, number>
+
+export interface MemoryWatch {
+  /** Bytes at the last look. */
+  readonly nowBytes: number
+  /** Most bytes at once since the start. */
+  readonly peakBytes: number
+  /** What the peak was made of. */
+  readonly peakByRole: MemoryByRole
+  byRole(): MemoryByRole
+  stop(): void
+}
+
+/** Looks every so many milliseconds until it is stopped. */
+export function watchMemory(root: number, everyMs = 100): MemoryWatch {
+  let nowBytes = 0
+  let peakBytes = 0
+  let peakByRole: MemoryByRole = new Map()
+  const look = (): void => {
+    const byRole = memoryByRole(root)
+    nowBytes = [...byRole.values()].reduce((sum, bytes) => sum + bytes, 0)
+    if (nowBytes <= peakBytes) return
+    peakBytes = nowBytes
+    peakByRole = byRole
+  }
+  const timer = setInterval(look, everyMs)
+  look()
+  return {
+    get nowBytes() { return nowBytes },
+    get peakBytes() { return peakBytes },
+    get peakByRole() { return peakByRole },
+    byRole: () => memoryByRole(root),
+    stop: () => clearInterval(timer),
+  }
+}
+
+export function memoryByRole(root: number): MemoryByRole {
+  const byRole = new Map<string, number>()
+  for (const { pid, arguments: words } of tree(root)) {
+    const role = roleOf(words.join(' '))
+    byRole.set(role, (byRole.get(role) ?? 0) + residentBytes(pid))
+  }
+  return new Map([...byRole].sort(([, a], [, b]) => b - a))
+}
+
+function roleOf(line: string): string {
+  return /\bsluice (?:front|runner|spare|child)\b|postgres|redis|bin\/sluice serve/.exec(line)?.[0] ?? line.slice(0, 30)
+}
+
+/** Bytes of the tree with shared pages counted once; slower to read. */
+export function proportionalBytes(root: number): number {
+  return tree(root).reduce((sum, { pid }) => sum + proportionOf(pid), 0)
+}
+
+function proportionOf(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0) * 1_024
+  } catch {
+    return 0
+  }
+}
+
+/** 0 when it has ended. */
+function residentBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
+  } catch {
+    return 0
+  }
+}
