@@ -92,14 +92,18 @@ t.test('a catalogue gives an attempt no more time than its limit', async (t) => 
   t.notOk(Value.Check(ProviderEntry, entry(limits.PROVIDER_TIMEOUT_MS_MAX + 1)))
 })
 
+/** What goes beyond our own stores, or moves whole files. */
+const DEADLINES: Readonly<Record<string, number>> = {
+  'embeddings.create': limits.EMBEDDINGS_DEADLINE_MS,
+  'files.upload': limits.UPLOAD_DEADLINE_MS,
+  'containers.write_file': limits.UPLOAD_DEADLINE_MS,
+  'containers.promote': limits.UPLOAD_DEADLINE_MS,
+  'files.content': limits.DOWNLOAD_DEADLINE_MS,
+  'containers.file_content': limits.DOWNLOAD_DEADLINE_MS,
+}
+
 t.test('operations have the deadline of what they touch', async (t) => {
-  for (const { id, deadlineMs } of OPERATIONS) {
-    t.equal(
-      deadlineMs,
-      id === 'embeddings.create' ? limits.EMBEDDINGS_DEADLINE_MS : limits.CONTROL_DEADLINE_MS,
-      id,
-    )
-  }
+  for (const { id, deadlineMs } of OPERATIONS) t.equal(deadlineMs, DEADLINES[id] ?? limits.CONTROL_DEADLINE_MS, id)
 })
 
 t.test(
