@@ -61,13 +61,16 @@ export const FAILURES = {
   deadline_exceeded: row([504, 524], 'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
   // Files and containers
   workspace_forbidden: row([403], 'caller', 'after_change', 'The key does not belong to this workspace.'),
-  form_malformed: row([400], 'caller', 'after_change', 'The form is malformed or cut short.'),
+  form_malformed: row([400], 'caller', 'after_change', 'The form is malformed.'),
   form_invalid: row([400], 'caller', 'after_change', 'The form is not one that this operation takes.'),
   filename_invalid: row([400], 'caller', 'after_change', 'The filename is not valid.'),
   file_empty: row([400], 'caller', 'after_change', 'The file is empty.'),
   file_too_large: row([413], 'caller', 'after_change', 'The file is larger than {limit} bytes.'),
   content_unsupported: row([400], 'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
-  provider_key_missing: row([400], 'caller', 'after_change', 'The workspace has no key of its own for {provider}.'),
+  provider_key_missing: row(
+    [400], 'caller', 'after_change',
+    'The workspace has no key of its own for {provider}; the operator sets it with `sluice workspaces set <workspace> --provider-key {provider}=-`.',
+  ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),
   file_not_downloadable: row([400], 'caller', 'no', 'An uploaded file cannot be downloaded; promoted container files can.'),

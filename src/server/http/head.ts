@@ -116,9 +116,10 @@ export class Head {
 const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
 
 type KeptName =
-  | HeaderName | 'traceparent' | 'accept-encoding'
+  | HeaderName | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-match' | 'if-unmodified-since'
   | 'access-control-request-method' | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
   'x-session-id', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
-  'user-agent', 'traceparent', 'accept-encoding', 'access-control-request-method', 'access-control-request-headers',
+  'user-agent', 'traceparent', 'accept-encoding', 'content-range', 'if-match', 'if-unmodified-since',
+  'access-control-request-method', 'access-control-request-headers',
 ])

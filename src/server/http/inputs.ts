@@ -35,6 +35,18 @@ export function encodingRefusal({ contentEncoding }: Pick<Head, 'contentEncoding
   return null
 }
 
+/**
+ * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for one under a condition: whoever sends such
+ * a header would lose content if it were ignored.
+ */
+export function partialRefusal(head: Pick<Head, 'kept'>): Failure | null {
+  const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
+  if (found === undefined) return null
+  return refusal(found, 'is not supported by writes', 'a whole file without conditions')
+}
+
+const WHOLE_ONLY = ['content-range', 'if-match', 'if-none-match', 'if-unmodified-since'] as const
+
 /** The body as its operation sees it. @param bulk name of the member that may have stayed bytes */
 export function bodyOf(verdict: Extract<BodyVerdict, { ok: true }>, bulk: string | undefined): Record<string, unknown> {
   const { value } = verdict

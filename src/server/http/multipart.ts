@@ -7,6 +7,7 @@ import {
 } from '../../schemas/limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
 import { FileScan } from './file-scan.ts'
+import { FormTrail } from './form-trail.ts'
 import type { BodySink, UploadBody } from './upload.ts'
 
 const FILE_PART = 'file'
@@ -70,6 +71,7 @@ class FormReader implements BodySink {
   readonly #sink: UploadSink
   readonly #fields = new Map<string, string>()
   readonly #scan: FileScan
+  readonly #trail: FormTrail
   #isScanning = false
   #bodyBytes = 0
   #fileBytes = 0
@@ -82,12 +84,13 @@ class FormReader implements BodySink {
     this.#sink = sink
     this.#parser = parserOf(boundary)
     this.#scan = new FileScan(boundary)
+    this.#trail = new FormTrail(boundary)
     this.#parser
       .on('file', (name, stream, info) => this.#onFile(name, stream, info))
       .on('field', (name, value, info) => this.#onField(name, value, info))
       .on('fieldsLimit', () => this.#refuse(TOO_MANY))
       .on('partsLimit', () => this.#refuse(TOO_MANY))
-      .on('error', () => this.#refuse({ name: 'form_malformed' }))
+      .on('error', () => this.#refuse(this.#trail.failure()))
       .on('finish', () => this.#onFinish())
   }
 
@@ -100,6 +103,7 @@ class FormReader implements BodySink {
   }
 
   end(): void {
+    this.#trail.end()
     this.#parser.end()
   }
 
@@ -122,25 +126,27 @@ class FormReader implements BodySink {
   #parse(bytes: Uint8Array): void {
     const before = this.#fileBytes
     // A copy: busboy keeps slices of what it is given.
-    this.#parser.write(Buffer.from(bytes))
+    const copy = Buffer.from(bytes)
+    this.#trail.take(copy, () => this.#parser.write(copy))
     this.#isScanning = !this.#isScanning && this.#scan.mayBegin(bytes, this.#fileBytes - before)
   }
 
   #onFile(name: string | undefined, stream: Readable, { filename, encoding }: FileInfo): void {
-    stream.on('error', () => this.#refuse({ name: 'form_malformed' }))
+    stream.on('error', () => this.#refuse(this.#trail.failure()))
     if (this.#isOver) return void stream.resume()
     if (name !== FILE_PART) {
       // busboy takes any part of this type for a file; without a filename it is a field like others.
-      if (filename !== undefined) return this.#refuse(ONE_FILE)
+      if (filename !== undefined) return this.#refuse(this.#hasFile ? ONE_FILE : OTHER_PART)
       return void stream.resume()
     }
     if (this.#hasFile) return this.#refuse(ONE_FILE)
     if (filename === undefined) return this.#refuse(NAMELESS)
     if (!PLAIN_ENCODINGS.has(encoding)) return this.#refuse(ENCODED)
-    const issue = filenameIssue(filename)
+    const decoded = unescaped(filename)
+    const issue = filenameIssue(decoded)
     if (issue !== null) return this.#refuse({ name: 'filename_invalid', metadata: { issues: [issue] } })
     this.#hasFile = true
-    this.#sink.begin(filename)
+    this.#sink.begin(decoded)
     stream.on('data', (bytes: Uint8Array) => this.#onBytes(bytes))
     // Without this the stream flows from the next tick on, and keeps what comes before.
     stream.read(0)
@@ -173,6 +179,11 @@ class FormReader implements BodySink {
   }
 }
 
+/** Browsers and `fetch` write these three characters so, curl the first: a name has one outcome, however it is sent. */
+function unescaped(filename: string): string {
+  return filename.replace(/%22|%0D|%0A/g, decodeURIComponent)
+}
+
 function parserOf(boundary: string): Busboy {
   return busboy({
     headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
@@ -190,6 +201,7 @@ function parserOf(boundary: string): Busboy {
 
 const NO_FILE = refusal('/file', 'is missing', 'one part named `file` with a filename')
 const ONE_FILE = refusal('', 'has a second file', 'one part named `file`')
+const OTHER_PART = refusal('', 'has a file in a part that is not named `file`', 'the file in one part named `file`')
 const NAMELESS = refusal('/file', 'has no filename', 'a filename in its content-disposition')
 const FIELD_TOO_LARGE = refusal('', 'has a field that is too large', `at most ${FORM_FIELD_BYTES_MAX} bytes a field`)
 const ENCODED = refusal('/file', 'is encoded', 'the bytes as they are. RFC 7578 §4.7')

@@ -37,7 +37,7 @@ export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'q
         if (given.length === 1) value[name] = coerced(member, first)
         else return refuse([{ path: `/${name}`, message: 'is given more than once', expected: 'one value' }])
       }
-      return validator.Check(value) ? ok(value) : refuse(issuesOf(schema, value))
+      return validator.Check(value) ? ok(value) : refuse(issuesOf(schema, value).map((issue) => reworded(issue, properties, value)))
     },
   }
 }
@@ -77,6 +77,19 @@ function coerced(schema: TSchema, text: string): unknown {
   if ((kinds.has('integer') || kinds.has('number')) && NUMBER.test(text)) return Number(text)
   if (kinds.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
   return text
+}
+
+/** What was given is text, whatever it should have been: that it is a string helps nobody. */
+function reworded(issue: Issue, members: Readonly<Record<string, TSchema>> = {}, value: Readonly<Record<string, unknown>>): Issue {
+  const name = issue.path.slice(1)
+  const schema = members[name]
+  const text = value[name]
+  if (schema === undefined || typeof text !== 'string') return issue
+  if (text === '') return { ...issue, message: 'is empty' }
+  const kinds = kindsOf(schema)
+  if (kinds.has('string')) return issue
+  if (kinds.has('integer') || kinds.has('number')) return { ...issue, message: 'is not a number' }
+  return kinds.has('boolean') ? { ...issue, message: 'is not a boolean' } : issue
 }
 
 function kindsOf(schema: TSchema): ReadonlySet<string> {

@@ -22,7 +22,7 @@ export interface NamedForm {
 
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
-  /** The path is known but a segment does not decode. */
+  /** The path is known but a segment that is no id does not decode. */
   | { readonly kind: 'undecodable'; readonly route: Route }
   | { readonly kind: 'wrong_method'; readonly allowed: readonly string[] }
   | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
@@ -33,6 +33,9 @@ type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 /** Paths of the wider API that clients may try, and what stands in their stead. C29. */
 const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
 const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
+
+/** Stands for an id that does not decode: no id has it, so that the answer is that of any unknown id. */
+const UNDECODABLE = '\ufffd'
 
 const NO_PARAMS: ReadonlyMap<string, readonly string[]> = new Map()
 
@@ -153,10 +156,17 @@ function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
   const params = new Map<string, readonly string[]>()
   for (const [index, name] of route.names.entries()) {
     const value = values[index]
-    if (typeof value !== 'string') return { kind: 'undecodable', route }
-    params.set(name, [value])
+    if (typeof value === 'string') params.set(name, [value])
+    else if (isId(route, index)) params.set(name, [UNDECODABLE])
+    else return { kind: 'undecodable', route }
   }
   return { kind: 'route', route, params }
+}
+
+/** A path that is written is none, though its place has the name of one. */
+function isId({ names, operation }: Route, index: number): boolean {
+  const isRest = operation.input.hasRest === true && index === names.length - 1
+  return !isRest && names[index]?.endsWith('_id') === true
 }
 
 function allowedOf(node: Node): readonly string[] {

@@ -3,7 +3,7 @@ import { BODY_STALL_MS, FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX } from '../../schem
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
 import type { BodySocket, BodyTaker } from './body.ts'
 import type { Head } from './head.ts'
-import { encodingRefusal } from './inputs.ts'
+import { encodingRefusal, partialRefusal } from './inputs.ts'
 import { boundaryOf, FormUpload } from './multipart.ts'
 import type { Timer, Timers } from './timers.ts'
 
@@ -151,7 +151,7 @@ export function uploadBytesMax(kind: 'form' | 'raw'): number {
 /** Failures: file_too_large by the announced length alone; header_invalid. */
 export function uploadOf(kind: 'form' | 'raw', head: Head, body: UploadBody): Outcome<Upload> {
   const { declared } = head
-  const refusal = encodingRefusal(head)
+  const refusal = encodingRefusal(head) ?? (kind === 'raw' ? partialRefusal(head) : null)
   if (refusal !== null) return { ok: false, failure: refusal }
   if (kind === 'raw') {
     return declared !== null && declared > FILE_BYTES_MAX ? { ok: false, failure: TOO_LARGE } : ok(new RawUpload(body, declared))

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { FILE_BYTES_MAX, FILENAME_CHARS_MAX, FORM_EXTRA_BYTES_MAX, FORM_FIELD_BYTES_MAX, FORM_FIELDS_MAX } from '../../../src/schemas/limits.ts'
 import { boundaryOf, smallestOverhead } from '../../../src/server/http/multipart.ts'
-import { openFront } from '../../support/front.ts'
+import { AUTHORIZATION, openFront } from '../../support/front.ts'
 import {
   answerOf, beginUpload, BOUNDARY, chunkOf, fieldPart, filePart, form, sendForm, uploadEcho, type Answer,
 } from '../../support/upload-echo.ts'
@@ -70,8 +70,13 @@ t.test('a form that is cut short at any offset is 400 and never a file', async (
 t.test('a second file part is refused, under the same name and under another', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const other = { ...filePart('b'), disposition: 'form-data; name="other"; filename="b"' }
-  for (const parts of [[filePart('a'), filePart('b')], [filePart('a'), other], [other, filePart('a')]]) {
+  for (const parts of [[filePart('a'), filePart('b')], [filePart('a'), other]]) {
     t.match(await sendForm(port, form(parts)), { status: 400, type: 'form_invalid', message: /second file/ })
+  }
+  for (const parts of [[other], [other, filePart('a')]]) {
+    const answer = await sendForm(port, form(parts))
+    t.match(answer, { status: 400, type: 'form_invalid', message: /in a part that is not named `file`/ })
+    t.notMatch(answer.message, /other/)
   }
 })
 
@@ -126,6 +131,49 @@ t.test('filenames with refused characters, segments and lengths are 400', async 
   for (const name of names) t.match(await sendForm(port, form([filePart('a', name)])), { status: 400, type: 'filename_invalid' }, name)
   const latin1 = Buffer.from(form([filePart('a', 'M\xfcll')]).toString(), 'latin1')
   t.match(await sendForm(port, latin1), { status: 400, type: 'filename_invalid' })
+})
+
+t.test('a quote or a line end in a name is refused as fetch writes it, as curl does, and as it is', async (t) => {
+  const { port } = await openFront(t, [uploadEcho('form')])
+  for (const character of ['"', '\r', '\n']) {
+    const sent = new FormData()
+    sent.append('file', new Blob(['a']), `a${character}b`)
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/upload`, { method: 'POST', body: sent, headers: { authorization: AUTHORIZATION } })
+    t.match([answer.status, await answer.json()], [400, { error: { metadata: { error_type: 'filename_invalid' } } }])
+  }
+  t.match(await sendForm(port, form([filePart('a', 'a\\"b')])), { status: 400, type: 'filename_invalid' })
+  t.match((await sendForm(port, form([filePart('a', '100%25 %41')]))).body, { filename: '100%25 %41' })
+})
+
+t.test('a control character in a name is refused as such, wherever the form is cut', async (t) => {
+  const { port } = await openFront(t, [uploadEcho('form')])
+  for (const character of ['\0', '\x01', '\x7f']) {
+    const body = form([fieldPart('purpose', 'x'), filePart('content', `a${character}b`)])
+    t.match(await sendForm(port, body), { status: 400, type: 'filename_invalid', message: /character that is refused/ })
+  }
+  const body = form([fieldPart('purpose', 'x'), filePart('content', 'a\0b')])
+  const wrong: number[] = []
+  for (let cut = 1; cut < body.length; cut++) {
+    if ((await cutInTwo(port, body, cut, true)).type !== 'filename_invalid') wrong.push(cut)
+  }
+  t.same(wrong, [])
+})
+
+t.test('a malformed form is told what is wrong with it', async (t) => {
+  const { port } = await openFront(t, [uploadEcho('form')])
+  const good = form([filePart('content')])
+  const bare = good.toString().replaceAll('\r\n', '\n')
+  const cases: readonly (readonly [Buffer | string, RegExp])[] = [
+    [good.subarray(0, -10), /ends before its last boundary/],
+    [form([filePart('content')], 'another'), /boundary of its content type does not stand in it/],
+    ['', /does not stand in it/],
+    [bare, /do not end with CR LF/],
+    [good.toString().replace('a.txt"\r\n', 'a.txt"\n'), /do not end with CR LF/],
+    [good.toString().replace('Content-Type', 'Content Type'), /header that is not valid/],
+  ]
+  for (const [body, message] of cases) {
+    t.match(await sendForm(port, Buffer.from(body)), { status: 400, type: 'form_malformed', message }, String(message))
+  }
 })
 
 t.test('a file beyond the limit is 413 at once by its length', async (t) => {

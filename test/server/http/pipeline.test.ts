@@ -98,7 +98,10 @@ t.test('path and query come decoded once, coerced and checked', async (t) => {
   t.match(await ask('a/b?limit=0'), [400, { error: { metadata: {
     error_type: 'query_invalid', issues: [{ path: '/limit', message: 'is too small', expected: 'integer of at least 1' }],
   } } }])
-  t.match(await ask('a/b?limit=ten'), [400, { error: { metadata: { issues: [{ path: '/limit', expected: 'integer of at least 1' }] } } }])
+  t.match(await ask('a/b?limit=ten'), [400, { error: { metadata: {
+    issues: [{ path: '/limit', message: 'is not a number', expected: 'integer of at least 1' }],
+  } } }])
+  t.match(await ask('a/b?limit='), [400, { error: { metadata: { issues: [{ path: '/limit', message: 'is empty' }] } } }])
   t.match(await ask('a/b?tags=x&tags=y'), [400, { error: { metadata: { issues: [{ path: '/tags', message: 'is given more than once' }] } } }])
   t.match(await ask('a/b?limit=1&limit=2'), [400, { error: { metadata: { issues: [{ message: 'is given more than once' }] } } }])
   t.match(await ask('a/b?limit=%E0%A4'), [400, { error: { message: /percent-encoding/, metadata: { error_type: 'query_invalid' } } }])

@@ -43,6 +43,22 @@ t.test('containers.write_file 400: paths that lead elsewhere or nowhere, and con
   t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
 })
 
+t.test('containers.write_file 400: a part of a file, and a condition, leave the file as it is', async (t) => {
+  const stand = await openFilesFront(t)
+  t.match(await write(stand, 'a', 'hello world'), { status: 200 })
+  const headers = [
+    ['content-range', 'bytes 5-10/11'], ['if-match', '"a"'], ['if-none-match', '*'], ['if-unmodified-since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+  ] as const
+  for (const [name, value] of headers) {
+    const client = beginUpload(stand.front.port, 6, { method: 'PUT', path: `${FOLDER}a`, headers: { [name]: value } })
+    client.send(' other')
+    t.match(await answerOf(client), {
+      status: 400, type: 'header_invalid', body: { error: { metadata: { issues: [{ path: `/${name}` }] } } },
+    })
+  }
+  t.equal(await (await stand.call(`${FOLDER}cfile_YQ/content`)).text(), 'hello world')
+})
+
 t.test('containers.write_file 413: by the announced length alone', async (t) => {
   const { front } = await openFilesFront(t)
   const client = beginUpload(front.port, FILE_BYTES_MAX + 1, { method: 'PUT', path: `${FOLDER}a` })

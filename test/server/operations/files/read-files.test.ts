@@ -158,3 +158,16 @@ t.test('files.delete 503: the store is away, and nothing is deleted', async (t) 
   t.equal((await front.call(`/files/${id}`, { method: 'DELETE' })).status, 503)
   t.equal((await front.census()).ready, 1)
 })
+
+t.test('an id that does not decode is answered as an unknown one', async (t) => {
+  const front = await frontWith(t, 0)
+  const told = async (path: string): Promise<unknown> => {
+    const answer = await front.call(path)
+    const { error } = (await answer.json()) as { readonly error: { readonly message: string } }
+    return [answer.status, error.message]
+  }
+  t.same(await told('/files/%ff'), await told(UNKNOWN))
+  t.same(await told('/files/%ff/content'), await told(`${UNKNOWN}/content`))
+  t.same(await told('/containers/sess_abc/files/%ff'), await told('/containers/sess_abc/files/cfile_YQ'))
+  t.same(await told('/containers/%ff/files/cfile_YQ'), await told('/containers/a.b/files/cfile_YQ'))
+})
