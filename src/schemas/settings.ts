@@ -3,6 +3,10 @@ import { RATE_LIMIT_RPM_MAX } from './limits.ts'
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
+/** Nothing that a server or a library on the way would take for another place; and a key has at most 1,024 bytes. */
+const BUCKET = 's3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?!.*/\\.{1,2}(/|$))(/[!-~]{0,128})?'
+/** A slip in `s3://`, or another service, must not become a folder of that name. */
+const FOLDER = '(?![sS]3:|[A-Za-z][A-Za-z0-9+.-]*://|\\s).*\\S'
 
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
@@ -32,7 +36,7 @@ export const Settings = Type.Object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
   SLUICE_EGRESS_CA: file('a readable PEM file'),
   SLUICE_OBJECTS: Type.Optional(text(
-    'a directory, or s3://bucket or s3://bucket/prefix', { pattern: '^(s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\\s]*)?|(?!s3:).+)$' },
+    'a directory, or s3://bucket or s3://bucket/prefix, the prefix of at most 128 characters', { pattern: `^(${BUCKET}|${FOLDER})$` },
   )),
   SLUICE_S3_ENDPOINT: url('an http or https URL', '^https?://.'),
   SLUICE_S3_PATH_STYLE: Type.Enum(['auto', 'on', 'off'], { default: 'auto', expected: 'one of auto, on, off' }),

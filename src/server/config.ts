@@ -329,9 +329,9 @@ function effectiveText(config: Config, { name, schema, given }: Given): string {
   return 'default' in schema ? String(schema.default) : ''
 }
 
-/** A problem shows what was given, cut short, and never the password in it. */
+/** A problem shows what was given, cut short, and never the password in it, wherever somebody wrote one. */
 function shown(schema: TSchema, given: string): string {
-  return JSON.stringify('mask' in schema ? hidden(schema, given) : given.slice(0, 80))
+  return JSON.stringify('mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80))
 }
 
 /** A key with an id before it reads like an URL with a path: what is nothing but a secret is never shown in parts. */

@@ -43,6 +43,8 @@ export interface Census {
 
 export interface TransferOptions {
   readonly storage?: Storage
+  /** One of its own unless given. */
+  readonly rootKey?: Secret
   readonly files?: Partial<FilesOptions>
   readonly sessions?: Partial<SessionPoolOptions>
   /** Puts something between the transfers and a part of theirs. */
@@ -55,7 +57,7 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
   const stand = await openFileStand(t, options.files)
   const storage = options.storage ?? (await openDisk(t)).storage
   const { sessions, intake, unsealing } = await openSessions(t, options.sessions)
-  const rootKeys = openRootKeys({ setting: new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
+  const rootKeys = openRootKeys({ setting: options.rootKey ?? new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(stand.store) })
   const parts: TransferParts = { files: stand.files, storage, keyRing, intake, unsealing }
   const transfers = createTransfers(options.wrap?.(parts) ?? parts)

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
@@ -163,20 +164,25 @@ async function storage({ config }: Generation): Promise<Finding> {
     ? 'set SLUICE_OBJECTS to a directory that this user may write'
     : 'look at SLUICE_OBJECTS, SLUICE_S3_ENDPOINT and the access key'
   if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) return good('storage', `${place}, not made yet`)
+  // With a bucket, staging is in the data directory: a look does not make one.
+  const dataDir = existsSync(config.dataDir) ? config.dataDir : await mkdtemp(join(tmpdir(), 'sluice-doctor-'))
   try {
-    const opened = await openStorage(config)
+    const opened = await openStorage({ ...config, dataDir })
     try {
-      const seen = await opened.stat('doctor')
+      // In a bucket that is not there no object is there either: only a listing tells.
+      const seen = config.objects.kind === 'disk' ? await opened.stat('doctor') : await opened.list(null)
       if (!seen.ok) return bad('storage', `${place}: ${messageOf(seen.failure.cause)}`, fix)
     } finally {
       await opened.close()
     }
-    const { bavail, bsize } = await statfs(config.objects.kind === 'disk' ? config.objects.folder : config.dataDir)
+    const { bavail, bsize } = await statfs(config.objects.kind === 'disk' ? config.objects.folder : dataDir)
     const free = bavail * bsize
     const detail = `${place}, ${Math.floor(free / 2 ** 20)} MiB free${config.objects.kind === 'disk' ? '' : ' for staging'}`
     return free < FREE_BYTES_MIN ? doubtful('storage', detail, 'make room: uploads are refused when none is left') : good('storage', detail)
   } catch (cause) {
     return bad('storage', `${place}: ${messageOf(cause)}`, fix)
+  } finally {
+    if (dataDir !== config.dataDir) await rm(dataDir, { recursive: true, force: true })
   }
 }
 

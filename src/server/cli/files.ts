@@ -1,6 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { textOf } from '../../schemas/failures.ts'
+import { existsSync } from 'node:fs'
+import { fail, textOf } from '../../schemas/failures.ts'
+import { isFileId } from '../../schemas/files.ts'
 import type { FilePage, FileRecord } from '../ports/files.ts'
+import type { Storage } from '../ports/storage.ts'
 import { openStorage } from '../main/storage.ts'
 import { sweep, type SweepReport } from '../runner/sweep.ts'
 import { openContainerUses } from '../store/container-uses.ts'
@@ -48,7 +51,7 @@ async function list({ store }: Admin, options: WorkspaceOptions): Promise<void> 
       after = page.files.at(-1)?.id ?? null
     }
     const rows = data.map((file) => [
-      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), JSON.stringify(file.filename),
+      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), shown(file.filename),
     ])
     const usage = need(await files.usage(workspace.id))
     const answer = { data, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
@@ -59,17 +62,22 @@ async function list({ store }: Admin, options: WorkspaceOptions): Promise<void> 
   }
 }
 
-/** The row first, then the bytes: those that stay behind are found by the sweep. */
+/** The row first, then the bytes: those that stay behind are found by the sweep. An id that fails keeps no other. */
 async function remove({ store }: Admin, ids: readonly string[], options: WorkspaceOptions): Promise<void> {
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', null))
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
-  const storage = await openStorage(loadGeneration().config)
+  const storage = await openOwnStorage()
   try {
-    for (const id of ids) {
-      need(await files.remove(workspace.id, id))
-      need(await storage.remove(id))
+    const removed: string[] = []
+    const problems: string[] = []
+    for (const id of new Set(ids)) {
+      const row = isFileId(id) ? await files.remove(workspace.id, id) : fail('file_unknown')
+      if (row.ok) removed.push(id)
+      const bytes = row.ok ? await storage.remove(id) : row
+      if (!bytes.ok) problems.push(`${JSON.stringify(id)}: ${textOf(bytes.failure)}`)
     }
-    print(options, { removed: ids }, `removed ${ids.length}`)
+    print(options, { removed }, `removed ${removed.length}`)
+    if (problems.length > 0) throw new CliFailure(problems.join('\n'))
   } finally {
     files.close()
     await storage.close()
@@ -77,7 +85,7 @@ async function remove({ store }: Admin, ids: readonly string[], options: Workspa
 }
 
 async function verify({ store }: Admin, options: { json?: boolean }): Promise<void> {
-  const storage = await openStorage(loadGeneration().config)
+  const storage = await openOwnStorage()
   try {
     const { checked, findings } = need(await verifyFiles({ rows: openFileSweep(store), storage, keyRing: rootRing(store) }))
     const rows = findings.map((finding: Finding) => [finding.problem, finding.id, finding.detail])
@@ -90,7 +98,7 @@ async function verify({ store }: Admin, options: { json?: boolean }): Promise<vo
 }
 
 async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: number }): Promise<void> {
-  const storage = await openStorage(loadGeneration().config)
+  const storage = await openOwnStorage()
   try {
     const parts = { rows: openFileSweep(store), uses: openContainerUses(store), storage, now: Date.now }
     const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
@@ -101,6 +109,20 @@ async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: nu
   } finally {
     await storage.close()
   }
+}
+
+/** Where the node keeps its files. A slip of the pen would make a new, empty place, and remove rows without their bytes. */
+function openOwnStorage(): Promise<Storage> {
+  const { config } = loadGeneration()
+  if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) {
+    throw new CliFailure(`there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA as the node has them`)
+  }
+  return openStorage(config)
+}
+
+/** A name is its uploader's text: none of it may steer the terminal. */
+function shown(name: string): string {
+  return JSON.stringify(name).replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
 function reportText(report: SweepReport): string {

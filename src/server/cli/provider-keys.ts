@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { isKeyedProvider, KEYED_PROVIDERS, type KeyedProvider } from '../../schemas/provider-keys.ts'
 import { Secret } from '../../schemas/secret.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
@@ -7,7 +8,7 @@ import type { Store } from '../store/open.ts'
 import { openProviderKeyRows } from '../store/provider-keys.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
 import { openProviderKeys } from '../vault/provider-keys.ts'
-import { openRootKeys, RootKeyInvalid, type RootKeys } from '../vault/root-keys.ts'
+import { openRootKeys, ROOT_KEY_FILE, RootKeyInvalid, type RootKeys } from '../vault/root-keys.ts'
 import { need } from './admin.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 
@@ -58,6 +59,10 @@ export function rootRing(store: Store): KeyRing {
 
 function rootKeys(): RootKeys {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
+  // A verb makes none: nobody would be told to back it up, and it would not be that of the node.
+  if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {
+    throw new CliFailure(`there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA as the node has them, or start the node once`)
+  }
   try {
     return openRootKeys({ setting: rootKey, file: rootKeyFile, dataDir })
   } catch (problem) {

@@ -122,7 +122,12 @@ async function findOrphans({ rows, storage }: VerifyParts): Promise<Outcome<read
     const bytes = new Map(page.value.objects.map(({ objectId, sizeBytes }) => [objectId, sizeBytes]))
     const orphans = await rows.withoutRow([...bytes.keys()])
     if (!orphans.ok) return orphans
-    for (const id of orphans.value) findings.push({ problem: 'orphan', id, detail: `${bytes.get(id) ?? 0} bytes without a row` })
+    for (const id of orphans.value) {
+      // A deletion removes the row first: look again whether the bytes are still there.
+      const there = await storage.stat(id)
+      if (!there.ok) return there
+      if (there.value !== null) findings.push({ problem: 'orphan', id, detail: `${bytes.get(id) ?? 0} bytes without a row` })
+    }
     cursor = page.value.cursor
     if (cursor === null) return ok(findings)
   }

@@ -19,7 +19,9 @@ export function configOf(part: ChildPart): Config {
 export function secretsOf({ config, providerKeys }: Pick<NodeGeneration, 'config' | 'providerKeys'>): readonly Secret[] {
   const settings = Object.values(config).filter((value) => value instanceof Secret)
   const { objects } = config
-  if (objects.kind === 's3') settings.push(objects.secretAccessKey)
+  if (objects.kind === 's3') settings.push(objects.secretAccessKey, new Secret(objects.accessKeyId))
+  // Several root keys, with or without their ids: each of them is a secret.
+  for (const part of config.rootKey?.reveal().split(/[\s,]+/) ?? []) settings.push(new Secret(part.slice(part.indexOf(':') + 1)))
   return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 

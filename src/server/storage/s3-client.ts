@@ -39,6 +39,9 @@ export type Progress = () => void
 /** One try of a call. */
 export type Try<T> = (signal: AbortSignal, progress: Progress) => Promise<T>
 
+/** Without one it writes to the console, between the lines of our log. */
+const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
+
 /** The client with our own time-outs and repetitions: only we can read a staging file again. */
 export class S3Calls {
   readonly client: S3Client
@@ -60,6 +63,7 @@ export class S3Calls {
       requestChecksumCalculation: options.checksums,
       responseChecksumValidation: options.checksums,
       maxAttempts: 1,
+      logger: SILENT,
       // What is not said here it looks for in the environment and in files of the home directory.
       retryMode: 'standard',
       defaultsMode: 'standard',
