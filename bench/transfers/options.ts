@@ -12,8 +12,8 @@ export const SECTIONS = {
 export type Scenario = keyof typeof SECTIONS
 export type Section = (typeof SECTIONS)[Scenario][number]
 
-/** Those that need more than a few seconds on a small machine, and are only run when they are asked for. */
-const LONG: readonly Section[] = ['crowd', 's3', 'sink']
+/** Only run when they are asked for: the others together take both scenarios some four minutes on two cores. */
+const LONG: readonly Section[] = ['crowd', 'sizes', 's3', 'sink']
 
 export interface TransferOptions {
   readonly repeats: number

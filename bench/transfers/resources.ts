@@ -19,14 +19,15 @@ export function readCpu(root: number, serves: (row: ProcessRow) => boolean): Cpu
   const all = rows.reduce((sum, row) => sum + row.cpuS, 0)
   const ofServing = serving.reduce((sum, row) => sum + row.cpuS, 0)
   const mainS = serving.reduce((sum, { pid }) => sum + firstThreadS(pid), 0)
-  return { mainS, threadsS: ofServing - mainS, restS: all - ofServing }
+  // Read one after the other: a tick may fall between.
+  return { mainS, threadsS: Math.max(0, ofServing - mainS), restS: Math.max(0, all - ofServing) }
 }
 
 export function cpuBetween(before: CpuReading, after: CpuReading): CpuReading {
   return {
     mainS: after.mainS - before.mainS,
-    threadsS: after.threadsS - before.threadsS,
-    restS: after.restS - before.restS,
+    threadsS: Math.max(0, after.threadsS - before.threadsS),
+    restS: Math.max(0, after.restS - before.restS),
   }
 }
 

@@ -7,7 +7,7 @@ import { GENERATOR_CORES_MAX } from '../measure.ts'
 import type { Absent } from '../target.ts'
 import { interleaveTransfers, type TransferSample } from './measure.ts'
 import type { Scenario, Section, TransferOptions, TransferTarget } from './options.ts'
-import { figureCheck, transferRow, transferTables, type FigureCheck, type TransferReport, type TransferRow } from './report.ts'
+import { bytesText, figureCheck, transferRow, transferTables, type FigureCheck, type TransferReport, type TransferRow } from './report.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -77,7 +77,8 @@ export class Bench {
   async speed(repeats: number): Promise<ReadonlyMap<string, readonly TransferSample[]>> {
     const { connections, payloadBytes } = this.options
     const ask = { connections, payloadBytes, rounds: 1, durationMs: LONG_MS }
-    await interleaveTransfers(this.targets, ask, { repeats: 1, progress: (text) => progress(`warming ${text}`) })
+    const warming = (text: string): void => progress(`warming ${text}`)
+    await interleaveTransfers(this.targets, { ...ask, connections: 2 }, { repeats: 1, progress: warming })
     const found = await interleaveTransfers(this.targets, ask, { repeats, progress })
     this.table('speed', [...found].map(([name, samples]) => transferRow(name, ask, samples)))
     return found
@@ -97,7 +98,7 @@ export class Bench {
       const { connections } = this.options
       const ask = { connections, payloadBytes, rounds: SIZES_ROUNDS, durationMs: SIZES_MS }
       const found = await interleaveTransfers(this.targets, ask, { repeats: 1, progress })
-      this.table(`files of ${payloadBytes / 1e3} KB`, [...found].map(([name, samples]) => transferRow(name, ask, samples)))
+      this.table(`files of ${bytesText(payloadBytes)}`, [...found].map(([name, samples]) => transferRow(name, ask, samples)))
     }
   }
 
