@@ -1,3 +1,4 @@
+import type { Issue } from './failures.ts'
 import {
   CONTAINER_ID_CHARS_MAX, CONTAINER_ID_PART_CHARS_MAX, CONTAINER_PATH_BYTES_MAX, PATH_SEGMENT_BYTES_MAX, PATH_SEGMENTS_MAX,
 } from './limits.ts'
@@ -19,13 +20,52 @@ export function isContainerId(text: string): boolean {
  * @returns the path, or null for anything else. Design §5.
  */
 export function parseContainerPath(path: string): string | null {
-  // A lone surrogate has no UTF-8 form: it would name another file.
-  if (path.includes('\0') || !path.isWellFormed() || Buffer.byteLength(path) > CONTAINER_PATH_BYTES_MAX) return null
   const segments = path.split('/')
-  const isGood = segments.length <= PATH_SEGMENTS_MAX
-    && segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..' && Buffer.byteLength(segment) <= PATH_SEGMENT_BYTES_MAX)
-  return isGood ? path : null
+  return RULES.every(({ holds }) => holds(path, segments)) ? path : null
 }
+
+/** What keeps a path from being one, each rule once, never with the path itself; none for a path of this form. C13. */
+export function containerPathIssues(path: string): readonly Issue[] {
+  const segments = path.split('/')
+  return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) => pathIssue(message, expected))
+}
+
+/** Of the write's parameter that is the path. */
+export function pathIssue(message: string, expected: string): Issue {
+  return { path: '/file_id', message, expected }
+}
+
+interface PathRule {
+  readonly message: string
+  readonly expected: string
+  holds(path: string, segments: readonly string[]): boolean
+}
+
+const RULES: readonly PathRule[] = [
+  {
+    message: 'is too long',
+    expected: `at most ${CONTAINER_PATH_BYTES_MAX} bytes`,
+    holds: (path) => Buffer.byteLength(path) <= CONTAINER_PATH_BYTES_MAX,
+  },
+  {
+    message: 'has too many segments',
+    expected: `at most ${PATH_SEGMENTS_MAX}`,
+    holds: (_, segments) => segments.length <= PATH_SEGMENTS_MAX,
+  },
+  {
+    message: 'has an empty, `.` or `..` segment',
+    expected: 'names joined by single slashes',
+    holds: (_, segments) => segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..'),
+  },
+  {
+    message: 'has a segment that is too long',
+    expected: `at most ${PATH_SEGMENT_BYTES_MAX} bytes each`,
+    holds: (_, segments) => segments.every((segment) => Buffer.byteLength(segment) <= PATH_SEGMENT_BYTES_MAX),
+  },
+  { message: 'has a NUL', expected: 'none', holds: (path) => !path.includes('\0') },
+  // A lone surrogate has no UTF-8 form: it would name another file.
+  { message: 'is not UTF-8', expected: 'UTF-8', holds: (path) => path.isWellFormed() },
+]
 
 /** `cfile_` and the path in base64url without padding. B2.8. */
 export function containerFileId(path: string): string {

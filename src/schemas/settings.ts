@@ -36,7 +36,8 @@ export const Settings = Type.Object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
   SLUICE_EGRESS_CA: file('a readable PEM file'),
   SLUICE_OBJECTS: Type.Optional(text(
-    'a directory, or s3://bucket or s3://bucket/prefix, the prefix of at most 128 characters', { pattern: `^(${BUCKET}|${FOLDER})$` },
+    's3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters, digits, and between them . and -; prefix: 128 characters), or a directory',
+    { pattern: `^(${BUCKET}|${FOLDER})$` },
   )),
   SLUICE_S3_ENDPOINT: url('an http or https URL', '^https?://.'),
   SLUICE_S3_PATH_STYLE: Type.Enum(['auto', 'on', 'off'], { default: 'auto', expected: 'one of auto, on, off' }),

@@ -47,6 +47,14 @@ t.test('a grace that ends between two polls of the store is refused', async (t) 
   t.ok(KEY_GRACE_MS_MIN > EPOCH_OVERDUE_MS)
 })
 
+t.test('the place of objects is a directory or a bucket of S3 by its rule, and no other address', async (t) => {
+  const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
+  for (const place of ['http://x/y', 'S3://bucket/a', 'gs://bucket', 's3:bucket', 's3://ab', 's3://Bucket', 's3://-bucket', 's3://']) {
+    t.match(problemsOf({ SLUICE_OBJECTS: place, ...keys }), [{ name: 'SLUICE_OBJECTS', expected: /bucket: 3 to 63 lower-case/ }], place)
+  }
+  for (const place of ['files', '/srv/a:b', 's3://bucket', 's3://my-bucket.eu/a/b']) t.ok(readFrom({ SLUICE_OBJECTS: place, ...keys }).ok, place)
+})
+
 t.test('the value of a bad URL is told without its password', async (t) => {
   const [problem] = problemsOf({ DATABASE_URL: 'mysql://sluice:hunter2@db.example/sluice?sslpassword=hunter2' })
   t.equal(problem?.got, '"mysql://***@db.example/***?***"')

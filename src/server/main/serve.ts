@@ -51,6 +51,7 @@ export async function serve(): Promise<number> {
       lines.hide([new Secret(url)])
       return openStore(url, node)
     },
+    prepareStorage,
     prepareFiles,
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log })
@@ -66,17 +67,25 @@ export async function serve(): Promise<number> {
   })
 }
 
-/** Before any child: they would make the key and the folders all at once, and say less clearly why they cannot. */
-async function prepareFiles(config: Config): Promise<PreparedFiles> {
+/** Before any child: they would make the folders all at once, and say less clearly why they cannot. */
+async function prepareStorage(config: Config): Promise<void> {
+  try {
+    await (await openStorage(config)).close()
+  } catch (problem) {
+    const why = problem instanceof Error ? problem.message : String(problem)
+    throw new StartRefused(`SLUICE_OBJECTS: files cannot be kept in ${placeOfObjects(config)}: ${why}`, { cause: problem })
+  }
+}
+
+/** Likewise. */
+function prepareFiles(config: Config): PreparedFiles {
   const { rootKey: setting, rootKeyFile: file, dataDir } = config
   try {
     const { madeFile } = openRootKeys({ setting, file, dataDir })
-    await (await openStorage(config)).close()
     return { place: placeOfObjects(config), madeRootKey: madeFile }
   } catch (problem) {
     if (problem instanceof RootKeyInvalid) throw new StartRefused(problem.message)
-    const why = problem instanceof Error ? problem.message : String(problem)
-    throw new StartRefused(`files cannot be kept in ${placeOfObjects(config)}: ${why}`, { cause: problem })
+    throw problem
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, readdir, rename, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isContainerId, parseContainerPath } from '../../schemas/container-paths.ts'
+import { isContainerId, parseContainerPath, pathIssue } from '../../schemas/container-paths.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ContainerFile, ContainerFolders, ContainerRef, Staging, StoredObject } from '../ports/storage.ts'
 import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './container-paths.ts'
@@ -17,6 +17,10 @@ const FILE_MODE = 0o644
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** What is in the way of a file or its folders. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST'])
+/** Those that a folder of the path is answered by which is something else. */
+const NO_FOLDER = new Set(['ENOTDIR', 'ELOOP'])
+const FILE_IN_THE_WAY = pathIssue('has a file or link where it needs a folder', 'folders only above the file')
+const FOLDER_IN_THE_WAY = pathIssue('is a folder', 'the path of a file')
 
 interface Folders {
   /** `<workspace id>/<container id>/<path>` below it. */
@@ -132,8 +136,9 @@ async function putFile(root: string, container: ContainerRef, put: { path: strin
     }
     return ok(null)
   } catch (cause) {
-    if (IN_THE_WAY.has(codeOf(cause))) return fail('container_path_invalid', { cause })
-    throw cause
+    const code = codeOf(cause)
+    if (!IN_THE_WAY.has(code)) throw cause
+    return fail('container_path_invalid', { cause, metadata: { issues: [NO_FOLDER.has(code) ? FILE_IN_THE_WAY : FOLDER_IN_THE_WAY] } })
   }
 }
 

@@ -81,10 +81,10 @@ export interface NodeParts {
   adopt(generation: NodeGeneration): void
   /** @param node this node's name in the store */
   openStore(url: string, node: string): NodeStore
-  /**
-   * Makes what files need on this machine: folders, and a root key where none is given. Throws `StartRefused`.
-   */
-  prepareFiles(config: Config): Promise<PreparedFiles>
+  /** Makes the folders of files, where they are on this machine. Throws `StartRefused`. */
+  prepareStorage(config: Config): Promise<void>
+  /** Makes a root key where none is given. Throws `StartRefused`. */
+  prepareFiles(config: Config): PreparedFiles
   openRedis(address: ChildPart['redis']): NodeRedis
   /** Prometheus text over what all children that run answered, ever, and the node's own facts. */
   metrics(answers: readonly ChildMetrics[], gauges: NodeGauges): Promise<string>

@@ -117,10 +117,11 @@ class NodeRun {
     this.#undo(() => Promise.resolve(data.release()))
     await probePort(config.host, config.port, 'SLUICE_PORT')
     await this.#startAdmin()
+    await this.#parts.prepareStorage(config)
     const services = await startServices(this.#first, { data, log: this.#parts.log, undo: this.#undo })
     this.#ending.throwIfAsked()
     const keys = await this.#prepareStore(data, services)
-    const files = await this.#parts.prepareFiles(this.#first.config)
+    const files = this.#parts.prepareFiles(config)
     await this.#startChildren(data, services)
     const isRedisUp = await this.#redis?.isUp(REDIS_WAIT_MS) ?? false
     this.#announce({ data, services, keys, files, degraded: isRedisUp ? [] : ['redis'] })

@@ -23,7 +23,7 @@ t.test('the first line of stdout is the ready line, with exactly its members', a
   t.same({ ...node.ready, redis: null, version: null }, {
     event: 'ready', url: `http://127.0.0.1:${port}`, docs_url: `http://127.0.0.1:${port}/docs`,
     admin_url: `http://127.0.0.1:${settings['SLUICE_ADMIN_PORT']}`, fronts: 2, workers: 3,
-    postgres: 'external', redis: null, degraded: [], version: null,
+    postgres: 'external', redis: null, objects: join(node.dataDir, 'files'), degraded: [], version: null,
   })
   t.match(node.ready, { redis: /^(child|in-memory)$/, version: /^\d+\.\d+\.\d+/ })
 })
@@ -124,6 +124,14 @@ t.test('a node that is told to end while it waits for Postgres ends with 0', asy
   await until('it tried again', () => tries > 1)
   child.kill('SIGTERM')
   t.same(await once(child, 'exit'), [0, null], output())
+})
+
+t.test('a folder that cannot keep files refuses the start before any store is touched', async (t) => {
+  const absent = 'postgres://nobody@127.0.0.1:1/none'
+  const { code, stderr } = await runToEnd({ ...(await nodeSettings(t)), SLUICE_OBJECTS: '/dev/null/x', DATABASE_URL: absent })
+  t.equal(code, 1)
+  t.match(stderr, /SLUICE_OBJECTS: files cannot be kept in \/dev\/null\/x/)
+  t.notMatch(stderr, /waiting for Postgres/)
 })
 
 t.test('the port of a running node is refused too, though fronts share theirs', async (t) => {

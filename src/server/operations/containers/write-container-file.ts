@@ -1,4 +1,4 @@
-import { parseContainerPath } from '../../../schemas/container-paths.ts'
+import { containerPathIssues } from '../../../schemas/container-paths.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files.ts'
 import { UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
@@ -23,8 +23,9 @@ export const writeContainerFile = defineOperation({
   example: { params: { container_id: 'sess_abc123', file_id: 'out/report.csv' } },
   async run(call, ports) {
     if (call.upload === null) throw new Error('the pipeline gives every upload')
-    const path = parseContainerPath(call.params.file_id)
-    if (path === null) return fail('container_path_invalid')
+    const path = call.params.file_id
+    const issues = containerPathIssues(path)
+    if (issues.length > 0) return fail('container_path_invalid', { metadata: { issues } })
     const container = containerOf(call)
     const written = await ports.transfers.writeContainerFile(call.upload, { container, path }, call.signal)
     if (!written.ok) return written

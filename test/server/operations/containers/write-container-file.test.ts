@@ -7,6 +7,10 @@ import { answerOf, beginUpload, type Answer } from '../../../support/upload-echo
 
 const FOLDER = '/containers/sess_abc/files/'
 
+interface Told {
+  readonly error: { readonly metadata: { readonly issues: readonly { readonly path: string; readonly message: string }[] } }
+}
+
 /** Paths as they are: no client of ours tidies them. */
 async function write({ front }: FilesFront, path: string, content = 'hello', folder = FOLDER): Promise<Answer> {
   const client = beginUpload(front.port, content.length, { method: 'PUT', path: folder + path })
@@ -38,6 +42,12 @@ t.test('containers.write_file 400: paths that lead elsewhere or nowhere, and con
   for (const path of ['..', '../a', 'a/../b', 'a/./b', '%2e%2e/a', '..%2fa', 'a//b', '/a', '%2Fa', 'a/', 'a%00b', 'x'.repeat(256)]) {
     t.match(await write(stand, path), { status: 400, type: 'container_path_invalid' }, path)
   }
+  const told = async (path: string): Promise<unknown> =>
+    ((await write(stand, path)).body as unknown as Told).error.metadata.issues.map(({ path: at, message }) => [at, message])
+  t.same(await told('a//b%00'), [['/file_id', 'has an empty, `.` or `..` segment'], ['/file_id', 'has a NUL']])
+  t.match(await write(stand, 'x'.repeat(256)), { message: /has a segment that is too long, expected at most 255 bytes each/ })
+  t.match(await write(stand, `${'x'.repeat(200)}/`.repeat(4) + 'a'), { message: /is too long, expected at most 768 bytes/ })
+  t.match(await write(stand, `a${'/a'.repeat(64)}`), { message: /has too many segments, expected at most 64/ })
   t.match(await write(stand, 'a%ff'), { status: 400, type: 'params_invalid' })
   t.match(await write(stand, 'a', 'x', '/containers/a.b/files/'), { status: 400, type: 'params_invalid' })
   t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
@@ -57,6 +67,13 @@ t.test('containers.write_file 400: a part of a file, and a condition, leave the 
     })
   }
   t.equal(await (await stand.call(`${FOLDER}cfile_YQ/content`)).text(), 'hello world')
+})
+
+t.test('containers.write_file 400: a path on which something else stands is told what', async (t) => {
+  const stand = await openFilesFront(t)
+  await write(stand, 'out/a.csv')
+  t.match(await write(stand, 'out'), { status: 400, type: 'container_path_invalid', message: /\/file_id is a folder/ })
+  t.match(await write(stand, 'out/a.csv/b'), { status: 400, type: 'container_path_invalid', message: /file or link where it needs a folder/ })
 })
 
 t.test('containers.write_file 413: by the announced length alone', async (t) => {
