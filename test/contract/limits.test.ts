@@ -7,25 +7,10 @@ const LIMITS_FILE = 'src/schemas/limits.ts'
 /** Limits that no test can use, with the reason. */
 const UNTESTED: Readonly<Record<string, string>> = {
   BROADCAST_POST_MS_MAX: 'tests of the broadcast pass a shorter one',
-  CONTAINER_ID_CHARS_MAX: 'no test names it yet',
-  CONTAINER_ID_PART_CHARS_MAX: 'no test names it yet',
-  CONTAINER_USE_MS: 'no test names it yet',
-  DATA_KEYS_CACHED_MAX: 'tests of the key ring pass a smaller one',
-  IDEMPOTENCY_KEPT_MS: 'no test names it yet',
-  IDEMPOTENCY_WAIT_MS_MAX: 'no test names it yet',
-  OOXML_DIRECTORY_BYTES_MAX: 'no upload of the corpus is at this bound yet',
-  OOXML_ENTRIES_MAX: 'no upload of the corpus is at this bound yet',
-  OOXML_RATIO_MAX: 'no upload of the corpus is at this bound yet',
   PROVIDER_DOWNLOAD_BEGIN_MS: 'tests of files at providers pass shorter times',
   PROVIDER_FILES_CALL_MS: 'tests of files at providers pass shorter times',
   PROVIDER_FILE_STALL_MS: 'tests of files at providers pass shorter times',
   PROVIDER_UPLOAD_ANSWER_MS: 'tests of files at providers pass shorter times',
-  QUOTA_STEP_BYTES: 'no test names it yet',
-  QUOTA_WAIT_MS_MAX: 'no test names it yet',
-  STORAGE_QUOTA_BYTES_DEFAULT: 'tests of the quota set one of their own',
-  STORAGE_SPARE_BYTES: 'no test names it yet',
-  UPLOAD_LEASE_MS: 'no test names it yet',
-  UPLOAD_RENEW_MS: 'no test names it yet',
 }
 
 const src = readSources('src')

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { containerFileId, isContainerId, parseContainerPath, pathOfContainerFileId } from '../../src/schemas/container-paths.ts'
-import { CONTAINER_PATH_BYTES_MAX, PATH_SEGMENT_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../src/schemas/limits.ts'
+import {
+  CONTAINER_ID_CHARS_MAX, CONTAINER_ID_PART_CHARS_MAX, CONTAINER_PATH_BYTES_MAX, PATH_SEGMENT_BYTES_MAX, PATH_SEGMENTS_MAX,
+} from '../../src/schemas/limits.ts'
 
 t.test('paths that leave the container, or have another form, are refused', async (t) => {
   const refused = [
@@ -37,6 +39,8 @@ t.test('an id of a refused path, and a second spelling of an id, are no ids', as
 t.test('container ids are of the three forms and no other', async (t) => {
   const good = ['a', 'A_-9', 'x'.repeat(40), `sess_${'x'.repeat(64)}`, `gen_${'x'.repeat(64)}`, 'sess_abc-r1f2']
   t.same(good.filter((id) => !isContainerId(id)), [])
-  const bad = ['', '.', '..', 'a/b', 'a.b', 'a\n', 'x'.repeat(41), `sess_${'x'.repeat(65)}`, 'é', 'a b']
+  const bad = ['', '.', '..', 'a/b', 'a.b', 'a\n', 'x'.repeat(CONTAINER_ID_CHARS_MAX + 1), `sess_${'x'.repeat(CONTAINER_ID_PART_CHARS_MAX + 1)}`, 'é', 'a b']
   t.same(bad.filter((id) => isContainerId(id)), [])
+  const longest = ['x'.repeat(CONTAINER_ID_CHARS_MAX), `sess_${'x'.repeat(CONTAINER_ID_PART_CHARS_MAX)}`, `gen_${'x'.repeat(CONTAINER_ID_PART_CHARS_MAX)}`]
+  t.same(longest.filter((id) => !isContainerId(id)), [])
 })

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FSYNCS_MAX } from '../../../src/schemas/limits.ts'
+import { FSYNCS_MAX, STORAGE_SPARE_BYTES } from '../../../src/schemas/limits.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { Turns } from '../../../src/server/storage/turns.ts'
@@ -146,6 +146,19 @@ t.test(`no more than ${FSYNCS_MAX} pieces of work run at once, all run, and a fa
   await Promise.all(work)
   t.equal(most, FSYNCS_MAX)
   t.equal(running, 0)
+})
+
+t.test('uploads leave STORAGE_SPARE_BYTES free on the disk', async (t) => {
+  const folder = await tinyDisk(t)
+  if (folder === null) return void t.pass('skipped: no file system may be mounted here')
+  execFileSync('mount', ['-o', `remount,size=${STORAGE_SPARE_BYTES + (16 << 20)}`, folder])
+  const storage = await openDiskStorage({ folder })
+  const { bavail, bsize } = await statfs(folder)
+  const room = bavail * bsize - STORAGE_SPARE_BYTES
+  t.match(await storage.stage(room + 1), { failure: { name: 'storage_full' } })
+  const all = must(await storage.stage(room))
+  t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'two that come together share the room')
+  await all.discard()
 })
 
 t.test('room is counted once: what an upload has written is no longer wanted', async (t) => {

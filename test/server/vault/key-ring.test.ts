@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { ok } from '../../../src/schemas/failures.ts'
+import { DATA_KEYS_CACHED_MAX } from '../../../src/schemas/limits.ts'
 import { Secret } from '../../../src/schemas/secret.ts'
-import type { DataKeys } from '../../../src/server/ports/key-ring.ts'
+import type { DataKeys, WrappedDataKey } from '../../../src/server/ports/key-ring.ts'
 import { openDataKeys } from '../../../src/server/store/data-keys.ts'
 import { openProviderKeyRows } from '../../../src/server/store/provider-keys.ts'
 import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
@@ -137,4 +139,23 @@ t.test('a provider key is sealed: nowhere plain, and bound to its workspace and 
     await store.sql`UPDATE provider_keys SET sealed = set_byte(${present(row).sealed}, ${at}, ${(present(row).sealed[at] ?? 0) ^ 1})`
     t.match(await keys.get(workspaceId, 'openai'), { failure: { name: 'data_key_unavailable' } }, `byte ${at}`)
   }
+})
+
+t.test('DATA_KEYS_CACHED_MAX keys are held, and the one that was used longest ago goes first', async (t) => {
+  const kept = new Map<string, WrappedDataKey>()
+  const rows = counted({
+    current: (workspaceId) => Promise.resolve(ok(kept.get(workspaceId) ?? null)),
+    byId: (workspaceId) => Promise.resolve(ok(kept.get(workspaceId) ?? null)),
+    addFirst: (row) => Promise.resolve(ok((kept.set(row.workspaceId, row), row))),
+  })
+  const ring = openKeyRing({ rootKeys: rootKeys(), rows })
+  const ids: { workspaceId: string; id: string }[] = []
+  for (let nth = 0; nth <= DATA_KEYS_CACHED_MAX; nth++) {
+    ids.push({ workspaceId: `w${nth}`, id: must(await ring.current(`w${nth}`, 'files')).id })
+  }
+  const looked = rows.count
+  for (const { workspaceId, id } of ids.slice(1)) must(await ring.byId(workspaceId, 'files', id))
+  t.equal(rows.count, looked)
+  must(await ring.byId('w0', 'files', present(ids[0]).id))
+  t.equal(rows.count, looked + 1)
 })

@@ -46,7 +46,7 @@ const docx = (change: Partial<EntryOptions> = {}, options: ZipOptions = {}): Buf
   office('word/document.xml', DOCX, change, options)
 
 /** A document with further entries, its content types first, or last. */
-function docxWith(
+export function docxWith(
   extra: readonly EntryOptions[],
   options: { typesLast?: boolean; types?: string } & ZipOptions = {},
 ): Buffer {
