@@ -20,6 +20,11 @@ interface WorkspaceOptions {
   readonly workspace?: string
 }
 
+interface ListOptions extends WorkspaceOptions {
+  readonly limit?: number
+  readonly after?: string
+}
+
 const PAGE = 1_000
 
 /** `files list|rm|verify` and `sweep`. */
@@ -27,7 +32,9 @@ export function addFileVerbs(program: Command): void {
   const group = program.command('files').description('stored files')
   addVerb(group, 'list', 'list the files of a workspace, oldest first')
     .option('--workspace <ref>', 'id or slug', 'default')
-    .action((options: WorkspaceOptions) => withAdmin((admin) => list(admin, options)))
+    .option('--limit <count>', 'files at most; left out: all of them', countOf)
+    .option('--after <id>', 'begin behind this file')
+    .action((options: ListOptions) => withAdmin((admin) => list(admin, options)))
   addVerb(group, 'rm', 'remove files and free their quota')
     .argument('<id...>', 'ids of files')
     .option('--workspace <ref>', 'id or slug', 'default')
@@ -39,23 +46,26 @@ export function addFileVerbs(program: Command): void {
     .action((options: { json?: boolean; minAge?: number }) => withAdmin((admin) => sweepNow(admin, options)))
 }
 
-async function list({ store }: Admin, options: WorkspaceOptions): Promise<void> {
+async function list({ store }: Admin, options: ListOptions): Promise<void> {
+  const { after = null, limit = Infinity } = options
+  if (after !== null && !isFileId(after)) throw new CliFailure('--after is not the id of a file')
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', null))
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
   const data: FileRecord[] = []
+  let hasMore = true
   try {
-    for (let after: string | null = null; ;) {
-      const page: FilePage = need(await files.list(workspace.id, { after, limit: PAGE }))
+    while (hasMore && data.length < limit) {
+      const page: FilePage = need(await files.list(workspace.id, { after: data.at(-1)?.id ?? after, limit: Math.min(PAGE, limit - data.length) }))
       data.push(...page.files)
-      if (!page.hasMore) break
-      after = page.files.at(-1)?.id ?? null
+      hasMore = page.hasMore
     }
     const rows = data.map((file) => [
       file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), shown(file.filename),
     ])
     const usage = need(await files.usage(workspace.id))
-    const answer = { data, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
-    const foot = `${usage.usedBytes} of ${usage.quotaBytes} bytes are used, ${usage.reservedBytes} reserved`
+    const answer = { data, has_more: hasMore, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
+    const more = hasMore ? `there are more: --after ${data.at(-1)?.id ?? ''}\n` : ''
+    const foot = `${more}${usage.usedBytes} of ${usage.quotaBytes} bytes are used, ${usage.reservedBytes} reserved`
     print(options, answer, `${table([['ID', 'BYTES', 'TYPE', 'CREATED', 'NAME'], ...rows])}\n${foot}`)
   } finally {
     files.close()
@@ -69,14 +79,19 @@ async function remove({ store }: Admin, ids: readonly string[], options: Workspa
   const storage = await openOwnStorage()
   try {
     const removed: string[] = []
+    const missing: string[] = []
     const problems: string[] = []
+    const lines: string[] = []
     for (const id of new Set(ids)) {
       const row = isFileId(id) ? await files.remove(workspace.id, id) : fail('file_unknown')
+      const isMissing = !row.ok && row.failure.name === 'file_unknown'
       if (row.ok) removed.push(id)
+      if (isMissing) missing.push(id)
       const bytes = row.ok ? await storage.remove(id) : row
-      if (!bytes.ok) problems.push(`${JSON.stringify(id)}: ${textOf(bytes.failure)}`)
+      if (!bytes.ok) problems.push(`${shown(id)}: ${textOf(bytes.failure)}`)
+      lines.push(row.ok ? `${id} removed` : `${shown(id)} ${isMissing ? 'is missing' : 'failed'}`)
     }
-    print(options, { removed }, `removed ${removed.length}`)
+    print(options, { removed, missing }, lines.join('\n'))
     if (problems.length > 0) throw new CliFailure(problems.join('\n'))
   } finally {
     files.close()
@@ -127,6 +142,11 @@ function shown(name: string): string {
 
 function reportText(report: SweepReport): string {
   return table(Object.entries(report).map(([what, count]) => [what.replace('_', ' '), String(count)]))
+}
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It takes a whole number, at least 1.')
+  return Number(text)
 }
 
 function secondsOf(text: string): number {

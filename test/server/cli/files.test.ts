@@ -66,24 +66,30 @@ t.test('files list shows every file, oldest first, with what of the quota is use
 })
 
 t.test('files list reads all pages', async (t) => {
-  const { store, json, files, workspaceId } = await stand(t)
+  const { store, json, run, files, workspaceId } = await stand(t)
   const id = await storedFile(files, workspaceId)
   await store.sql`
     INSERT INTO files (id, workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
     SELECT 'file_' || lpad(to_hex(n), 32, '0'), workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes, sha256,
       data_key_id, is_downloadable, ready_at FROM files, generate_series(1, 1000) n WHERE id = ${id}`
   t.equal(((await json('files', 'list'))['data'] as unknown[]).length, 1_001)
+  const at = (n: number): string => `file_${n.toString(16).padStart(32, '0')}`
+  t.match(await json('files', 'list', '--limit', '2', '--after', at(10)), { data: [{ id: at(11) }, { id: at(12) }], has_more: true })
+  t.match(await json('files', 'list', '--after', at(999)), { data: [{ id: at(1_000) }, { id }], has_more: false })
+  t.match((await run('files', 'list', '--limit', '1')).stdout, new RegExp(`there are more: --after ${at(1)}\n`))
+  t.match(await run('files', 'list', '--limit', '0'), { code: 2 })
+  t.match(await run('files', 'list', '--after', 'x'), { code: 1, stderr: /not the id of a file/ })
 })
 
 t.test('files rm removes rows, bytes and quota; an id that fails keeps no other', async (t) => {
   const { upload, run, census } = await stand(t)
   const ids = [await upload(text(1_000)), await upload(text(2_000)), await upload(text(4_000))]
-  t.match(await run('files', 'rm', ids[0] ?? ''), { code: 0, stdout: 'removed 1\n' })
+  t.match(await run('files', 'rm', ids[0] ?? ''), { code: 0, stdout: `${ids[0] ?? ''} removed\n` })
   const { code, stdout, stderr } = await run('files', 'rm', 'file_none', ids[1] ?? '', ids[1] ?? '', '--json')
   t.equal(code, 1)
-  t.same(JSON.parse(stdout), { removed: [ids[1]] })
+  t.same(JSON.parse(stdout), { removed: [ids[1]], missing: ['file_none'] })
   t.match((JSON.parse(stderr) as { message: string }).message, /"file_none": /)
-  t.match(await run('files', 'rm', ids[2] ?? '', '--workspace', 'other'), { code: 1, stdout: 'removed 0\n' })
+  t.match(await run('files', 'rm', ids[2] ?? '', '--workspace', 'other'), { code: 1, stdout: `"${ids[2] ?? ''}" is missing\n` })
   t.match(await run('files', 'rm'), { code: 2 })
   t.match(await run('files', 'rm', 'x', '--workspace', 'nowhere'), { code: 1, stderr: /no such workspace/ })
   t.match(await census(), { ready: 1, objects: 1, usedBytes: 4_000 })
