@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/limits.ts'
 import { masked } from '../../src/schemas/masked.ts'
-import { readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
+import { childEnvironment, readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
 
 function good(texts: Texts): Generation {
   const reading = readFrom(texts)
@@ -144,4 +144,14 @@ t.test('a port that Kubernetes put there is explained', async (t) => {
 
 t.test('the public port and the admin port must differ', async (t) => {
   t.match(problemsOf({ SLUICE_PORT: '9090' }), [{ name: 'SLUICE_ADMIN_PORT' }])
+})
+
+t.test('processes of ours give freed buffers back to the system, and an operator may say otherwise', async (t) => {
+  const { MALLOC_MMAP_THRESHOLD_: before } = process.env
+  delete process.env['MALLOC_MMAP_THRESHOLD_']
+  t.equal(childEnvironment()['MALLOC_MMAP_THRESHOLD_'], '131072')
+  process.env['MALLOC_MMAP_THRESHOLD_'] = '1'
+  t.equal(childEnvironment()['MALLOC_MMAP_THRESHOLD_'], '1')
+  if (before === undefined) delete process.env['MALLOC_MMAP_THRESHOLD_']
+  else process.env['MALLOC_MMAP_THRESHOLD_'] = before
 })

@@ -105,6 +105,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })
+  // Not waited for: where the store is away a front serves without it.
+  void store.warm()
 }
 
 /** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */

@@ -39,6 +39,15 @@ export class Store {
     this.#sql = connect(options)
   }
 
+  /**
+   * Opens all connections of the pool, where Postgres is there: the first calls that come together need not wait for
+   * them, and what they cost in memory is there from the start.
+   */
+  async warm(): Promise<void> {
+    // An idle connection is taken first, then a new one; only when there is no other a busy one.
+    await Promise.allSettled(Array.from({ length: this.options.poolMax }, () => this.#sql`SELECT 1`))
+  }
+
   /** The current client: do not keep it, a hung one is replaced. */
   get sql(): Sql {
     return this.#sql

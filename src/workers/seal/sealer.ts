@@ -1,4 +1,5 @@
 import { createCipheriv } from 'node:crypto'
+import { letGo } from '../let-go.ts'
 import { SEGMENT_BYTES, writeHeader } from './format.ts'
 import { associatedData, deriveKeys, nonceOf } from './keys.ts'
 
@@ -15,7 +16,7 @@ export interface SealerOptions {
 export interface Sealer {
   /**
    * @param chunk any length; its bytes are not kept, so its buffer may be used again
-   * @returns pieces of the object to be written in this order, possibly none
+   * @returns pieces of the object to be written in this order, possibly none; their buffers are the caller's
    */
   push(chunk: Uint8Array): readonly Uint8Array[]
   /** @returns the last pieces; the keys are cleared, and nothing can be pushed any more */
@@ -29,7 +30,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
   const header = writeHeader({ dataKeyId, salt, commitment: keys.commitment })
   const aad = associatedData(header, objectId)
   // A full segment is held back until another byte comes: only then is it known not to be the last one.
-  const held = Buffer.alloc(SEGMENT_BYTES)
+  const held = new Uint8Array(SEGMENT_BYTES)
   let heldBytes = 0
   let index = 0
   let isOver = false
@@ -45,9 +46,11 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
     return index === 0 && heldBytes === 0 ? [header] : []
   }
   const discard = (): void => {
+    if (isOver) return
     isOver = true
     keys.wipe()
     held.fill(0)
+    letGo([held.buffer])
   }
   return {
     push(chunk) {

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, writevSync } from 'node:fs'
 import { CONTENT_SLICE_BYTES_MAX, createContentScanner, type ContentScanner } from '../content/scanner.ts'
 import { ACCEPTED_CONTENT, type RefusedContent } from '../content/verdict.ts'
+import { letGo, wholeBuffers } from '../let-go.ts'
 import { createSealer, type Sealer } from '../seal/sealer.ts'
 import type { IntakeJob, SealJob, ThreadSession, ToThread, Voice } from './protocol.ts'
 
 /** What has no accepted type, or was not looked at. */
 const UNTYPED = 'application/octet-stream'
+/** Tags and headers are left to a collection. */
+const LET_GO_BYTES_MIN = 4_096
 
 /** One file on its way in: every byte is scanned, hashed, sealed and written, in this order, in slices. Design §5. */
 export class IntakeWork implements ThreadSession {
@@ -68,13 +71,14 @@ export class IntakeWork implements ThreadSession {
     this.#sizeBytes += slice.length
     this.#scanner?.push(slice)
     this.#hash.update(slice)
-    this.#write(this.#sealer === null ? [slice] : this.#sealer.push(slice))
+    if (this.#sealer === null) this.#write([slice])
+    else this.#writeSealed(this.#sealer.push(slice))
   }
 
   #finish(): void {
     const verdict = this.#scanner?.finish(this.#sizeBytes)
     if (this.#content === 'refuse' && verdict?.ok === false) return this.#refuse(verdict)
-    if (this.#sealer !== null) this.#write(this.#sealer.finish())
+    if (this.#sealer !== null) this.#writeSealed(this.#sealer.finish())
     // Some file systems say only here that a write has failed.
     this.#close()
     const mimeType = verdict?.ok === true ? verdict.mimeType : UNTYPED
@@ -84,6 +88,11 @@ export class IntakeWork implements ThreadSession {
   #refuse({ isEmpty, found }: RefusedContent): void {
     const name = isEmpty ? 'file_empty' : 'content_unsupported'
     this.#voice.end({ kind: 'failed', name, fields: { found, accepted: ACCEPTED_CONTENT }, cause: '' })
+  }
+
+  #writeSealed(pieces: readonly Uint8Array[]): void {
+    this.#write(pieces)
+    letGo(wholeBuffers(pieces, LET_GO_BYTES_MIN))
   }
 
   /** Synchronous: a hop to the file pool and back for every slice costs more than copying it to the page cache. */

@@ -44,8 +44,8 @@ export type ToThread =
   | { readonly kind: 'piece'; readonly bytes: ArrayBuffer; readonly length: number }
   /** Intake: that was the last piece. Unsealing: storage has no more. */
   | { readonly kind: 'end' }
-  /** Unsealing: room for one more piece of so many plain bytes. */
-  | { readonly kind: 'more'; readonly bytes: number }
+  /** Unsealing: room for one more piece of so many plain bytes, in the buffer of one that is worked off if it is large enough. */
+  | { readonly kind: 'more'; readonly bytes: number; readonly spare: ArrayBuffer | null }
 
 /** From the thread. */
 export type FromThread =

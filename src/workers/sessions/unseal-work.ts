@@ -1,6 +1,7 @@
 import { readSync } from 'node:fs'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
+import { letGo, wholeBuffers } from '../let-go.ts'
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../seal/format.ts'
 import { createOpener, type Opener } from '../seal/opener.ts'
 import { openRange, type RangeOpener } from '../seal/range-opener.ts'
@@ -19,8 +20,8 @@ const scratch = Buffer.allocUnsafeSlow((STORAGE_PIECE_BYTES / SEGMENT_BYTES) * S
 export class UnsealWork implements ThreadSession {
   readonly #job: UnsealJob
   readonly #voice: Voice
-  /** Sizes of the pieces that there is room for. */
-  readonly #room: number[] = []
+  /** The pieces that there is room for. */
+  readonly #room: Room[] = []
   #range: RangeOpener | null = null
   #opener: Opener | null = null
   /** Where the next byte of the object is read. */
@@ -34,17 +35,17 @@ export class UnsealWork implements ThreadSession {
   }
 
   receive(message: ToThread): void {
-    if (message.kind === 'more') this.#room.push(message.bytes)
+    if (message.kind === 'more') this.#room.push(message)
     else if (message.kind === 'piece') this.#arrive(Buffer.from(message.bytes, 0, message.length))
     else if (message.kind === 'end') this.#damaged('it is shorter than its row says')
     else throw new Error(`an unsealing session got ${message.kind}`)
   }
 
   step(): boolean {
-    const bytes = this.#room[0]
-    if (bytes === undefined) return false
+    const [room] = this.#room
+    if (room === undefined) return false
     const { descriptor } = this.#job
-    return descriptor === null ? this.#stepPulled() : this.#stepRead(descriptor, bytes)
+    return descriptor === null ? this.#stepPulled() : this.#stepRead(descriptor, room.bytes)
   }
 
   release(): void {
@@ -102,8 +103,8 @@ export class UnsealWork implements ThreadSession {
     if (!opened.ok) return this.#end(opened)
     const length = opened.value.reduce((sum, plain) => sum + plain.length, 0)
     if (length > 0) {
-      const { buffer } = joined(opened.value, length)
-      this.#room.shift()
+      const buffer = joined(opened.value, bufferFor(length, this.#room.shift()))
+      letGo(wholeBuffers(opened.value, SEGMENT_BYTES))
       this.#voice.say({ kind: 'piece', bytes: buffer, length }, buffer)
     }
     return range.isComplete ? this.#end(ok(null)) : true
@@ -120,13 +121,22 @@ export class UnsealWork implements ThreadSession {
   }
 }
 
-/** In a buffer of its own, which can be moved. */
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
+type Room = Extract<ToThread, { readonly kind: 'more' }>
+
+/** One of its own, which can be moved. A larger one than there is room for would take another reader's share. */
+function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
+  const spare = room?.spare ?? null
+  if (room !== undefined && spare !== null && spare.byteLength >= length && spare.byteLength <= room.bytes) return spare
+  if (spare !== null) letGo([spare])
+  return Buffer.allocUnsafeSlow(length).buffer
+}
+
+function joined(pieces: readonly Uint8Array[], to: ArrayBuffer): ArrayBuffer {
+  const whole = new Uint8Array(to)
   let at = 0
   for (const piece of pieces) {
     whole.set(piece, at)
     at += piece.length
   }
-  return whole
+  return to
 }

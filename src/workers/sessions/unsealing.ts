@@ -2,6 +2,7 @@ import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { OPENED_BYTES_MAX, OPENED_PIECES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
 import type { ByteReader } from '../../server/ports/byte-streams.ts'
 import type { Unsealing, UnsealWish } from '../../server/ports/intake.ts'
+import { letGo } from '../let-go.ts'
 import { HEADER_BYTES, layoutOf, SEGMENT_BYTES } from '../seal/format.ts'
 import { rangePlan } from '../seal/opener.ts'
 import { failureOfLast } from './last-message.ts'
@@ -55,14 +56,15 @@ class Opening implements ByteReader {
   readonly #wish: UnsealWish
   readonly #failureOf: (cause: unknown) => Failure
   readonly #readers: () => number
-  readonly #pieces: Uint8Array[] = []
+  readonly #pieces: Uint8Array<ArrayBuffer>[] = []
   #session: Session | null = null
   /** Sealed bytes, where the thread cannot read by itself. */
   #source: ByteReader | null = null
   readonly #ranges: SealedRange[]
   #end: Outcome<null> | null = null
   #wake: (() => void) | null = null
-  #isLent = false
+  /** Buffer of the piece that was given out last. */
+  #lent: ArrayBuffer | null = null
   #isClosed = false
 
   constructor(wish: UnsealWish, { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number }) {
@@ -74,7 +76,7 @@ class Opening implements ByteReader {
 
   async begin(session: Session): Promise<Outcome<ByteReader>> {
     this.#session = session
-    for (let nth = 0; nth < OPENED_PIECES_MAX; nth++) this.#more()
+    for (let nth = 0; nth < OPENED_PIECES_MAX; nth++) this.#more(null)
     await this.#change()
     if (this.#pieces.length === 0 && this.#end?.ok === false) {
       this.close()
@@ -85,19 +87,19 @@ class Opening implements ByteReader {
 
   async next(): Promise<Outcome<Uint8Array | null>> {
     // The piece before has been worked off only now.
-    if (this.#isLent) this.#more()
-    this.#isLent = false
+    if (this.#lent !== null) this.#more(this.#lent)
+    this.#lent = null
     await this.#change()
     const piece = this.#pieces.shift()
     if (piece === undefined) return this.#end ?? fail('client_gone')
-    this.#isLent = true
+    this.#lent = piece.buffer
     return ok(piece)
   }
 
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#pieces.length = 0
+    letGo(this.#pieces.splice(0).map(({ buffer }) => buffer))
     this.#session?.cancel()
     this.#source?.close()
     this.#settle(fail('client_gone'))
@@ -116,11 +118,12 @@ class Opening implements ByteReader {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
   }
 
-  #more(): void {
-    if (this.#end !== null) return
+  /** @param spare a buffer that the thread may use again */
+  #more(spare: ArrayBuffer | null): void {
+    if (this.#end !== null) return letGo(spare === null ? [] : [spare])
     const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))
     const bytes = Math.min(STORAGE_PIECE_BYTES, Math.max(SEGMENT_BYTES, fair))
-    this.#session?.say({ kind: 'more', bytes })
+    this.#session?.say({ kind: 'more', bytes, spare }, spare ?? undefined)
   }
 
   #change(): Promise<void> {

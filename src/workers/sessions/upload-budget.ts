@@ -1,4 +1,5 @@
 import { COALESCED_BYTES_MAX, COALESCED_BYTES_MIN, UPLOADS_BYTES_MAX, UPLOAD_WINDOW_BYTES_MAX, UPLOAD_WINDOW_BYTES_MIN } from '../../schemas/limits.ts'
+import { letGo } from '../let-go.ts'
 
 /** Spent buffers that wait to be used again; a front without uploads keeps none. */
 const SPARE_BYTES_MAX = 8 * 1024 * 1024
@@ -39,7 +40,7 @@ export class UploadBudget {
     share.hasRoom = null
     this.give(share, share.heldBytes)
     if (this.#shares.size > 0) return
-    this.#spare.length = 0
+    letGo(this.#spare.splice(0))
     this.#spareBytes = 0
   }
 
@@ -79,7 +80,7 @@ export class UploadBudget {
 
   recycle(buffer: ArrayBuffer): void {
     const isFit = buffer.byteLength >= COALESCED_BYTES_MIN && this.#shares.size > 0
-    if (!isFit || this.#spareBytes + buffer.byteLength > SPARE_BYTES_MAX) return
+    if (!isFit || this.#spareBytes + buffer.byteLength > SPARE_BYTES_MAX) return letGo([buffer])
     this.#spareBytes += buffer.byteLength
     this.#spare.push(buffer)
   }

@@ -50,3 +50,14 @@ t.test('a transaction that stands still loses its locks', async (t) => {
   const [row] = await sql`SHOW idle_in_transaction_session_timeout`
   t.equal(row?.['idle_in_transaction_session_timeout'], '10s')
 })
+
+t.test('a store that is warmed up has all its connections, one that is away throws nothing', async (t) => {
+  const store = await openTestStore(t, 3)
+  await store.warm()
+  const [row] = await store.sql<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'sluice-test'`
+  t.equal(row?.count, 3)
+  const far = await openFarStore(t)
+  await far.relay.cut()
+  await far.store.warm()
+})

@@ -70,7 +70,7 @@ async function outcomeOf(reader: ByteReader): Promise<{ bytes: Buffer; failure: 
       reader.close()
       return { bytes: Buffer.concat(pieces), failure: piece.ok ? null : piece.failure.name }
     }
-    pieces.push(piece.value)
+    pieces.push(Buffer.from(piece.value))
   }
 }
 
@@ -190,4 +190,16 @@ t.test('a thread that dies fails its readers as busy', async (t) => {
   const reader = must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: CONTENT.length }))
   await threads[0]?.terminate()
   t.equal((await outcomeOf(reader)).failure, 'busy')
+})
+
+t.test('a piece that is worked off goes back to its thread', async (t) => {
+  const sealed = await seal(t)
+  const { stand, file, bytes } = sealed
+  const reader = must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: CONTENT.length }))
+  const piece = must(await reader.next())
+  t.not(piece?.length, 0)
+  await reader.next()
+  t.equal(piece?.length, 0)
+  reader.close()
+  await ended(stand)
 })

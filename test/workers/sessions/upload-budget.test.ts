@@ -78,4 +78,5 @@ t.test('an upload that leaves gives back what it holds, and the last one takes t
   budget.leave(second)
   budget.join()
   t.not(budget.buffer(), buffer)
+  t.equal(buffer.byteLength, 0, 'freed')
 })

@@ -1,0 +1,20 @@
+import t from 'tap'
+import { letGo, wholeBuffers } from '../../src/workers/let-go.ts'
+
+const COUNT = 256
+const BYTES = 64 * 1_024
+
+t.test('what is let go of is free at once, without a collection', (t) => {
+  const buffers = Array.from({ length: COUNT }, () => Buffer.allocUnsafeSlow(BYTES).buffer)
+  const before = process.memoryUsage().arrayBuffers
+  letGo(buffers)
+  t.ok(before - process.memoryUsage().arrayBuffers >= COUNT * BYTES)
+  t.ok(buffers.every((buffer) => buffer.byteLength === 0))
+  t.end()
+})
+
+t.test('views of larger buffers and small pieces are not taken for buffers to let go of', (t) => {
+  const whole = new Uint8Array(100)
+  t.same(wholeBuffers([whole, new Uint8Array(100).subarray(1), new Uint8Array(99)], 100), [whole.buffer])
+  t.end()
+})

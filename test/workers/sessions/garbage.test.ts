@@ -1,0 +1,87 @@
+/** What sessions leave for a collection: an idle thread makes none. */
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
+import t, { type Test } from 'tap'
+import { COALESCED_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../../src/schemas/limits.ts'
+import { SALT_BYTES, SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
+import { IntakeWork } from '../../../src/workers/sessions/intake-work.ts'
+import type { FromThread, LastMessage, Voice } from '../../../src/workers/sessions/protocol.ts'
+import { UnsealWork } from '../../../src/workers/sessions/unseal-work.ts'
+import { must } from '../../support/must.ts'
+import { DATA_KEY_ID, dataKey } from '../../support/sessions.ts'
+import { openFolder } from '../../support/storage.ts'
+
+const PIECES = 32
+const OBJECT_ID = 'file_garbage'
+
+/** Keeps what a session says, in place of its main side. */
+class Heard implements Voice {
+  readonly all: FromThread[] = []
+
+  say(message: FromThread): void {
+    this.all.push(message)
+  }
+
+  end(message: LastMessage): void {
+    this.all.push(message)
+  }
+
+  /** Buffer of the last piece that came or was spent. */
+  get buffer(): ArrayBuffer {
+    const message = this.all.findLast((one) => one.kind === 'spent' || one.kind === 'piece')
+    return must(message === undefined ? { ok: false, failure: { name: 'internal' } } : { ok: true, value: message.bytes })
+  }
+}
+
+/** Seals PIECES pieces through one buffer; @returns bytes of buffers that were made and not freed meanwhile */
+async function sealed(t: Test, path: string): Promise<number> {
+  const { port1: port } = new MessageChannel()
+  t.teardown(() => port.close())
+  const voice = new Heard()
+  const seal = { dataKey: dataKey().key, dataKeyId: DATA_KEY_ID, objectId: OBJECT_ID, salt: new Uint8Array(SALT_BYTES) }
+  const work = new IntakeWork({ kind: 'intake', port, path, content: 'any', seal }, voice)
+  let bytes = new ArrayBuffer(COALESCED_BYTES_MAX)
+  const before = process.memoryUsage().arrayBuffers
+  for (let nth = 0; nth < PIECES; nth++) {
+    work.receive({ kind: 'piece', bytes, length: bytes.byteLength })
+    while (work.step()) continue
+    bytes = voice.buffer
+  }
+  const grown = process.memoryUsage().arrayBuffers - before
+  work.receive({ kind: 'end' })
+  work.step()
+  work.release()
+  return grown
+}
+
+t.test('sealing a file leaves no sealed bytes behind for a collection', async (t) => {
+  const grown = await sealed(t, join(await openFolder(t), 'object'))
+  t.ok(grown < 4 * SEGMENT_BYTES, `${grown} bytes`)
+})
+
+t.test('opening a file leaves no plain bytes behind, and gives each piece in the buffer of one that is worked off', async (t) => {
+  const path = join(await openFolder(t), 'object')
+  await sealed(t, path)
+  const { port1: port } = new MessageChannel()
+  const handle = await open(path)
+  t.teardown(() => Promise.all([port.close(), handle.close()]))
+  const voice = new Heard()
+  const sizeBytes = PIECES * COALESCED_BYTES_MAX
+  const work = new UnsealWork({
+    kind: 'unseal', port, descriptor: handle.fd, dataKey: dataKey().key, dataKeyId: DATA_KEY_ID, objectId: OBJECT_ID, sizeBytes,
+    objectBytes: (await readFile(path)).length, from: 0, to: sizeBytes,
+  }, voice)
+  let spare: ArrayBuffer | null = null
+  const before = process.memoryUsage().arrayBuffers
+  for (let nth = 0; nth < PIECES; nth++) {
+    work.receive({ kind: 'more', bytes: STORAGE_PIECE_BYTES, spare })
+    while (work.step()) continue
+    if (spare !== null && voice.buffer !== spare) t.fail('another buffer')
+    spare = voice.buffer
+  }
+  const grown = process.memoryUsage().arrayBuffers - before
+  work.release()
+  t.equal(voice.all.at(-1)?.kind, 'opened')
+  t.ok(grown < STORAGE_PIECE_BYTES + 4 * SEGMENT_BYTES, `${grown} bytes`)
+})
