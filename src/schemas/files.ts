@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { CONTAINER_ID_PATTERN, containerFileId } from './container-paths.ts'
-import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX } from './limits.ts'
+import type { Issue } from './failures.ts'
+import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
@@ -65,8 +66,14 @@ export interface ToldFile {
   readonly purpose: string | null
 }
 
-/** `purpose` of a file whose uploader named none. Decision. */
-const PURPOSE_DEFAULT = 'user_data'
+/** `purpose` of a file whose uploader named none; an index of the store has it too. Decision. */
+export const PURPOSE_DEFAULT = 'user_data'
+
+/** What is wrong with the `purpose` of an upload, never with the text itself; null when nothing is. */
+export function purposeIssue(purpose: string): Issue | null {
+  const isGood = purpose.length <= PURPOSE_CHARS_MAX && !/[\p{Cc}\ufffd]/u.test(purpose)
+  return isGood ? null : { path: '/purpose', message: 'is not valid', expected: `at most ${PURPOSE_CHARS_MAX} characters of UTF-8, none for control` }
+}
 
 export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
   const { id, filename } = file
@@ -166,6 +173,9 @@ export const ListFilesQuery = Type.Object({
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
   after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
   after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
+  purpose: Type.Optional(Type.String({
+    minLength: 1, maxLength: PURPOSE_CHARS_MAX, description: 'Only files of exactly that purpose.',
+  })),
   before_id: Type.Optional(Type.String({ description: 'Only with a provider that knows it.' })),
   order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
     description: 'Own storage lists oldest first, `asc`, only.',

@@ -191,7 +191,7 @@ export const FORM_FIELDS_MAX = 32
 export const FORM_FIELD_BYTES_MAX = 64 * KIB
 /** Bytes of a form that are not the file's: the fields, all part headers, what stands before and behind. Decision. */
 export const FORM_EXTRA_BYTES_MAX = 3 * MIB
-/** Characters of the `purpose` of an uploaded file; a longer one is not kept. Decision. */
+/** Characters of the `purpose` of an uploaded file. Decision. */
 export const PURPOSE_CHARS_MAX = 64
 /** Characters of an `Idempotency-Key`. C16. */
 export const IDEMPOTENCY_KEY_CHARS_MAX = 255

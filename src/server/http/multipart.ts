@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import busboy, { type Busboy, type FieldInfo, type FileInfo } from 'busboy'
 import type { Failure } from '../../schemas/failures.ts'
+import { purposeIssue } from '../../schemas/files.ts'
 import { filenameIssue } from '../../schemas/filenames.ts'
 import {
   FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX, FORM_FIELD_BYTES_MAX, FORM_FIELDS_MAX,
@@ -162,6 +163,8 @@ class FormReader implements BodySink {
   #onField(name: string | undefined, value: string, { valueTruncated }: FieldInfo): void {
     if (name === FILE_PART) return this.#refuse(NAMELESS)
     if (valueTruncated) return this.#refuse(FIELD_TOO_LARGE)
+    const issue = name === 'purpose' ? purposeIssue(value) : null
+    if (issue !== null) return this.#refuse({ name: 'form_invalid', metadata: { issues: [issue] } })
     if (name !== undefined && value.length <= FIELD_KEPT_CHARS_MAX && !this.#fields.has(name)) this.#fields.set(name, value)
   }
 

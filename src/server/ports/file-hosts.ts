@@ -35,6 +35,8 @@ export interface HostedPageWish {
   readonly before: string | null
   /** Null: the host's own order. */
   readonly order: 'asc' | 'desc' | null
+  /** Only files of that one; null for all. */
+  readonly purpose: string | null
   /** 1 to FILES_PAGE_MAX. */
   readonly limit: number
   readonly signal: AbortSignal

@@ -1,3 +1,4 @@
+import { PURPOSE_DEFAULT } from '../../schemas/files.ts'
 import type { FileFacts, FileRecord } from '../ports/files.ts'
 import { guardedRows, type Columns } from './guarded-row.ts'
 import type { Queryable } from './open.ts'
@@ -49,13 +50,20 @@ export function columnsOf(facts: FileFacts): Columns {
   }
 }
 
+interface FileRowsWish {
+  readonly after: string | null
+  readonly purpose?: string | null
+  readonly countMax: number
+}
+
 /** Ready files in the order of their ids. @param workspaceId null = of all */
 export async function listFiles(
-  sql: Queryable, workspaceId: string | null, { after, countMax }: { readonly after: string | null; readonly countMax: number },
+  sql: Queryable, workspaceId: string | null, { after, purpose = null, countMax }: FileRowsWish,
 ): Promise<readonly FileRecord[]> {
   const rows = await sql<FileRow[]>`
     SELECT * FROM files
     WHERE state = 'ready' AND ${workspaceId === null ? sql`true` : sql`workspace_id = ${workspaceId}`}
+      AND ${purpose === null ? sql`true` : sql`COALESCE(purpose, ${sql.unsafe(`'${PURPOSE_DEFAULT}'`)}) = ${purpose}`}
       AND ${after === null ? sql`true` : sql`id > ${after}`}
     ORDER BY id LIMIT ${countMax}`
   return rows.map(fileOf)

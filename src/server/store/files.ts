@@ -2,7 +2,7 @@ import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import {
   IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
 } from '../../schemas/limits.ts'
-import type { Begun, FileFacts, FileRecord, Files, Upload, UploadWish } from '../ports/files.ts'
+import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadWish } from '../ports/files.ts'
 import { tryBegin } from './file-begin.ts'
 import { giveBack, isOurs, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
 import { columnsOf, fileOf, fileRows, listFiles, type FileRow } from './file-rows.ts'
@@ -107,9 +107,9 @@ class FileStore implements Files {
     })
   }
 
-  list(workspaceId: string, { after, limit }: { readonly after: string | null; readonly limit: number }): ReturnType<Files['list']> {
+  list(workspaceId: string, { after, purpose = null, limit }: FilePageWish): ReturnType<Files['list']> {
     return reach(async () => {
-      const files = await listFiles(this.#sql, workspaceId, { after, countMax: limit + 1 })
+      const files = await listFiles(this.#sql, workspaceId, { after, purpose, countMax: limit + 1 })
       return ok({ files: files.slice(0, limit), hasMore: files.length > limit })
     })
   }

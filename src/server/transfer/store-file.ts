@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { FILE_BYTES_MAX, PURPOSE_CHARS_MAX } from '../../schemas/limits.ts'
+import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { FileRecord } from '../ports/files.ts'
 import type { Stored, StoreWish } from '../ports/transfer.ts'
@@ -49,6 +49,5 @@ async function compare({ intake }: TransferParts, upload: Upload, file: FileReco
 
 function writtenOf({ filename, fields, verdict }: Received): Written {
   const purpose = fields.get('purpose') ?? ''
-  const isKept = purpose !== '' && purpose.length <= PURPOSE_CHARS_MAX && !/[\p{Cc}\ufffd]/u.test(purpose)
-  return { filename: filename ?? NAMELESS, purpose: isKept ? purpose : null, isDownloadable: false, verdict }
+  return { filename: filename ?? NAMELESS, purpose: purpose === '' ? null : purpose, isDownloadable: false, verdict }
 }

@@ -29,6 +29,7 @@ export const listFiles = defineOperation({
       after: after.value,
       before: query.before_id ?? null,
       order: query.order ?? null,
+      purpose: query.purpose ?? null,
       limit: query.limit ?? FILES_PAGE_DEFAULT,
       signal,
     })

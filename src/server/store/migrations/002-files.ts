@@ -46,6 +46,7 @@ const FILES = `
     CHECK ((idempotency_id IS NULL) = (request_digest IS NULL))
   );
   CREATE INDEX files_listed ON files (workspace_id, id) WHERE state = 'ready';
+  CREATE INDEX files_listed_by_purpose ON files (workspace_id, COALESCE(purpose, 'user_data'), id) WHERE state = 'ready';
   CREATE INDEX files_due ON files (lease_until) WHERE state IN ('pending', 'abandoned');
   CREATE UNIQUE INDEX files_idempotency_key ON files (idempotency_id) WHERE idempotency_id IS NOT NULL AND state <> 'abandoned';
 `

@@ -11,9 +11,10 @@ export const anthropicFiles: FilesProtocol = {
   baseUrl: 'https://api.anthropic.com/v1',
   headers: (key) => ['x-api-key', key, 'anthropic-version', VERSION, 'anthropic-beta', BETA],
   fields: () => [],
-  query({ after, before, order, limit }) {
-    if (order !== null) {
-      const issue = { path: '/order', message: 'is not known to this provider', expected: 'no order' }
+  query({ after, before, order, purpose, limit }) {
+    const unknown = order !== null ? 'order' : purpose !== null ? 'purpose' : null
+    if (unknown !== null) {
+      const issue = { path: `/${unknown}`, message: 'is not known to this provider', expected: `no ${unknown}` }
       return fail('query_invalid', { metadata: { issues: [issue] } })
     }
     return ok(new URLSearchParams({

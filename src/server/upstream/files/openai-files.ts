@@ -14,13 +14,13 @@ export const openAiFiles: FilesProtocol = {
   baseUrl: 'https://api.openai.com/v1',
   headers: bearer,
   fields: (purpose) => [['purpose', purpose ?? PURPOSE_DEFAULT]],
-  query({ after, before, order, limit }) {
+  query({ after, before, order, purpose, limit }) {
     if (before !== null) {
       const issue = { path: '/before_id', message: 'is not known to this provider', expected: 'after_id, after or cursor' }
       return fail('query_invalid', { metadata: { issues: [issue] } })
     }
     return ok(new URLSearchParams({
-      limit: String(limit), ...(after !== null && { after }), ...(order !== null && { order }),
+      limit: String(limit), ...(after !== null && { after }), ...(order !== null && { order }), ...(purpose !== null && { purpose }),
     }))
   },
   readFile(value) {

@@ -171,3 +171,15 @@ t.test('an id that does not decode is answered as an unknown one', async (t) => 
   t.same(await told('/containers/sess_abc/files/%ff'), await told('/containers/sess_abc/files/cfile_YQ'))
   t.same(await told('/containers/%ff/files/cfile_YQ'), await told('/containers/a.b/files/cfile_YQ'))
 })
+
+t.test('files.list 200: a purpose is asked for exactly, and pages keep it', async (t) => {
+  const front = await openFilesFront(t)
+  const of = async (purpose: string | null): Promise<string> => storedFile(front.files, front.workspaceId, { purpose })
+  const ids = [await of('batch'), await of(null), await of('batch'), await of('user_data')]
+  const seen = async (query: string): Promise<readonly string[]> => (await page(front, query)).data.map(({ id }) => id)
+  t.same(await seen('?purpose=batch'), [ids[0], ids[2]])
+  t.same(await seen(`?purpose=batch&after=${ids[0] ?? ''}`), [ids[2]])
+  t.same(await seen('?purpose=user_data'), [ids[1], ids[3]])
+  t.same(await seen('?purpose=bat'), [])
+  t.match(await page(front, '?purpose=batch&limit=1'), { has_more: true })
+})

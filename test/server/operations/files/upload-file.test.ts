@@ -45,11 +45,13 @@ t.test('files.upload 200: the type is that of the content, whatever the caller s
   t.match(await upload(stand, 'a,b\n1,2\n'), { body: { mime_type: 'text/csv' } })
 })
 
-t.test('files.upload 200: a purpose that is too long is not kept', async (t) => {
+t.test('files.upload 200, 400: a purpose is kept as it is, or refused', async (t) => {
   const stand = await openFilesFront(t)
   const headers = { 'user-agent': 'OpenAI/JS' }
   t.match(await upload(stand, 'a', { headers, purpose: 'p'.repeat(PURPOSE_CHARS_MAX) }), { body: { purpose: 'p'.repeat(PURPOSE_CHARS_MAX) } })
-  t.match(await upload(stand, 'a', { headers, purpose: 'p'.repeat(PURPOSE_CHARS_MAX + 1) }), { status: 200, body: { purpose: 'user_data' } })
+  for (const purpose of ['p'.repeat(PURPOSE_CHARS_MAX + 1), 'p'.repeat(2_000), 'a\nb', 'a\0b']) {
+    t.match(await upload(stand, 'a', { headers, purpose }), { status: 400, type: 'form_invalid', message: /\/purpose is not valid/ })
+  }
 })
 
 t.test('files.upload 200: a repetition under the same key gets the first answer and says so', async (t) => {
