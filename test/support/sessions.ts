@@ -43,7 +43,7 @@ export async function openSessions(t: Teardown, options: Partial<SessionPoolOpti
 /** A session that writes a sealed file of its own. */
 export function openSealed({ intake, folder }: SessionStand, objectId: string, more: Partial<IntakeWish> = {}): IntakeSession {
   const target = { path: join(folder, objectId), seal: { dataKey: dataKey(), objectId } }
-  return must(intake.open({ target, content: 'refuse', bytesMax: 2 ** 40, ...more }))
+  return must(intake.open({ holder: 'w', target, content: 'refuse', bytesMax: 2 ** 40, ...more }))
 }
 
 /** Pushes all of it with regard to the window; @returns what `finish` says, or the failure before it. */

@@ -128,7 +128,7 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
   await jobs.run('read_body', job())
   const intake = createIntake({ sessions, failureOf: diskFailure })
   const read = async () => {
-    const session = must(intake.open({ target: null, content: 'any', bytesMax: 1 }))
+    const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 }))
     const verdict = await session.finish()
     await session.cancel()
     return verdict

@@ -12,6 +12,8 @@ export interface IntakeTarget {
 
 /** What becomes of the bytes of one file in a worker thread. Design §5. */
 export interface IntakeWish {
+  /** The workspace that the place is held for. */
+  readonly holder: string
   /** Null: the bytes are only looked at. */
   readonly target: IntakeTarget | null
   /** What the scanner is for: to `refuse` what §4.7 does not accept, to tell the `type`, or nothing. */
@@ -32,7 +34,7 @@ export interface IntakeVerdict {
 export interface Intake {
   /**
    * Reserves a place before a byte of the body is read. The data key's bytes are moved away.
-   * Failures: busy (no place), draining.
+   * Failures: busy (no place, or none for this holder), draining.
    */
   open(wish: IntakeWish): Outcome<IntakeSession>
 }

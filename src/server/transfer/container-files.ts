@@ -3,7 +3,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { IntakeVerdict } from '../ports/intake.ts'
-import type { ContainerFile, Staging, StoredObject } from '../ports/storage.ts'
+import type { ContainerFile, StoredObject } from '../ports/storage.ts'
 import type { ContainerPath, Stored, StoreWish } from '../ports/transfer.ts'
 import { copy } from './copy.ts'
 import { FileWriting } from './file-writing.ts'
@@ -17,7 +17,7 @@ export async function writeContainerFile(
   const staged = await parts.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
   if (!staged.ok) return staged
   try {
-    const received = await receivePlain(parts, upload, staged.value)
+    const received = await receivePlain(parts, upload, { path: staged.value.path, holder: to.container.workspaceId })
     if (!received.ok) return received
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
     const published = await parts.storage.containers.publish(to.container, to.path, staged.value, signal)
@@ -27,8 +27,10 @@ export async function writeContainerFile(
   }
 }
 
-async function receivePlain({ intake }: TransferParts, upload: Upload, { path }: Staging): Promise<Outcome<IntakeVerdict>> {
-  const session = intake.open({ target: { path, seal: null }, content: 'any', bytesMax: FILE_BYTES_MAX })
+async function receivePlain(
+  { intake }: TransferParts, upload: Upload, { path, holder }: { readonly path: string; readonly holder: string },
+): Promise<Outcome<IntakeVerdict>> {
+  const session = intake.open({ holder, target: { path, seal: null }, content: 'any', bytesMax: FILE_BYTES_MAX })
   if (!session.ok) return session
   try {
     const received = await receive(upload, session.value, UNLIMITED)

@@ -75,10 +75,13 @@ export class FileWriting {
     this.#staging = staged.value
     const dataKey = await keyRing.current(this.#row.workspaceId, 'files')
     if (!dataKey.ok) return dataKey
-    if (this.#signal.aborted) return { ok: false, failure: endedBy(this.#signal) }
-    const { id } = dataKey.value
+    const { id, key } = dataKey.value
+    if (this.#signal.aborted) {
+      key.fill(0)
+      return { ok: false, failure: endedBy(this.#signal) }
+    }
     const target = { path: staged.value.path, seal: { dataKey: dataKey.value, objectId: this.#row.id } }
-    const session = intake.open({ target, content, bytesMax: FILE_BYTES_MAX })
+    const session = intake.open({ holder: this.#row.workspaceId, target, content, bytesMax: FILE_BYTES_MAX })
     if (!session.ok) return session
     this.#session = session.value
     return ok({ session: session.value, dataKeyId: id })

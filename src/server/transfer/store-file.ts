@@ -36,7 +36,7 @@ export async function storeFile(parts: TransferParts, upload: Upload, wish: Stor
 
 /** The bytes of a repetition are only looked at. */
 async function compare({ intake }: TransferParts, upload: Upload, file: FileRecord): Promise<Outcome<Stored>> {
-  const session = intake.open({ target: null, content: 'any', bytesMax: FILE_BYTES_MAX })
+  const session = intake.open({ holder: file.workspaceId, target: null, content: 'any', bytesMax: FILE_BYTES_MAX })
   if (!session.ok) return session
   try {
     const received = await receive(upload, session.value, UNLIMITED)

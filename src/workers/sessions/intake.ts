@@ -29,7 +29,7 @@ export function createIntake({ sessions, failureOf, random = randomSalt }: Intak
     open(wish) {
       const { job, moved } = jobOf(wish, random)
       const pushing = new Pushing({ wish, budget, failureOf })
-      const session = sessions.start(job, moved, pushing)
+      const session = sessions.start(job, { moved, holder: wish.holder }, pushing)
       if (!session.ok) {
         wish.target?.seal?.dataKey.key.fill(0)
         return session

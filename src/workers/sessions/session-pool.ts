@@ -3,6 +3,7 @@ import { Piscina } from 'piscina'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { SESSIONS_PER_THREAD_MAX, THREAD_SILENT_MS_MAX, TRANSFERS_MAX } from '../../schemas/limits.ts'
 import type { Log } from '../../server/ports/observe.ts'
+import { Places } from './places.ts'
 import type { FromThread, SessionJob, ToThread } from './protocol.ts'
 import { ThreadClock } from './thread-clock.ts'
 
@@ -52,6 +53,13 @@ export interface SessionPoolOptions {
   readonly entry?: URL
 }
 
+export interface SessionTerms {
+  /** The workspace that the place is held for. */
+  readonly holder: string
+  /** Buffers that go to the thread. */
+  readonly moved: readonly ArrayBuffer[]
+}
+
 type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
@@ -61,7 +69,7 @@ type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
  */
 export class SessionPool {
   readonly #threads: Piscina<SessionJob | null, void>
-  readonly #placesMax: number
+  readonly #places: Places
   readonly #running = new Set<RunningSession>()
   readonly #watch: NodeJS.Timeout
   readonly #silence = new Map<number, { pings: number; isHeard: boolean }>()
@@ -79,13 +87,14 @@ export class SessionPool {
   constructor({ threadCount, log, silentMs = THREAD_SILENT_MS_MAX, entry }: SessionPoolOptions) {
     this.#log = log
     this.#threadCount = threadCount
-    this.#placesMax = Math.min(TRANSFERS_MAX, threadCount * SESSIONS_PER_THREAD_MAX)
+    const placesMax = Math.min(TRANSFERS_MAX, threadCount * SESSIONS_PER_THREAD_MAX)
+    this.#places = new Places(placesMax)
     this.#threads = new Piscina({
       filename: (entry ?? new URL('./thread.js', import.meta.url)).href,
       minThreads: threadCount,
       maxThreads: threadCount,
       // All places: while one thread is replaced the others take its share.
-      concurrentTasksPerWorker: this.#placesMax,
+      concurrentTasksPerWorker: placesMax,
       // An idle thread waits in its loop, so that ports close and its idle time is counted as such.
       atomics: 'disabled',
       loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
@@ -97,10 +106,11 @@ export class SessionPool {
     this.#watch = setInterval(() => this.#look(), silentMs / PINGS_MAX).unref()
   }
 
-  /** Failures: busy (no place), draining. @param moved buffers that go to the thread */
-  start(job: Job<SessionJob>, moved: readonly ArrayBuffer[], ears: SessionEars): Outcome<Session> {
+  /** Failures: busy (no place, or none for the holder), draining. */
+  start(job: Job<SessionJob>, { holder, moved }: SessionTerms, ears: SessionEars): Outcome<Session> {
     if (this.#isClosed) return fail('draining')
-    if (this.#running.size >= this.#placesMax) return fail('busy', { retryAfterS: 1 })
+    const place = this.#places.take(job.kind, holder)
+    if (place === null) return fail('busy', { retryAfterS: 1 })
     const { port1, port2 } = new MessageChannel()
     const session = new RunningSession({ kind: job.kind, port: port1, ears, heard: () => this.#heard(session) })
     this.#running.add(session)
@@ -108,7 +118,10 @@ export class SessionPool {
     session.released = ended.then(
       () => session.close(null),
       (cause: unknown) => session.close({ cause }),
-    ).finally(() => this.#running.delete(session))
+    ).finally(() => {
+      this.#running.delete(session)
+      place.leave()
+    })
     return ok(session)
   }
 

@@ -34,7 +34,7 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
           kind: 'unseal', descriptor: object.descriptor, dataKey: dataKey.key, dataKeyId: dataKey.id, objectId: file.id,
           sizeBytes: file.sizeBytes, objectBytes: object.sizeBytes, from: wish.from, to: wish.to,
         },
-        [dataKey.key.buffer],
+        { moved: [dataKey.key.buffer], holder: file.workspaceId },
         opening,
       )
       if (session.ok) return opening.begin(session.value)
@@ -145,7 +145,8 @@ class Opening implements ByteReader {
   }
 
   async #pull(): Promise<void> {
-    const piece = await this.#nextSealed()
+    // A rejection is a bug, and still the end of this reader alone.
+    const piece = await this.#nextSealed().catch((cause: unknown) => fail('internal', { cause }))
     if (this.#end !== null) return
     if (!piece.ok) {
       this.#session?.cancel()

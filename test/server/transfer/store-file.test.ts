@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { CallEnded } from '../../../src/schemas/call-ended.ts'
 import { fail, type FailureName } from '../../../src/schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../../src/schemas/limits.ts'
 import type { FileRecord } from '../../../src/server/ports/files.ts'
@@ -154,6 +155,30 @@ t.test('a client that leaves while its file is published leaves nothing', async 
   client.send(body)
   await stand.front.untilSettled(1)
   await swept(stand)
+  t.same(await stand.census(), NOTHING)
+})
+
+t.test('a client that leaves while its key is unwrapped leaves no key in memory', async (t) => {
+  const leaving = new AbortController()
+  const keys: Uint8Array[] = []
+  const stand = await openTransfers(t, {
+    wrap: (parts) => ({
+      ...parts,
+      keyRing: {
+        ...parts.keyRing,
+        async current(...args) {
+          const dataKey = await parts.keyRing.current(...args)
+          if (dataKey.ok) keys.push(dataKey.value.key)
+          leaving.abort(new CallEnded('client_gone'))
+          return dataKey
+        },
+      },
+    }),
+  })
+  const upload = { bytesAtMost: 10, slackBytes: 0, receive: () => t.fail('it is over'), resume() {}, stop() {} }
+  const stored = await stand.transfers.store(upload, { workspaceId: stand.workspaceId, idempotency: null, signal: leaving.signal })
+  t.match(stored, { failure: { name: 'client_gone' } })
+  t.same(keys, [new Uint8Array(32)])
   t.same(await stand.census(), NOTHING)
 })
 

@@ -3,6 +3,7 @@ import {
   OPENED_BYTES_MAX, OPENED_PIECES_MAX, SESSIONS_PER_THREAD_MAX, SESSION_TURN_MS, STORAGE_PIECE_BYTES, THREAD_SILENT_MS_MAX, UPLOAD_WINDOW_BYTES_MAX,
 } from '../../../src/schemas/limits.ts'
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
+import { Places } from '../../../src/workers/sessions/places.ts'
 import { Turns } from '../../../src/workers/sessions/turns.ts'
 import { must } from '../../support/must.ts'
 import { openSessions, pushAll, text } from '../../support/sessions.ts'
@@ -12,7 +13,7 @@ t.setTimeout(300_000)
 
 t.test('a window that is full tells when there is room again', async (t) => {
   const { intake } = await openSessions(t)
-  const session = must(intake.open({ target: null, content: 'any', bytesMax: 2 ** 40 }))
+  const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 2 ** 40 }))
   const piece = text(65_536)
   let count = 1
   while (session.push(piece)) count++
@@ -26,20 +27,37 @@ t.test('a window that is full tells when there is room again', async (t) => {
 
 t.test('a push of several windows is taken whole', async (t) => {
   const { intake } = await openSessions(t)
-  const session = must(intake.open({ target: null, content: 'any', bytesMax: 2 ** 40 }))
+  const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 2 ** 40 }))
   const piece = text(3 * UPLOAD_WINDOW_BYTES_MAX + 1)
   t.match(await pushAll(session, [piece, piece]), { value: { sizeBytes: 2 * piece.length } })
 })
 
-t.test('a session beyond the places of the threads is busy, and one that ended makes room', async (t) => {
+t.test('a session beyond the places of its workspace is busy, and one that ended makes room', async (t) => {
   const { intake } = await openSessions(t)
-  const wish = { target: null, content: 'any', bytesMax: 10 } as const
-  const sessions = Array.from({ length: SESSIONS_PER_THREAD_MAX }, () => must(intake.open(wish)))
+  const wish = { holder: 'w', target: null, content: 'any', bytesMax: 10 } as const
+  const sessions = Array.from({ length: SESSIONS_PER_THREAD_MAX / 2 }, () => must(intake.open(wish)))
   t.match(intake.open(wish), { failure: { name: 'busy', retryAfterS: 1 } })
+  const other = must(intake.open({ ...wish, holder: 'x' }))
   await sessions[0]?.cancel()
   const next = must(intake.open(wish))
   t.match(intake.open(wish), { failure: { name: 'busy' } })
-  await Promise.all([next, ...sessions].map((session) => session.cancel()))
+  await Promise.all([next, other, ...sessions].map((session) => session.cancel()))
+})
+
+t.test('uploads leave a quarter of the places to downloads, and no workspace takes all of either', async (t) => {
+  const places = new Places(256)
+  const takeAll = (kind: 'intake' | 'unseal', holder: string): number => {
+    let count = 0
+    while (places.take(kind, holder) !== null) count++
+    return count
+  }
+  t.same([takeAll('intake', 'a'), takeAll('intake', 'b'), takeAll('intake', 'c')], [128, 64, 0])
+  t.same([takeAll('unseal', 'd'), takeAll('unseal', 'e')], [64, 0])
+  const readers = new Places(256)
+  let mine = 0
+  while (readers.take('unseal', 'a') !== null) mine++
+  t.ok(mine >= 200, '200 slow readers of one workspace fit')
+  t.ok(readers.take('intake', 'b') !== null, 'and another workspace still has places')
 })
 
 t.test('a thread looks at its messages at least every few milliseconds, whatever its sessions do', async (t) => {

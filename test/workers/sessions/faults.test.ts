@@ -110,6 +110,6 @@ t.test('a pool that closes cancels its sessions and takes no more', async (t) =>
   session.push(text(100))
   await stand.sessions.close()
   await session.cancel()
-  t.match(stand.intake.open({ target: null, content: 'any', bytesMax: 1 }), { failure: { name: 'draining' } })
+  t.match(stand.intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 }), { failure: { name: 'draining' } })
   t.same(await openFiles(stand), [])
 })

@@ -46,7 +46,7 @@ t.test('an empty file is refused where content is, and else taken', async (t) =>
   const stand = await openSessions(t)
   t.match(await pushAll(openSealed(stand, 'file_c'), []), { failure: { name: 'file_empty' } })
   const target = { path: join(stand.folder, 'plain'), seal: null }
-  const session = must(stand.intake.open({ target, content: 'type', bytesMax: 10 }))
+  const session = must(stand.intake.open({ holder: 'w', target, content: 'type', bytesMax: 10 }))
   t.match(await pushAll(session, []), { value: { mimeType: 'application/octet-stream', sizeBytes: 0 } })
   t.equal((await stat(target.path)).size, 0)
 })
@@ -55,16 +55,16 @@ t.test('a plain file is written as it is, whatever it is', async (t) => {
   const stand = await openSessions(t)
   const content = randomBytes(400_000)
   const target = { path: join(stand.folder, 'plain'), seal: null }
-  const session = must(stand.intake.open({ target, content: 'any', bytesMax: content.length }))
+  const session = must(stand.intake.open({ holder: 'w', target, content: 'any', bytesMax: content.length }))
   t.match(await pushAll(session, chunks(content, [50_000])), { value: { mimeType: 'application/octet-stream', sha256: sha256(content) } })
   t.ok((await readFile(target.path)).equals(content))
 })
 
 t.test('where the type is only asked for, refused content is untyped', async (t) => {
   const { intake } = await openSessions(t)
-  const typed = must(intake.open({ target: null, content: 'type', bytesMax: 2 ** 40 }))
+  const typed = must(intake.open({ holder: 'w', target: null, content: 'type', bytesMax: 2 ** 40 }))
   t.match(await pushAll(typed, [Buffer.from('{"a":1}')]), { value: { mimeType: 'application/json' } })
-  const untyped = must(intake.open({ target: null, content: 'type', bytesMax: 2 ** 40 }))
+  const untyped = must(intake.open({ holder: 'w', target: null, content: 'type', bytesMax: 2 ** 40 }))
   t.match(await pushAll(untyped, [Buffer.from('\x7fELF\0\0\0')]), { value: { mimeType: 'application/octet-stream' } })
 })
 

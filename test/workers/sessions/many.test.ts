@@ -29,7 +29,7 @@ t.test('every file of the corpus gets the verdict of the scanner', async (t) => 
   const stand = await openSessions(t)
   for (const { name, make, expected } of CORPUS) {
     const bytes = make()
-    const outcome = await pushAll(must(stand.intake.open({ target: null, content: 'refuse', bytesMax: bytes.length })), chunks(bytes, [70_000]))
+    const outcome = await pushAll(must(stand.intake.open({ holder: 'w', target: null, content: 'refuse', bytesMax: bytes.length })), chunks(bytes, [70_000]))
     if (typeof expected === 'string') t.match(outcome, { value: { mimeType: expected, sizeBytes: bytes.length } }, name)
     else if (bytes.length === 0) t.match(outcome, { failure: { name: 'file_empty' } }, name)
     else t.match(outcome, { failure: { name: 'content_unsupported', fields: { found: expected, accepted: ACCEPTED_CONTENT } } }, name)

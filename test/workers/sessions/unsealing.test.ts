@@ -181,6 +181,21 @@ t.test('storage that fails midway fails the reader with its own failure', async 
   t.ok(outcome.bytes.equals(CONTENT.subarray(0, outcome.bytes.length)))
 })
 
+t.test('storage that throws midway ends its reader, and nothing else', async (t) => {
+  const { stand, file, bytes } = await seal(t)
+  const good = remote(bytes)
+  let reads = 0
+  const throwing = {
+    ...good,
+    read(from: number, to: number): ByteReader {
+      const reader = good.read(from, to)
+      return { ...reader, next: async () => (++reads > 4 ? Promise.reject(new Error('a bug')) : reader.next()) }
+    },
+  }
+  const outcome = await outcomeOf(must(await stand.unsealing.open({ file, object: throwing, dataKey: dataKey(), from: 0, to: CONTENT.length })))
+  t.equal(outcome.failure, 'internal')
+})
+
 t.test('a thread that dies fails its readers as busy', async (t) => {
   const threads: Worker[] = []
   const born = (thread: Worker): void => void threads.push(thread)

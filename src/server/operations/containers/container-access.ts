@@ -30,6 +30,6 @@ export function containerPathOf(call: ContainerCall & { readonly params: { reado
  * Notes that a container with files was used, so that they are kept. Nobody waits for it: a note that is lost makes a
  * container older by one use. C10.
  */
-export function noteUse({ containerUses }: Ports, { workspaceId, containerId }: ContainerRef): void {
-  void containerUses.touch(workspaceId, containerId)
+export function noteUse({ containerUses, observer }: Ports, { workspaceId, containerId }: ContainerRef): void {
+  containerUses.touch(workspaceId, containerId).catch((cause: unknown) => observer.log.error('container.use_lost', { cause }))
 }

@@ -35,9 +35,9 @@ export class ProviderHost implements FileHost {
     this.#boundary = boundary
   }
 
-  async store(upload: Upload, { idempotency, signal }: StoreWish): Promise<Outcome<HostedUpload>> {
+  async store(upload: Upload, { workspaceId, idempotency, signal }: StoreWish): Promise<Outcome<HostedUpload>> {
     if (idempotency !== null) return fail('header_invalid', { metadata: { issues: [NO_REPLAYS] } })
-    const session = this.#intake.open({ target: null, content: 'refuse', bytesMax: FILE_BYTES_MAX })
+    const session = this.#intake.open({ holder: workspaceId, target: null, content: 'refuse', bytesMax: FILE_BYTES_MAX })
     if (!session.ok) return session
     try {
       const sent = await sendFile({ upload, session: session.value, link: this.#link, boundary: this.#boundary(), signal })

@@ -1,0 +1,56 @@
+import type { SessionJob } from './protocol.ts'
+
+/**
+ * Of the places so much may be held by intakes in all, so that uploads leave room for downloads; by the intakes of one
+ * workspace; and by all sessions of one workspace, in which 200 slow readers of one workspace fit. Decision.
+ */
+const INTAKES_SHARE = 3 / 4
+const HOLDER_INTAKES_SHARE = 1 / 2
+const HOLDER_SHARE = 7 / 8
+
+export interface Place {
+  /** Once. */
+  leave(): void
+}
+
+type Kind = SessionJob['kind']
+type Counts = Record<Kind, number>
+
+/** Places of a front's sessions, shared out so that no workspace and no direction takes them all. */
+export class Places {
+  readonly #placesMax: number
+  readonly #taken: Counts = { intake: 0, unseal: 0 }
+  readonly #takenBy = new Map<string, Counts>()
+
+  constructor(placesMax: number) {
+    this.#placesMax = placesMax
+  }
+
+  /** @returns null when there is none for this kind and holder */
+  take(kind: Kind, holder: string): Place | null {
+    const taken = this.#taken
+    const own = this.#takenBy.get(holder) ?? { intake: 0, unseal: 0 }
+    if (!this.#fits(taken, 1) || !this.#fits(own, HOLDER_SHARE)) return null
+    if (kind === 'intake' && (taken.intake >= this.#most(INTAKES_SHARE) || own.intake >= this.#most(HOLDER_INTAKES_SHARE))) return null
+    taken[kind]++
+    own[kind]++
+    this.#takenBy.set(holder, own)
+    return { leave: () => this.#leave(kind, holder) }
+  }
+
+  #leave(kind: Kind, holder: string): void {
+    this.#taken[kind]--
+    const own = this.#takenBy.get(holder)
+    if (own === undefined) return
+    own[kind]--
+    if (own.intake + own.unseal === 0) this.#takenBy.delete(holder)
+  }
+
+  #fits({ intake, unseal }: Counts, share: number): boolean {
+    return intake + unseal < this.#most(share)
+  }
+
+  #most(share: number): number {
+    return Math.floor(this.#placesMax * share)
+  }
+}
