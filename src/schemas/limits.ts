@@ -23,6 +23,17 @@ export const DESCRIPTORS_RESERVED = 1_024
 export const REFUSED_BODY_BYTES_MAX = 64 * MIB
 export const REFUSED_BODY_MS = 10_000
 export const REFUSED_BODY_STALL_MS = 250
+/** The same for a caller that was not let in: bytes. Decision. */
+export const STRANGERS_BODY_BYTES_MAX = MIB
+/** Bytes a second of a streamed body at least, over each so many milliseconds in which we read. Decision. */
+export const BODY_BYTES_PER_S_MIN = KIB
+export const BODY_PACE_MS = 60_000
+/** Chunks of a streamed body, and of one that is read away, beyond which they have so many bytes on average. Decision. */
+export const TINY_CHUNKS_MAX = 256 * KIB
+export const REFUSED_TINY_CHUNKS_MAX = 4_096
+export const TINY_CHUNK_BYTES = 64
+/** Bytes of a streamed body that are gathered before they are handed on, for 100 ms at most. Decision. */
+export const GATHERED_BYTES_MIN = 4 * KIB
 /** Milliseconds between two signs of life to a slow reader, and without progress until it is cut. Design §5. */
 export const REPLY_BEAT_MS = 4_000
 export const REPLY_STALL_MS = 60_000
@@ -179,6 +190,10 @@ export const QUOTA_WAIT_MS_MAX = 10_000
 /** Milliseconds that a repeated call waits for the first one under its `Idempotency-Key`, and that answers are kept. C16. */
 export const IDEMPOTENCY_WAIT_MS_MAX = 30_000
 export const IDEMPOTENCY_KEPT_MS = 86_400_000
+/** Uploads of one front that wait for quota or for an earlier call: of all, of a workspace, under one `Idempotency-Key`. Decision. */
+export const WAITING_UPLOADS_MAX = 256
+export const WAITING_WORKSPACE_UPLOADS_MAX = 64
+export const WAITING_REPEATS_MAX = 16
 /** Milliseconds of an upload's lease, and between two renewals of it: the sweep takes over what is silent for longer. Decision. */
 export const UPLOAD_LEASE_MS = 60_000
 export const UPLOAD_RENEW_MS = 15_000

@@ -1,4 +1,5 @@
 /** File rows in a database of their own, with a workspace to put them in. */
+import type { Outcome } from '../../src/schemas/failures.ts'
 import type { FileFacts, Files, Upload, UploadWish } from '../../src/server/ports/files.ts'
 import { openFiles, type FilesOptions } from '../../src/server/store/files.ts'
 import { insertOrganization } from '../../src/server/store/organizations.ts'
@@ -46,4 +47,11 @@ export async function begun(files: Files, workspaceId: string, reserveBytes: num
 export async function storedFile(files: Files, workspaceId: string, facts: Partial<FileFacts> = {}): Promise<string> {
   const upload = await begun(files, workspaceId, facts.sizeBytes ?? FACTS.sizeBytes)
   return must(await files.commit(upload, { ...FACTS, ...facts })).id
+}
+
+/** Resolves when so many of the calls were told `busy`. */
+export async function untilBusy(calls: readonly Promise<Outcome<unknown>>[], count: number): Promise<void> {
+  let busy = 0
+  for (const call of calls) void call.then((outcome) => (busy += !outcome.ok && outcome.failure.name === 'busy' ? 1 : 0))
+  while (busy < count) await new Promise((resolve) => setTimeout(resolve, 10))
 }

@@ -1,4 +1,5 @@
-import { REFUSED_BODY_BYTES_MAX, REFUSED_BODY_MS, REFUSED_BODY_STALL_MS } from '../../schemas/limits.ts'
+import { REFUSED_BODY_MS, REFUSED_BODY_STALL_MS, REFUSED_TINY_CHUNKS_MAX } from '../../schemas/limits.ts'
+import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from './timers.ts'
 
 /**
@@ -9,26 +10,38 @@ export class Discard {
   readonly #timers: Pick<Timers, 'start'>
   readonly #over: () => void
   readonly #whole: Timer
+  readonly #chunks = new ChunkSizes(REFUSED_TINY_CHUNKS_MAX)
   #stall: Timer
-  #bytes = 0
+  #bytesLeft: number
+  #hasCome = false
 
-  constructor(timers: Pick<Timers, 'start'>, over: () => void) {
+  /** @param over told once, when enough was read away */
+  constructor(timers: Pick<Timers, 'start'>, bytesMax: number, over: () => void) {
+    this.#bytesLeft = bytesMax
     this.#timers = timers
     this.#over = over
     this.#whole = timers.start(REFUSED_BODY_MS, () => this.#finish())
-    this.#stall = timers.start(REFUSED_BODY_STALL_MS, () => this.#finish())
+    this.#stall = this.#watch()
   }
 
   chunk(bytes: number, isLast: boolean): void {
-    this.#bytes += bytes
-    if (isLast || this.#bytes > REFUSED_BODY_BYTES_MAX) return this.#finish()
-    this.#stall.stop()
-    this.#stall = this.#timers.start(REFUSED_BODY_STALL_MS, () => this.#finish())
+    this.#bytesLeft -= bytes
+    this.#hasCome = true
+    if (isLast || this.#bytesLeft < 0 || !this.#chunks.add(bytes)) this.#finish()
   }
 
   stop(): void {
     this.#whole.stop()
     this.#stall.stop()
+  }
+
+  /** One timer each turn, and not one each chunk: it is late by one turn at most. */
+  #watch(): Timer {
+    return this.#timers.start(REFUSED_BODY_STALL_MS, () => {
+      if (!this.#hasCome) return this.#finish()
+      this.#hasCome = false
+      this.#stall = this.#watch()
+    })
   }
 
   #finish(): void {

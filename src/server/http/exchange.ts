@@ -1,6 +1,6 @@
 import { CallEnded } from '../../schemas/call-ended.ts'
 import type { Failure } from '../../schemas/failures.ts'
-import { DEADLINE_GRACE_MS } from '../../schemas/limits.ts'
+import { DEADLINE_GRACE_MS, REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Listed, Roster } from '../../schemas/roster.ts'
 import { Body, type BodyBudget, type BodyTaker } from './body.ts'
 import { Discard } from './discard.ts'
@@ -86,6 +86,8 @@ export class Exchange implements UploadSocket, Listed {
   #timer: Timer | null = null
   #ended: CallEnded | null = null
   #controller: AbortController | null = null
+  /** The caller has a key for what it asks. */
+  #isLetIn = false
   #isPaused = false
   /** An operation runs that is waited for. */
   #isWorking = false
@@ -121,6 +123,11 @@ export class Exchange implements UploadSocket, Listed {
     this.#deadlineMs = deadlineMs
     this.deadlineAt = this.startedAt + deadlineMs
     this.#timer = this.start(deadlineMs, () => this.#onTimer(), this.startedAt)
+  }
+
+  /** More of this body is read away, should it be refused. */
+  letIn(): void {
+    this.#isLetIn = true
   }
 
   /** A timer whose exception is this exchange's crash, and not the end of the process. */
@@ -219,7 +226,7 @@ export class Exchange implements UploadSocket, Listed {
 
   /** A client that is still sending would miss an answer whose connection closes: its bytes are read away first. */
   #sendAfterBody(reply: Reply): void {
-    this.#discard = new Discard(this, () => {
+    this.#discard = new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => {
       this.#discard = null
       this.#writeLater(reply)
     })

@@ -29,6 +29,9 @@ export function smallestOverhead(boundary: string): number {
   return head.length + `\r\n--${boundary}--`.length
 }
 
+/** What a form's reader needs of the body. */
+export type FormBody = Pick<UploadBody, 'flow' | 'goOn' | 'quit'>
+
 interface FormFacts {
   readonly declared: number | null
   readonly boundary: string
@@ -38,11 +41,11 @@ interface FormFacts {
 export class FormUpload implements Upload {
   readonly bytesAtMost: number | null
   readonly slackBytes: number
-  readonly #body: UploadBody
+  readonly #body: FormBody
   readonly #boundary: string
   #reader: FormReader | null = null
 
-  constructor(body: UploadBody, { declared, boundary }: FormFacts) {
+  constructor(body: FormBody, { declared, boundary }: FormFacts) {
     this.#body = body
     this.#boundary = boundary
     const most = declared === null ? null : Math.min(FILE_BYTES_MAX, Math.max(0, declared - smallestOverhead(boundary)))
@@ -68,7 +71,7 @@ export class FormUpload implements Upload {
 /** Gives the bytes of a form to busboy and what it finds to the sink. Everything ends through one of four methods. */
 class FormReader implements BodySink {
   readonly #parser: Busboy
-  readonly #body: UploadBody
+  readonly #body: FormBody
   readonly #sink: UploadSink
   readonly #fields = new Map<string, string>()
   readonly #scan: FileScan
@@ -80,7 +83,7 @@ class FormReader implements BodySink {
   #hasRoom = true
   #isOver = false
 
-  constructor(boundary: string, body: UploadBody, sink: UploadSink) {
+  constructor(boundary: string, body: FormBody, sink: UploadSink) {
     this.#body = body
     this.#sink = sink
     this.#parser = parserOf(boundary)

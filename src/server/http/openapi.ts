@@ -16,7 +16,7 @@ const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
 /** Statuses whose replies say when to try again. */
 const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
 
-const UPLOAD_FAILURES: readonly FailureName[] = ['header_invalid', 'file_too_large', 'body_slow']
+const UPLOAD_FAILURES: readonly FailureName[] = ['header_invalid', 'file_too_large', 'body_slow', 'body_invalid']
 const FORM_FAILURES: readonly FailureName[] = ['form_malformed', 'form_invalid', 'filename_invalid']
 
 /** What the pipeline's stages may answer for an operation, beside its own failures. */

@@ -152,6 +152,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       const refusal = known.ok ? this.#parts.access.checkKind(operation, known.value) : known.failure
       if (known.ok) this.#key = known.value
       if (refusal !== null) return this.#fail(refusal)
+      this.#exchange.letIn()
       this.#limit(() => this.#validateUrl(route, params, body), route)
     })
   }

@@ -1,10 +1,13 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { BODY_STALL_MS, FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX } from '../../schemas/limits.ts'
+import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX, GATHERED_BYTES_MIN, TINY_CHUNKS_MAX } from '../../schemas/limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
 import type { BodySocket, BodyTaker } from './body.ts'
+import { BodyPace } from './body-pace.ts'
+import { ChunkSizes } from './chunk-sizes.ts'
 import type { Head } from './head.ts'
 import { encodingRefusal, partialRefusal } from './inputs.ts'
 import { boundaryOf, FormUpload } from './multipart.ts'
+import { SmallPieces } from './small-pieces.ts'
 import type { Timer, Timers } from './timers.ts'
 
 /** What the bytes of a streamed body go to. */
@@ -31,21 +34,26 @@ export interface UploadSocket extends BodySocket {
 /**
  * A body that is given on as it comes, under a byte limit that holds while receiving. Until `flow` it stands still: what
  * came with the headers is kept, at most one read of the library, and the socket is paused.
- * Failures: file_too_large, body_slow (BODY_STALL_MS without a byte while we read), client_gone.
+ * Small pieces are gathered, so that what takes them may keep each.
+ * Failures: file_too_large, body_slow (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
  */
 export class UploadBody implements BodyTaker {
   readonly #options: UploadBodyOptions
-  #kept: Uint8Array[] = []
+  readonly #gathered = new SmallPieces()
+  readonly #chunks = new ChunkSizes(TINY_CHUNKS_MAX)
+  readonly #pace: BodyPace
+  /** Runs while gathered bytes wait for more. */
+  #gathering: Timer | null = null
   #sink: BodySink | null = null
   #received = 0
   #isComplete: boolean
   #isOver = false
   #failure: Failure = { name: 'client_gone' }
-  #stall: Timer | null = null
 
   constructor(options: UploadBodyOptions) {
     this.#options = options
     this.#isComplete = options.declared === 0
+    this.#pace = new BodyPace(options.timers, () => this.#fail({ name: 'body_slow' }))
   }
 
   get isComplete(): boolean {
@@ -60,10 +68,7 @@ export class UploadBody implements BodyTaker {
   flow(sink: BodySink): void {
     this.#sink = sink
     if (this.#isOver) return sink.fail(this.#failure)
-    const kept = this.#kept
-    this.#kept = []
-    let mayGoOn = true
-    for (const bytes of kept) mayGoOn = this.#give(sink, bytes) && mayGoOn
+    const mayGoOn = this.#give(sink, this.#gathered.take())
     if (mayGoOn) this.#options.socket.resumeBody()
     this.#step(sink, mayGoOn)
   }
@@ -71,7 +76,7 @@ export class UploadBody implements BodyTaker {
   goOn(): void {
     if (!this.isReceiving) return
     this.#options.socket.resumeBody()
-    this.#watch()
+    this.#pace.progress(this.#received)
   }
 
   /** Nothing more is wanted. The reply, which is to come, decides what becomes of the rest. */
@@ -85,10 +90,11 @@ export class UploadBody implements BodyTaker {
   chunk(chunk: ArrayBuffer, isLast: boolean): void {
     this.#isComplete = isLast
     if (this.#isOver) return
+    if (!this.#chunks.add(chunk.byteLength)) return this.#fail(TOO_TINY)
     const sink = this.#sink
     const bytes = new Uint8Array(chunk)
-    if (sink !== null) return this.#step(sink, this.#give(sink, bytes))
-    this.#kept.push(bytes.slice())
+    if (sink !== null) return this.#take(sink, bytes)
+    this.#gathered.add(bytes)
     if (!isLast) this.#options.socket.pauseBody()
   }
 
@@ -105,6 +111,23 @@ export class UploadBody implements BodyTaker {
     // As above.
   }
 
+  #take(sink: BodySink, bytes: Uint8Array): void {
+    if (this.#isComplete || this.#gathered.length + bytes.length >= GATHERED_BYTES_MIN) return this.#pass(sink, bytes)
+    this.#gathered.add(bytes)
+    // As soon as the wheel turns.
+    this.#gathering ??= this.#options.timers.start(0, () => this.#pass(sink, EMPTY))
+  }
+
+  #pass(sink: BodySink, bytes: Uint8Array): void {
+    this.#gathering?.stop()
+    this.#gathering = null
+    if (this.#gathered.length === 0) return this.#step(sink, this.#give(sink, bytes))
+    const isSmall = bytes.length < GATHERED_BYTES_MIN
+    if (isSmall) this.#gathered.add(bytes)
+    const mayGoOn = this.#give(sink, this.#gathered.take())
+    this.#step(sink, isSmall ? mayGoOn : this.#give(sink, bytes) && mayGoOn)
+  }
+
   #give(sink: BodySink, bytes: Uint8Array): boolean {
     if (this.#isOver) return false
     this.#received += bytes.length
@@ -119,14 +142,9 @@ export class UploadBody implements BodyTaker {
       this.#options.socket.restartDeadline(performance.now())
       return sink.end()
     }
-    if (mayGoOn) return this.#watch()
-    this.#stall?.stop()
+    if (mayGoOn) return this.#pace.progress(this.#received)
+    this.#pace.rest()
     this.#options.socket.pauseBody()
-  }
-
-  #watch(): void {
-    this.#stall?.stop()
-    this.#stall = this.#options.timers.start(BODY_STALL_MS, () => this.#fail({ name: 'body_slow' }))
   }
 
   #fail(failure: Failure): void {
@@ -138,8 +156,9 @@ export class UploadBody implements BodyTaker {
 
   #finish(): void {
     this.#isOver = true
-    this.#stall?.stop()
-    this.#kept = []
+    this.#pace.rest()
+    this.#gathering?.stop()
+    this.#gathered.clear()
   }
 }
 
@@ -195,4 +214,6 @@ class RawUpload implements Upload {
 }
 
 const NO_FIELDS: ReadonlyMap<string, string> = new Map()
+const EMPTY = new Uint8Array(0)
+const TOO_TINY: Failure = { name: 'body_invalid', detail: 'It comes in too many tiny chunks.' }
 const TOO_LARGE: Failure = { name: 'file_too_large', fields: { limit: FILE_BYTES_MAX } }

@@ -74,7 +74,7 @@ export interface Files {
   /**
    * Reserves quota and makes the pending row. A refusal waits for racing uploads to settle first, and a repetition for
    * the first call under its key, each for a bounded time.
-   * Failures: quota_exceeded, idempotency_mismatch, idempotency_running, client_gone, store_unavailable.
+   * Failures: quota_exceeded, idempotency_mismatch, idempotency_running, busy (too many wait), client_gone, store_unavailable.
    */
   begin(wish: UploadWish): Promise<Outcome<Begun>>
   /**

@@ -9,6 +9,7 @@ import { columnsOf, fileOf, fileRows, listFiles, type FileRow } from './file-row
 import type { Store, Transaction } from './open.ts'
 import { Patience, type PatienceOptions } from './patience.ts'
 import { reach } from './translate.ts'
+import { Waiters, type Waiter } from './waiters.ts'
 
 export interface FilesOptions extends PatienceOptions {
   readonly store: Store
@@ -33,6 +34,7 @@ class FileStore implements Files {
   readonly #quotaBytes: number
   readonly #leaseMs: number
   readonly #uploads = new Map<string, OwnUpload>()
+  readonly #waiters = new Waiters()
   readonly #renewing: NodeJS.Timeout
 
   constructor(options: FilesOptions) {
@@ -45,6 +47,15 @@ class FileStore implements Files {
 
   async begin(wish: UploadWish): Promise<Outcome<Begun>> {
     const patience = new Patience(this.#options)
+    const waiter = this.#waiters.waiter(wish)
+    try {
+      return await this.#begin(wish, patience, waiter)
+    } finally {
+      waiter.leave()
+    }
+  }
+
+  async #begin(wish: UploadWish, patience: Patience, waiter: Waiter): Promise<Outcome<Begun>> {
     for (;;) {
       const tried = await tryBegin(this.#sql, wish, { quotaBytes: this.#quotaBytes, leaseMs: this.#leaseMs })
       if (!tried.ok) return tried
@@ -55,6 +66,7 @@ class FileStore implements Files {
       const isRunning = found.kind === 'running'
       const waitMs = isRunning ? (this.#options.idempotencyWaitMs ?? IDEMPOTENCY_WAIT_MS_MAX) : this.#quotaWaitMs
       const mayChange = isRunning || found.mayFit
+      if (mayChange && waitMs > 0 && !waiter.enter()) return fail('busy', { retryAfterS: 1 })
       if (mayChange && (await patience.wait(waitMs, wish.signal))) continue
       if (wish.signal?.aborted === true) return fail('client_gone')
       return isRunning ? fail('idempotency_running', { retryAfterS: 5 }) : this.#full()

@@ -8,7 +8,7 @@ export interface PatienceOptions {
 }
 
 const FIRST_MS = 15
-const MOST_MS = 250
+const MOST_MS = 1_000
 const GROWTH = 1.5
 
 /** Time between looks at something that others are about to change: soon at first, then more rarely, never in step. */

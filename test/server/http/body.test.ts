@@ -1,5 +1,8 @@
 import t, { type Test } from 'tap'
-import { EMBEDDINGS_BODY_BYTES_MAX, INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import {
+  EMBEDDINGS_BODY_BYTES_MAX, INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX, REFUSED_TINY_CHUNKS_MAX,
+  STRANGERS_BODY_BYTES_MAX,
+} from '../../../src/schemas/limits.ts'
 import { BulkBytes } from '../../../src/schemas/bodies.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
@@ -93,19 +96,31 @@ t.test('a chunked body is refused once it passes the limit', async (t) => {
   t.match(await client.closed(), /^HTTP\/1\.1 413 /)
 })
 
-t.test('of a body that is refused no more than a bound is read', async (t) => {
+for (const [title, who, bytesMax] of [
+  ['a body that is refused', authorized, REFUSED_BODY_BYTES_MAX], ['the body of a stranger', {}, STRANGERS_BODY_BYTES_MAX],
+] as const) {
+  t.test(`of ${title} no more than a bound is read`, async (t) => {
+    const { port } = await open(t)
+    const client = rawClient(port)
+    client.send(requestText('POST /api/v1/echo', { ...who, 'content-length': String(1024 * MIB) }))
+    const more = (): void => {
+      while (!client.isClosed && client.socket.writable && client.socket.write(CHUNK));
+      client.socket.once('drain', more)
+    }
+    more()
+    await client.closed()
+    // What the kernels of both sides hold comes on top.
+    t.ok(client.socket.bytesWritten > bytesMax)
+    t.ok(client.socket.bytesWritten < bytesMax + 32 * MIB, `${client.socket.bytesWritten} bytes`)
+  })
+}
+
+t.test('of a body in tiny chunks that is refused little is read', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
-  client.send(requestText('POST /api/v1/echo', { 'content-length': String(1024 * MIB) }))
-  const more = (): void => {
-    while (!client.isClosed && client.socket.writable && client.socket.write(CHUNK));
-    client.socket.once('drain', more)
-  }
-  more()
-  await client.closed()
-  // What the kernels of both sides hold comes on top.
-  t.ok(client.socket.bytesWritten > REFUSED_BODY_BYTES_MAX)
-  t.ok(client.socket.bytesWritten < REFUSED_BODY_BYTES_MAX + 32 * MIB, `${client.socket.bytesWritten} bytes`)
+  client.send(requestText('POST /api/v1/echo', { 'transfer-encoding': 'chunked' }))
+  client.send('1\r\nx\r\n'.repeat(REFUSED_TINY_CHUNKS_MAX + 1))
+  t.match(await client.closed(), /^HTTP\/1\.1 401 /)
 })
 
 t.test('a refused caller that keeps a small body back keeps its connection', async (t) => {

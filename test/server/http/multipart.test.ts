@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { FILE_BYTES_MAX, FILENAME_CHARS_MAX, FORM_EXTRA_BYTES_MAX, FORM_FIELD_BYTES_MAX, FORM_FIELDS_MAX } from '../../../src/schemas/limits.ts'
-import { boundaryOf, smallestOverhead } from '../../../src/server/http/multipart.ts'
+import { boundaryOf, FormUpload, smallestOverhead, type FormBody } from '../../../src/server/http/multipart.ts'
 import { AUTHORIZATION, openFront } from '../../support/front.ts'
 import {
-  answerOf, beginUpload, BOUNDARY, chunkOf, fieldPart, filePart, form, sendForm, uploadEcho, type Answer,
+  answerOf, beginUpload, BOUNDARY, chunkOf, collect, fieldPart, filePart, form, sendForm, uploadEcho, type Answer,
 } from '../../support/upload-echo.ts'
 
 const CONTENT = Buffer.from(`one\r\n--${BOUNDARY.slice(0, 9)}\r\n-${BOUNDARY}\r\ntwo\r\n\r--\n`)
@@ -31,6 +31,18 @@ t.test('a form cut in two at any offset reads the same, with a length and in chu
   for (let cut = 1; cut < body.length; cut++) {
     const answers = await Promise.all([cutInTwo(port, body, cut, false), cutInTwo(port, body, cut, true)])
     if (answers.some(({ status, body: echo }) => status !== 200 || JSON.stringify(echo) !== JSON.stringify(expected))) wrong.push(cut)
+  }
+  t.same(wrong, [])
+})
+
+t.test('a form cut at any offset reads the same where no piece is gathered before it is read', async (t) => {
+  const body = form([fieldPart('purpose', 'x'), filePart(CONTENT), fieldPart('last', 'y')])
+  const expected = { filename: 'a.txt', sizeBytes: CONTENT.length, sha256: sha256(CONTENT), fields: { purpose: 'x', last: 'y' } }
+  t.same(await readPieces([...body].map((byte) => Uint8Array.of(byte))), expected)
+  const wrong: number[] = []
+  for (let cut = 1; cut < body.length; cut++) {
+    const echo = await readPieces([body.subarray(0, cut), body.subarray(cut)])
+    if (JSON.stringify(echo) !== JSON.stringify(expected)) wrong.push(cut)
   }
   t.same(wrong, [])
 })
@@ -198,6 +210,19 @@ t.test('no form around a file is smaller than the overhead that is taken off its
   const answer = await sendForm(port, Buffer.from(smallest), { headers: { 'content-type': 'multipart/form-data; boundary=b' } })
   t.match(answer, { status: 200, body: { sizeBytes: 1 } })
 })
+
+/** Without HTTP: the pieces go to the form's reader as they are. */
+function readPieces(pieces: readonly Uint8Array[]): Promise<unknown> {
+  const body: FormBody = {
+    flow(sink) {
+      for (const piece of pieces) sink.take(piece)
+      sink.end()
+    },
+    goOn() {},
+    quit() {},
+  }
+  return collect(new FormUpload(body, { declared: null, boundary: BOUNDARY }))
+}
 
 async function cutInTwo(port: number, body: Buffer, cut: number, isChunked: boolean): Promise<Answer> {
   return inPieces(port, body, [cut, body.length], isChunked)

@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { Begun, IdempotencyWish } from '../../../src/server/ports/files.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
+import { WAITING_REPEATS_MAX } from '../../../src/schemas/limits.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
-import { FACTS, openFileStand, type FileStand } from '../../support/files.ts'
+import { FACTS, openFileStand, untilBusy, type FileStand } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
 
 const KEY: IdempotencyWish = { key: 'once', apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /files' }
@@ -50,6 +51,18 @@ t.test('a repetition waits for a bounded time', async (t) => {
   const stand = await openFileStand(t, { idempotencyWaitMs: 20 })
   must(await beginOf(stand)())
   t.match(await beginOf(stand)(), { failure: { name: 'idempotency_running', retryAfterS: 5 } })
+})
+
+t.test('repetitions beyond a number are told at once that too many wait, and the others keep waiting', async (t) => {
+  const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
+  const begin = beginOf(stand)
+  const first = must(await begin())
+  const ends = Array.from({ length: WAITING_REPEATS_MAX + 3 }, () => begin())
+  await untilBusy(ends, 3)
+  if (first.kind === 'new') must(await stand.files.commit(first.upload, FACTS))
+  const outcomes = await Promise.all(ends)
+  t.equal(outcomes.filter((outcome) => outcome.ok && outcome.value.kind === 'replay').length, WAITING_REPEATS_MAX)
+  t.match(await begin(), { value: { kind: 'replay' } })
 })
 
 t.test('when the first fails the next one is the first', async (t) => {

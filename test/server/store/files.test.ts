@@ -1,6 +1,7 @@
 import t from 'tap'
+import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../src/schemas/limits.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
-import { begun, FACTS, openFileStand, storedFile } from '../../support/files.ts'
+import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../support/files.ts'
 import { must, present } from '../../support/must.ts'
 
 const MIB = 1 << 20
@@ -100,6 +101,20 @@ t.test('a refusal waits for uploads under way to settle, and not when they could
   must(await files.commit(under, { ...FACTS, sizeBytes: 400 }))
   t.ok((await waiting).ok)
   t.match(await patient.begin({ workspaceId, reserveBytes: 700, idempotency: null }), { failure: { name: 'quota_exceeded' } })
+})
+
+t.test('of a workspace so many uploads wait for room and no more; another one is not held up', async (t) => {
+  const { files, workspaceId, otherWorkspaceId, open } = await openFileStand(t, { quotaBytes: 1_000 })
+  const patient = open({ quotaWaitMs: 60_000 })
+  for (const id of [workspaceId, otherWorkspaceId]) await begun(files, id, 900)
+  const leaving = new AbortController()
+  const begin = (id: string) => patient.begin({ workspaceId: id, reserveBytes: 600, idempotency: null, signal: leaving.signal })
+  const ends = Array.from({ length: WAITING_WORKSPACE_UPLOADS_MAX + 2 }, () => begin(workspaceId))
+  await untilBusy(ends, 2)
+  const other = begin(otherWorkspaceId)
+  leaving.abort()
+  t.match(await other, { failure: { name: 'client_gone' } })
+  await Promise.all(ends)
 })
 
 t.test('a caller who leaves while waiting for room is gone at once', async (t) => {
