@@ -30,6 +30,11 @@ export function containerPathIssues(path: string): readonly Issue[] {
   return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) => pathIssue(message, expected))
 }
 
+/** The rules of a path in words. */
+export const CONTAINER_PATH_RULES =
+  `at most ${CONTAINER_PATH_BYTES_MAX} bytes of UTF-8 in at most ${PATH_SEGMENTS_MAX} segments of at most `
+  + `${PATH_SEGMENT_BYTES_MAX} bytes, none empty, \`.\` or \`..\`, without NUL`
+
 /** Of the write's parameter that is the path. */
 export function pathIssue(message: string, expected: string): Issue {
   return { path: '/file_id', message, expected }

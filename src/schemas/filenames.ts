@@ -4,6 +4,10 @@ import { FILENAME_CHARS_MAX } from './limits.ts'
 /** Also what stands for bytes that are not UTF-8: another name than the caller's would be kept. */
 const REFUSED = /[<>:"|?*\\\p{Cc}\ufffd]/u
 
+/** The rules below in words. */
+export const FILENAME_RULES =
+  `1 to ${FILENAME_CHARS_MAX} characters of UTF-8, none for control and none of \`< > : " | ? * \\\`; \`/\` makes folders, no segment empty, \`.\` or \`..\``
+
 /**
  * What is wrong with the name of an uploaded file, never with the name itself; null when nothing is. `/` makes folders.
  * Source: B1.7; characters are code points (C31).

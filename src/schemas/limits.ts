@@ -1,7 +1,7 @@
 /** Named limits: each once, with its unit and its source. Used by schema, code and test. */
 
 const KIB = 1024
-const MIB = 1024 * KIB
+export const MIB = 1024 * KIB
 
 /** Bytes of an embeddings body. C10. */
 export const EMBEDDINGS_BODY_BYTES_MAX = 32 * MIB

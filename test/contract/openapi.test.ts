@@ -52,7 +52,8 @@ for (const operation of OPERATIONS) {
 
   t.test(`${operation.id}: the document has its statuses and no other`, async (t) => {
     const ofContent = operation.success.content === undefined ? [] : [206, 304, 416]
-    const statuses = [operation.success.status, 401, ...operation.statuses, ...ofContent].map(String)
+    const ofQuery = operation.input.query === undefined ? [] : [400]
+    const statuses = [operation.success.status, 401, ...operation.statuses, ...ofContent, ...ofQuery].map(String)
     t.same(Object.keys(described.responses).sort(), [...new Set(statuses)].sort())
   })
 

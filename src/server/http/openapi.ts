@@ -3,7 +3,8 @@ import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { BODIES } from '../../schemas/bodies.ts'
 import { ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
+import { FILENAME_RULES } from '../../schemas/filenames.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX, PURPOSE_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import { isRateLimited, type AnyOperation } from '../operations/define.ts'
 import { listedBy, statusLine } from './reply.ts'
 
@@ -50,6 +51,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
       title: 'Sluice',
       version: INTERFACE_VERSION,
       summary: 'A self-hosted AI gateway.',
+      description: '`HEAD` is served wherever `GET` is, with the same headers and no body.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: API_PREFIX }],
@@ -68,6 +70,9 @@ const SECURITY: Json = { type: 'http', scheme: 'bearer', description: 'An API ke
 
 const COMMON_HEADERS: Json = {
   AcceptRanges: { description: 'Parts can be asked for by `Range`.', schema: { const: 'bytes' } },
+  CacheControl: { description: 'No shared cache keeps it.', schema: { const: 'private' } },
+  ContentDisposition: { description: 'A download, under the name of the file without its folders.', schema: { type: 'string' } },
+  ContentTypeOptions: { description: 'Browsers show it as what it says it is.', schema: { const: 'nosniff' } },
   ContentRange: { description: 'Which bytes these are, of how many.', schema: { type: 'string' } },
   ETag: { description: 'Strong; for `If-Range` and `If-None-Match`.', schema: { type: 'string' } },
   RequestId: { description: 'The id of this call, or the one that the caller sent.', schema: { type: 'string' } },
@@ -85,8 +90,8 @@ const UPLOADS: Readonly<Record<'form' | 'raw', Json>> = {
         type: 'object',
         required: ['file'],
         properties: {
-          file: { type: 'string', format: 'binary', description: 'The file, with its name.' },
-          purpose: { type: 'string', description: "As OpenAI's clients send it; kept for their shape." },
+          file: { type: 'string', format: 'binary', description: `The file, with its name: ${FILENAME_RULES}.` },
+          purpose: { type: 'string', maxLength: PURPOSE_CHARS_MAX, description: "As OpenAI's clients send it; kept for their shape." },
         },
       },
     },
@@ -138,7 +143,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: `Needs a key of kind ${operation.access.keys.join(' or ')}.`,
+    description: `${operation.description === undefined ? '' : `${operation.description} `}Needs a key of kind ${operation.access.keys.join(' or ')}.`,
     ...(parameters.length > 0 && { parameters }),
     ...(input.body !== undefined && {
       requestBody: {
@@ -153,7 +158,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
         headers: {
           'x-request-id': { $ref: '#/components/headers/RequestId' },
           ...(isRateLimited(operation) && LIMIT_HEADERS),
-          ...(success.content !== undefined && WHOLE_HEADERS),
+          ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
           ...remarksOf(success.headers),
         },
         content: { [success.content ?? 'application/json']: { schema: reference(`${name}Answer`) } },
@@ -167,6 +172,12 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
 const WHOLE_HEADERS: Json = {
   'accept-ranges': { $ref: '#/components/headers/AcceptRanges' },
   etag: { $ref: '#/components/headers/ETag' },
+  'cache-control': { $ref: '#/components/headers/CacheControl' },
+}
+/** Of answers that have bytes. */
+const DOWNLOAD_HEADERS: Json = {
+  'content-disposition': { $ref: '#/components/headers/ContentDisposition' },
+  'x-content-type-options': { $ref: '#/components/headers/ContentTypeOptions' },
 }
 
 /** What conditions and ranges add to a download. C2. */
@@ -176,7 +187,7 @@ function partialAnswers(mediaType: string, schemaName: string): Json {
     [PARTIAL_CONTENT]: {
       description: statusLine(PARTIAL_CONTENT).slice(4),
       headers: {
-        ...requestId, ...WHOLE_HEADERS, 'content-range': { $ref: '#/components/headers/ContentRange' },
+        ...requestId, ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS, 'content-range': { $ref: '#/components/headers/ContentRange' },
       },
       content: { [mediaType]: { schema: reference(schemaName) } },
     },
@@ -208,7 +219,7 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
   }))
 }
 
-/** Every listed status, and 401, which every operation has (C2); each names the error types that lead to it. */
+/** Every listed status, 401, which every operation has, and 400 where a query may be wrong (C2); each names the error types that lead to it. */
 function failuresOf(operation: AnyOperation): Json {
   const names = [...STAGE_FAILURES, ...operation.failures]
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
@@ -218,7 +229,8 @@ function failuresOf(operation: AnyOperation): Json {
   if (operation.input.query !== undefined) names.push('query_invalid')
   if (operation.input.params !== undefined) names.push('params_invalid')
   if (isRateLimited(operation)) names.push('rate_limited')
-  const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED])].sort((one, other) => one - other)
+  const ofQuery = operation.input.query === undefined ? [] : FAILURES.query_invalid.status
+  const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED, ...ofQuery])].sort((one, other) => one - other)
   return Object.fromEntries(statuses.map((status) => {
     const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
     return [status, failureOf(status, types)]
@@ -234,6 +246,7 @@ function failureOf(status: number, types: readonly FailureName[]): Json {
       ...(types.some((name) => FAILURES[name].retry === 'no') && {
         'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
       }),
+      ...(types.includes('range_unsatisfiable') && { 'content-range': { $ref: '#/components/headers/ContentRange' } }),
       ...(status === RATE_LIMITED && LIMIT_HEADERS),
       ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
     },

@@ -24,6 +24,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly path: string
   readonly tag: string
   readonly summary: string
+  /** Sentences beyond the summary, for those whose inputs have rules; facts come from `schemas`. */
+  readonly description?: string
   readonly access: { readonly keys: readonly KeyKind[] }
   readonly deadlineMs: number
   /**

@@ -32,10 +32,6 @@ export type MimeType =
 export type TextType =
   'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/markdown' | 'text/plain'
 
-/** The accepted types in words, for the text of a refusal. §4.7. */
-export const ACCEPTED_CONTENT =
-  'PDF; PNG, JPEG, GIF and WebP images; DOCX, XLSX and PPTX documents; MP3, WAV, FLAC and OGG audio; UTF-8 text'
-
 /**
  * What one type's scanner says of the whole file. `foreign`: it is certainly something else that has a name,
  * such as an Ogg video or a plain zip. `broken`: it begins as the type does but does not keep its structure,

@@ -11,6 +11,7 @@ interface Document {
 }
 interface Described {
   readonly operationId: string
+  readonly description: string
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]
   readonly requestBody?: unknown
   readonly responses: Readonly<Record<string, { readonly description: string }>>
@@ -25,8 +26,9 @@ t.test('the document has every operation with its inputs, its success and its st
   for (const { id, path, method, input, statuses, success } of OPERATIONS) {
     const found = paths[path]?.[method]
     t.equal(found?.operationId, id)
-    t.same(new Set(Object.keys(found?.responses ?? {}).map(Number)), new Set([success.status, ...statuses, 401]), id)
-    t.equal(found?.requestBody !== undefined, input.body !== undefined)
+    const others = [401, ...(input.query === undefined ? [] : [400]), ...(success.content === undefined ? [] : [206, 304, 416])]
+    t.same(new Set(Object.keys(found?.responses ?? {}).map(Number)), new Set([success.status, ...statuses, ...others]), id)
+    t.equal(found?.requestBody !== undefined, input.body !== undefined || input.upload !== undefined)
     const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
     t.same(found?.parameters?.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name) ?? [], names)
   }
@@ -47,6 +49,16 @@ t.test('embeddings tell the headers of limits and remarks, the bound of a sessio
   t.match(found?.parameters, [{ name: 'x-session-id', schema: { maxLength: SESSION_ID_CHARS_MAX } }])
   t.match(JSON.stringify(documentOf()), /USD per million tokens/)
   t.notMatch(paths['/models']?.['get']?.responses['200'], { headers: limit })
+})
+
+t.test('files and containers tell their rules, and what a download carries', async (t) => {
+  const { paths } = documentOf()
+  t.match(paths['/files']?.['post']?.description, /100 MiB.*PDF.*10 GiB.*1 to 255 characters.*cannot be downloaded again/)
+  t.match(paths['/containers/{container_id}/files/{file_id}']?.['put']?.description, /768 bytes.*64 segments.*30 days/)
+  const download = paths['/files/{file_id}/content']?.['get']?.responses
+  const carried = { 'content-disposition': {}, 'x-content-type-options': {}, 'cache-control': {} }
+  t.match(download, { 200: { headers: carried }, 206: { headers: carried }, 416: { headers: { 'content-range': {} } } })
+  t.match(paths['/files/{file_id}']?.['get']?.responses['400']?.description, /`provider_key_missing`.*`query_invalid`/)
 })
 
 t.test('a status names the error types that lead to it', async (t) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { ACCEPTED_CONTENT } from '../../../src/workers/content/verdict.ts'
+import { ACCEPTED_CONTENT } from '../../../src/schemas/accepted-content.ts'
 import { chunks } from '../../support/chunks.ts'
 import { CORPUS } from '../../support/corpus/corpus.ts'
 import { must, present } from '../../support/must.ts'

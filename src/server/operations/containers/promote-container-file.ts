@@ -1,7 +1,8 @@
+import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { ContainerFileParams, FileAnswer, fileAnswer, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
 import { IDEMPOTENCY_HEADERS, readIdempotency, REPLAYED } from '../../../schemas/idempotency.ts'
-import { UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { FILE_BYTES_MAX, MIB, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 
@@ -12,6 +13,8 @@ export const promoteContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}/promote',
   tag: 'containers',
   summary: 'Promote a container file',
+  description: `Copies it into the workspace's files under its path as its name: up to ${FILE_BYTES_MAX / MIB} MiB of accepted content `
+    + `(${ACCEPTED_CONTENT}). The copy can be downloaded and outlives its container.`,
   access: { keys: ['inference', 'intern'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it, and the call settles when everything is undone.

@@ -1,9 +1,11 @@
-import { containerPathIssues } from '../../../schemas/container-paths.ts'
+import { CONTAINER_PATH_RULES, containerPathIssues } from '../../../schemas/container-paths.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files.ts'
-import { UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { CONTAINER_KEPT_MS, FILE_BYTES_MAX, MIB, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
+
+const DAY_MS = 86_400_000
 
 /** Writes a container file, in place of the one before; `file_id` is its path here. Source: decision C22. */
 export const writeContainerFile = defineOperation({
@@ -12,6 +14,9 @@ export const writeContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}',
   tag: 'containers',
   summary: 'Write a container file',
+  description: `The body is the file, up to ${FILE_BYTES_MAX / MIB} MiB of any content, in place of the one before. The path: ${CONTAINER_PATH_RULES}; `
+    + `slashes may stand in it as they are. A container is made by its first file and removed ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. `
+    + 'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
   access: { keys: ['inference', 'intern'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it, and the call settles when everything is undone.

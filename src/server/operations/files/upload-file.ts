@@ -1,7 +1,9 @@
+import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { FileAnswer, fileAnswer, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
+import { FILENAME_RULES } from '../../../schemas/filenames.ts'
 import { IDEMPOTENCY_HEADERS, readIdempotency, REPLAYED } from '../../../schemas/idempotency.ts'
-import { UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { FILE_BYTES_MAX, MIB, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
 
@@ -12,6 +14,9 @@ export const uploadFile = defineOperation({
   path: '/files',
   tag: 'files',
   summary: 'Upload a file',
+  description: `Takes up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. Its content decides its type; accepted are ${ACCEPTED_CONTENT}. `
+    + `All files of a workspace may hold ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB. The filename: ${FILENAME_RULES}. `
+    + 'An uploaded file cannot be downloaded again; a promoted container file can.',
   access: { keys: ['inference', 'intern'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it (C24), and the call settles when everything is undone.
