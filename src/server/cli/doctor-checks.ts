@@ -17,6 +17,7 @@ import { openStore } from '../store/open.ts'
 import { checkTlsFiles, listenerMigrationIsOn, platformProblem, probePort } from '../supervisor/checks.ts'
 import { checkWritable, runningSupervisor, runtimeOf, type Runtime } from '../supervisor/data-directory.ts'
 import { FIRST_KEYS_FILE } from '../supervisor/first-keys.ts'
+import { clusterFolderOf } from '../supervisor/postgres-cluster.ts'
 import { REDIS_SERVERS } from '../supervisor/redis-child.ts'
 import { findServer } from '../supervisor/redis-find.ts'
 import { sessionThreads } from '../supervisor/shares.ts'
@@ -35,6 +36,7 @@ export interface Finding {
   readonly fix?: string
 }
 
+const EXTERNAL = 'external'
 /** Milliseconds that a store may take to answer. */
 const STORE_MS_MAX = 3_000
 
@@ -49,7 +51,7 @@ export async function examine(generation: Generation): Promise<readonly Finding[
     ...settings(generation),
     await dataDirectory(config.dataDir, running?.pid ?? null),
     ...(running === null ? await ports(generation) : []),
-    await postgres(config.databaseUrl?.reveal() ?? runtime?.databaseUrl ?? null, config.databaseUrl !== null),
+    await postgres(config.databaseUrl?.reveal() ?? runtime?.databaseUrl ?? null, placeOfPostgres(config)),
     await redis(generation, runtime),
     await storage(generation),
     rootKey(generation),
@@ -124,17 +126,24 @@ async function ports({ config }: Generation): Promise<readonly Finding[]> {
   return [await look(host, port, 'SLUICE_PORT'), await look(adminHost, adminPort, 'SLUICE_ADMIN_PORT')]
 }
 
-async function postgres(url: string | null, isExternal: boolean): Promise<Finding> {
-  if (url === null) return good('postgres', 'embedded; the node is not running')
+/** Where the embedded one lies is for backups: run by root it is not in the data directory. */
+function placeOfPostgres({ databaseUrl, dataDir }: Generation['config']): string {
+  if (databaseUrl !== null) return EXTERNAL
+  const folder = clusterFolderOf(dataDir)
+  return folder === null ? 'embedded' : `embedded in ${folder}`
+}
+
+async function postgres(url: string | null, where: string): Promise<Finding> {
+  if (url === null) return good('postgres', `${where}; the node is not running`)
   const store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
   try {
     const { at } = await store.within(STORE_MS_MAX, (sql) => checkSchema(sql))
     const missing = MIGRATIONS.length - at
-    if (missing === 0) return good('postgres', `${isExternal ? 'external' : 'embedded'}, migration ${at}`)
+    if (missing === 0) return good('postgres', `${where}, migration ${at}`)
     const fix = 'start the node, or run `sluice migrate`'
     return doubtful('postgres', `${missing} migrations are missing`, fix)
   } catch (cause) {
-    const place = isExternal ? 'DATABASE_URL and at the server itself' : 'the log of the node'
+    const place = where === EXTERNAL ? 'DATABASE_URL and at the server itself' : 'the log of the node'
     return bad('postgres', messageOf(cause), `look at ${place}`)
   } finally {
     await store.close()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { syncFolder, writeDurable } from './own-folder.ts'
@@ -59,6 +59,16 @@ export async function placeCluster(wish: PlaceWish): Promise<ClusterPlace> {
 /** Whether a data directory has a cluster, or began to have one. */
 export function hasCluster(dataDir: string): boolean {
   return existsSync(join(dataDir, RECORD))
+}
+
+/** Where the cluster of a data directory lies, for people; null when there is none, or its record cannot be read. */
+export function clusterFolderOf(dataDir: string): string | null {
+  try {
+    const { cluster } = JSON.parse(readFileSync(join(dataDir, RECORD), 'utf8')) as { readonly cluster?: unknown }
+    return typeof cluster === 'string' ? resolve(dataDir, cluster) : null
+  } catch {
+    return null
+  }
 }
 
 /** To go on without a record that is there would be to start empty beside the cluster that it names. */

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import t from 'tap'
 import { startEmbeddedPostgres } from '../../../src/server/supervisor/embedded-postgres.ts'
 import { keptLog } from '../../support/log.ts'
@@ -29,6 +29,15 @@ t.test('doctor is content with a machine that can run a node', async (t) => {
   const { code, stdout } = await runToEnd(await nodeSettings(t, { isEmbedded: true }), sluice('doctor', '--json'))
   t.equal(code, 0, stdout)
   t.match(JSON.parse(stdout), { ok: true, findings: [{ check: 'platform', level: 'ok' }, { check: 'front_end', level: 'ok' }] })
+})
+
+t.test('doctor names the folder of the embedded Postgres, inside of the data directory or not', async (t) => {
+  const settings = await nodeSettings(t, { isEmbedded: true })
+  await runToEnd(settings, sluice('migrate'))
+  const record = JSON.parse(readFileSync(join(settings['SLUICE_DATA'] ?? '', 'postgres.json'), 'utf8')) as { cluster: string }
+  const folder = resolve(settings['SLUICE_DATA'] ?? '', record.cluster)
+  const { findings } = JSON.parse((await runToEnd(settings, sluice('doctor', '--json'))).stdout) as { findings: { check: string }[] }
+  t.match(findings.find(({ check }) => check === 'postgres'), { level: 'ok', detail: `embedded in ${folder}; the node is not running` })
 })
 
 t.test('doctor fails with a fix for everything that keeps a node from working', async (t) => {
