@@ -75,6 +75,7 @@ export const FAILURES = {
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),
   file_not_downloadable: row([400], 'caller', 'no', 'An uploaded file cannot be downloaded; promoted container files can.'),
   range_unsatisfiable: row([416], 'caller', 'after_change', 'The range lies outside of the {size} bytes of the file.'),
+  container_too_large: row([400], 'caller', 'after_change', 'The container has more entries than one listing reads.'),
   container_path_invalid: row([400], 'caller', 'after_change', 'This path cannot be written.'),
   quota_exceeded: row([403], 'caller', 'after_change', 'The workspace may store {limit} bytes, and this does not fit.'),
   storage_full: row([503], 'ours', 'backoff', 'There is no room to store this at the moment.', 'error'),

@@ -1,8 +1,11 @@
 import type { Issue } from './failures.ts'
 import { FILENAME_CHARS_MAX } from './limits.ts'
 
-/** Also what stands for bytes that are not UTF-8: another name than the caller's would be kept. */
-const REFUSED = /[<>:"|?*\\\p{Cc}\ufffd]/u
+/**
+ * Also U+FFFD, which stands for bytes that are no text: another name than the caller's would be kept. And what is not
+ * seen and turns or breaks the line: such a name looks like another one. The joiners belong to emoji and to scripts.
+ */
+const REFUSED = /[<>:"|?*\\\p{Cc}\p{Zl}\p{Zp}\ufffd]|(?![\u200c\u200d])\p{Cf}/u
 
 /** The rules below in words. */
 export const FILENAME_RULES =
@@ -19,7 +22,9 @@ export function filenameIssue(name: string): Issue | null {
   if (name.length > FILENAME_CHARS_MAX && [...name].length > FILENAME_CHARS_MAX) {
     return issue('is too long', `at most ${FILENAME_CHARS_MAX} characters`)
   }
-  if (REFUSED.test(name)) return issue('has a character that is refused', 'UTF-8 without control characters and < > : " | ? * \\')
+  if (!name.isWellFormed() || REFUSED.test(name)) {
+    return issue('has a character that is refused', 'UTF-8 without control characters, invisible ones and < > : " | ? * \\')
+  }
   const isGood = name.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..')
   return isGood ? null : issue('has an empty, `.` or `..` segment', 'names joined by single slashes')
 }

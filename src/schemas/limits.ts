@@ -252,7 +252,7 @@ export const CONTAINER_ID_PART_CHARS_MAX = 64
 /** Bytes of a container path, which S3 counts with its prefix, and of one segment; segments of a path. Decision. */
 export const CONTAINER_PATH_BYTES_MAX = 768
 export const PATH_SEGMENT_BYTES_MAX = 255
-export const PATH_SEGMENTS_MAX = 64
+export const PATH_SEGMENTS_MAX = 32
 /** Milliseconds between two writes of a container's last use. C10. */
 export const CONTAINER_USE_MS = 3_600_000
 /** Unwrapped data keys that one process holds. Decision. */

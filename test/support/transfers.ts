@@ -6,6 +6,7 @@ import type { AnyOperation, Call } from '../../src/server/operations/define.ts'
 import type { FileSweep, IdempotencyWish } from '../../src/server/ports/files.ts'
 import type { Storage } from '../../src/server/ports/storage.ts'
 import type { ContainerPath, Transfers } from '../../src/server/ports/transfer.ts'
+import { openContainerUses } from '../../src/server/store/container-uses.ts'
 import { openDataKeys } from '../../src/server/store/data-keys.ts'
 import { openFileSweep } from '../../src/server/store/file-sweep.ts'
 import type { FilesOptions } from '../../src/server/store/files.ts'
@@ -59,7 +60,7 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
   const { sessions, intake, unsealing } = await openSessions(t, options.sessions)
   const rootKeys = openRootKeys({ setting: options.rootKey ?? new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(stand.store) })
-  const parts: TransferParts = { files: stand.files, storage, keyRing, intake, unsealing }
+  const parts: TransferParts = { files: stand.files, uses: openContainerUses(stand.store), storage, keyRing, intake, unsealing }
   const transfers = createTransfers(options.wrap?.(parts) ?? parts)
   const front = await openFront(t, operationsOf(transfers, stand.workspaceId))
   const census = async (): Promise<Census> => {

@@ -42,7 +42,7 @@ export async function openFileParts(config: Config, { store, sessions, egress, c
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
-  const transfers = createTransfers({ files, storage, keyRing, intake, unsealing })
+  const transfers = createTransfers({ files, uses, storage, keyRing, intake, unsealing })
   const keys = openProviderKeys({ ring: keyRing, rows: openProviderKeyRows(store) })
   const providerFiles = createProviderFiles({ egress, keys, intake, providers: catalogue.providers })
   return {

@@ -97,27 +97,29 @@ export interface ContainerPage {
 export interface ContainerFolders {
   /**
    * In the order of the UTF-8 bytes of the paths; links, and files that are none, are left out. An unknown container is
-   * empty. @param after a path, which need not exist
-   * Failures: storage_unavailable, containers_unsupported.
+   * empty. @param after a path, which need not exist @param signal ends it
+   * Failures: storage_unavailable, containers_unsupported, container_too_large, busy, and that of the signal.
    */
-  list(container: ContainerRef, after: string | null, countMax: number): Promise<Outcome<ContainerPage>>
-  /** @param path as `parseContainerPath` gives it. Failures: container_file_unknown, and those of `list`. */
+  list(container: ContainerRef, after: string | null, countMax: number, signal?: AbortSignal): Promise<Outcome<ContainerPage>>
+  /** @param path as `parseContainerPath` gives it. Failures: container_file_unknown, storage_unavailable, containers_unsupported. */
   stat(container: ContainerRef, path: string): Promise<Outcome<ContainerFile>>
-  /** Failures: container_file_unknown, client_gone, and those of `list`. */
+  /** Failures: client_gone, and those of `stat`. */
   open(container: ContainerRef, path: string, signal?: AbortSignal): Promise<Outcome<StoredObject>>
   /**
    * Makes a staged file the container file, in place of the one before; folders are made.
    * Failures: container_path_invalid (a folder is there, or a file or link where a folder is needed), storage_full,
-   * client_gone, and those of `list`.
+   * client_gone, storage_unavailable, containers_unsupported.
    */
   publish(container: ContainerRef, path: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>>
-  /** The newest modification in a container, be it that its folder was made; null when there is none. Failures as of `list`. */
+  /** The newest modification in a container, be it that its folder was made; null when there is none. Failures: storage_unavailable, containers_unsupported. */
   newestChange(container: ContainerRef): Promise<Outcome<Date | null>>
   /** All containers that have a folder, for the sweep. */
   listContainers(cursor: string | null): Promise<Outcome<{ readonly containers: readonly ContainerRef[]; readonly cursor: string | null }>>
   /**
    * Removes a container with all its files. @param unchangedSince what was changed after that is kept
-   * @returns how many files; null when the container is kept, or there is none. Failures as of `list`.
+   * @returns how many files; null when the container is kept, or there is none. Failures as of `newestChange`.
    */
   removeContainer(container: ContainerRef, unchangedSince?: Date): Promise<Outcome<number | null>>
+  /** Removes what is left of removals that a crash ended so long ago. @returns how many files. Failures as of `newestChange`. */
+  emptyTrash(idleMs: number): Promise<Outcome<number>>
 }

@@ -25,7 +25,7 @@ export interface SweepReport {
   /** Objects that no row stands for. */
   objects: number
   staging_files: number
-  /** Containers unused for CONTAINER_KEPT_MS, and the files in them. */
+  /** Containers unused for CONTAINER_KEPT_MS, and the files in them and in what a crash left of others. */
   containers: number
   container_files: number
   /** Rows that were kept for repeated calls. */
@@ -88,6 +88,7 @@ const STEPS: readonly ((round: Round) => Promise<Outcome<null>>)[] = [
   sweepOrphans,
   async ({ parts, report }) => counted(await parts.storage.sweepStaging(STAGING_IDLE_MS), (count) => (report.staging_files += count)),
   sweepContainers,
+  async ({ parts, report }) => counted(await parts.storage.containers.emptyTrash(STAGING_IDLE_MS), (count) => (report.container_files += count)),
   async ({ parts, report }) => counted(await parts.rows.expire(), (count) => (report.idempotency += count)),
 ]
 

@@ -1,6 +1,7 @@
 import { constants, existsSync } from 'node:fs'
 import { mkdir, open, opendir, type FileHandle } from 'node:fs/promises'
 import { codeOf } from './disk-failure.ts'
+import { syncOpen } from './sync.ts'
 
 /**
  * Opens what lies below a folder that somebody else writes, one component after another, none through a link. Node has
@@ -26,15 +27,21 @@ export function nameIn(folder: FileHandle, name: string | Buffer): Buffer {
 /**
  * Opens a folder below `root`. The caller closes it.
  * @param segments each without a slash, none empty, `.` or `..`: as of `parseContainerPath`
- * @param mayMake true makes folders that are missing
+ * @param mayMake true makes folders that are missing. The topmost one is on the disk then; who writes into the last one
+ *   and syncs that brings those between along, as they came before it
  * Throws what the system says; `isNotThere` tells what means that there is no such folder.
  */
 export async function openFolder(root: string, segments: readonly string[], mayMake = false): Promise<FileHandle> {
   // The root is the operator's: it may be a link.
   let folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY)
+  let hasMade = false
   for (const segment of segments) {
     try {
-      const below = await (mayMake ? makeAndOpen(folder, segment) : open(nameIn(folder, segment), FOLDER))
+      if (mayMake && (await makeMissing(folder, segment))) {
+        if (!hasMade) await syncOpen(folder)
+        hasMade = true
+      }
+      const below = await openFolderIn(folder, segment)
       await folder.close()
       folder = below
     } catch (cause) {
@@ -75,17 +82,10 @@ export async function* entriesOf(folder: FileHandle): AsyncGenerator<{ readonly 
   }
 }
 
-async function makeAndOpen(folder: FileHandle, segment: string): Promise<FileHandle> {
-  try {
-    return await open(nameIn(folder, segment), FOLDER)
-  } catch (cause) {
-    if (codeOf(cause) !== 'ENOENT') throw cause
-  }
-  try {
-    await mkdir(nameIn(folder, segment))
-    await folder.sync()
-  } catch (cause) {
-    if (codeOf(cause) !== 'EEXIST') throw cause
-  }
-  return open(nameIn(folder, segment), FOLDER)
+/** @returns false when something has the name */
+async function makeMissing(folder: FileHandle, segment: string): Promise<boolean> {
+  return mkdir(nameIn(folder, segment)).then(() => true, (cause: unknown) => {
+    if (codeOf(cause) === 'EEXIST') return false
+    throw cause
+  })
 }

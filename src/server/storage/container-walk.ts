@@ -1,42 +1,45 @@
-import { lstat, rmdir, unlink, type FileHandle } from 'node:fs/promises'
+import { lstat, type FileHandle } from 'node:fs/promises'
 import { CONTAINER_PATH_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../schemas/limits.ts'
 import type { ContainerFile } from '../ports/storage.ts'
 import { entriesOf, isNotThere, nameIn, openFolderIn } from './container-paths.ts'
 import { factsOf } from './descriptor-reader.ts'
-import { codeOf } from './disk-failure.ts'
 
 /** Names of one folder that are held at once: a folder with more is read several times. Decision. */
 const NAMES_HELD_MAX = 4_096
 /** Entries that one page of a listing may cost, and what a folder counts for: it may hold a million empty ones. Decision. */
-const PAGE_COST_MAX = 2_000_000
-const FOLDER_COST = 100
+const PAGE_COST_MAX = 100_000
+const FOLDER_COST = 10
 const SLASH = Buffer.from('/')
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** A walk met more entries than it may read. */
 export class WalkTooLong extends Error {}
 
+/** Nobody waits for the walk any more. */
+export class WalkEnded extends Error {}
+
 export interface Walk {
   /** Only paths greater than this one, by bytes; empty for all. */
   readonly after: Buffer
+  readonly signal: AbortSignal | null
   /** Entries that may still be read. */
   left: number
 }
 
-/** A walk for one page. */
-export function pageAfter(after: string | null): Walk {
-  return { after: Buffer.from(after ?? ''), left: PAGE_COST_MAX }
+/** A walk for one page. @param signal ends it */
+export function pageAfter(after: string | null, signal: AbortSignal | null): Walk {
+  return { after: Buffer.from(after ?? ''), signal, left: PAGE_COST_MAX }
 }
 
 /** A walk over everything, for the sweep: it takes as long as it takes. */
 export function wholeWalk(): Walk {
-  return { after: Buffer.alloc(0), left: Number.POSITIVE_INFINITY }
+  return { after: Buffer.alloc(0), signal: null, left: Number.POSITIVE_INFINITY }
 }
 
 /**
  * Plain files below an open folder, in the order of the bytes of their paths, without following a link. What vanishes
  * meanwhile is left out, as are paths that no id can name. Memory is bounded whatever the folder holds.
- * Throws WalkTooLong, and what the system says.
+ * Throws WalkTooLong, WalkEnded, and what the system says.
  */
 export async function* filesBelow(folder: FileHandle, prefix: Buffer, walk: Walk): AsyncGenerator<ContainerFile> {
   if (prefix.filter((byte) => byte === SLASH[0]).length >= PATH_SEGMENTS_MAX) return
@@ -49,36 +52,6 @@ export async function* filesBelow(folder: FileHandle, prefix: Buffer, walk: Walk
     if (last === undefined || keys.length < NAMES_HELD_MAX) return
     done = last
   }
-}
-
-/**
- * Removes everything below an open folder. Links are removed, never followed; what another remover takes first is no
- * failure. What cannot be removed keeps nothing else; its cause is thrown in the end. @returns how many files
- */
-export async function removeBelow(folder: FileHandle): Promise<number> {
-  let removed = 0
-  let refusal: unknown = null
-  for await (const { name, isFolder } of entriesOf(folder)) {
-    try {
-      removed += isFolder ? await removeFolder(folder, name) : await unlink(nameIn(folder, name)).then(() => 1)
-    } catch (cause) {
-      if (codeOf(cause) !== 'ENOENT') refusal ??= cause
-    }
-  }
-  if (refusal !== null) throw refusal
-  return removed
-}
-
-async function removeFolder(folder: FileHandle, name: Buffer): Promise<number> {
-  const below = await openFolderIn(folder, name)
-  let removed = 0
-  try {
-    removed = await removeBelow(below)
-  } finally {
-    await below.close()
-  }
-  await rmdir(nameIn(folder, name))
-  return removed
 }
 
 interface Place {
@@ -114,6 +87,7 @@ async function nextKeys(folder: FileHandle, { prefix, done, walk }: Place & { re
   let greatest: Buffer | null = null
   for await (const { name, isFolder } of entriesOf(folder)) {
     if (walk.left-- <= 0) throw new WalkTooLong('too many entries')
+    if (walk.signal?.aborted === true) throw new WalkEnded('nobody waits for it')
     const key = isFolder ? Buffer.concat([name, SLASH]) : name
     if ((done !== null && key.compare(done) <= 0) || (greatest !== null && key.compare(greatest) >= 0)) continue
     if (!mayComeAfter(Buffer.concat([prefix, key]), isFolder, walk.after)) continue

@@ -1,17 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, readdir, rename, type FileHandle } from 'node:fs/promises'
+import { chmod, lstat, readdir, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { endedBy } from '../../schemas/call-ended.ts'
 import { isContainerId, parseContainerPath, pathIssue } from '../../schemas/container-paths.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import type { ContainerFile, ContainerFolders, ContainerRef, Staging, StoredObject } from '../ports/storage.ts'
+import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef, Staging, StoredObject } from '../ports/storage.ts'
 import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './container-paths.ts'
-import { filesBelow, pageAfter, removeBelow, WalkTooLong, wholeWalk } from './container-walk.ts'
+import { removeFolder } from './container-removal.ts'
+import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk } from './container-walk.ts'
 import { storedFile } from './descriptor-reader.ts'
 import { codeOf, reachDisk } from './disk-failure.ts'
 import { sync } from './sync.ts'
+import { Turns } from './turns.ts'
 
 /** Containers of one page of a listing. Decision. */
 const PAGE_CONTAINERS = 1_000
+/** Listings that one front makes at once, and that wait for it; `busy` beyond. Decision. */
+const WALKS_MAX = 2
+const WALKS_WAITING_MAX = 16
 /** The sandbox, which may be another user, reads what was put. */
 const FILE_MODE = 0o644
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -36,13 +42,17 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
     try {
       return await reachDisk(work)
     } catch (cause) {
-      if (cause instanceof WalkTooLong) return fail('storage_unavailable', { cause })
+      if (cause instanceof WalkTooLong) return fail('container_too_large', { cause })
       throw cause
     }
   }
   const root = folders.folder
+  const walks = new Turns(WALKS_MAX)
   return {
-    list: (container, after, countMax) => guarded(() => listFiles(root, container, { after, countMax })),
+    list: async (container, after, countMax, signal) => {
+      if (walks.waiting >= WALKS_WAITING_MAX) return fail('busy', { retryAfterS: 1 })
+      return walks.run(() => guarded(() => listFiles(root, container, { after, countMax, signal: signal ?? null })))
+    },
     stat: (container, path) => guarded(async () => {
       const opened = await openFile(root, container, path)
       if (!opened.ok) return opened
@@ -59,18 +69,30 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
     newestChange: (container) => guarded(() => newestIn(root, container)),
     listContainers: (cursor) => guarded(() => listContainers(root, cursor)),
     removeContainer: (container, unchangedSince) => guarded(() => removeContainer(folders, container, unchangedSince ?? null)),
+    emptyTrash: (idleMs) => guarded(() => emptyTrash(folders.trash, idleMs)),
   }
 }
 
-async function listFiles(root: string, container: ContainerRef, page: { after: string | null; countMax: number }):
-  Promise<Outcome<{ files: readonly ContainerFile[]; hasMore: boolean }>> {
+interface PageWish {
+  readonly after: string | null
+  readonly countMax: number
+  readonly signal: AbortSignal | null
+}
+
+async function listFiles(root: string, container: ContainerRef, page: PageWish): Promise<Outcome<ContainerPage>> {
   const files: ContainerFile[] = []
-  await withContainer(root, container, async (folder) => {
-    for await (const file of filesBelow(folder, Buffer.alloc(0), pageAfter(page.after))) {
-      files.push(file)
-      if (files.length > page.countMax) break
-    }
-  })
+  if (page.signal?.aborted === true) return { ok: false, failure: endedBy(page.signal) }
+  try {
+    await withContainer(root, container, async (folder) => {
+      for await (const file of filesBelow(folder, Buffer.alloc(0), pageAfter(page.after, page.signal))) {
+        files.push(file)
+        if (files.length > page.countMax) break
+      }
+    })
+  } catch (cause) {
+    if (cause instanceof WalkEnded && page.signal !== null) return { ok: false, failure: endedBy(page.signal) }
+    throw cause
+  }
   const hasMore = files.length > page.countMax
   return ok({ files: hasMore ? files.slice(0, page.countMax) : files, hasMore })
 }
@@ -156,7 +178,7 @@ async function listContainers(root: string, cursor: string | null): Promise<Outc
   return ok({ containers, cursor: null })
 }
 
-/** Moved away first, so that a writer who comes now begins a new container; what a crash left is removed as well. */
+/** Moved away first, so that a writer who comes now begins a new container. */
 async function removeContainer(
   { folder, trash }: Folders, container: ContainerRef, unchangedSince: Date | null,
 ): Promise<Outcome<number | null>> {
@@ -174,12 +196,37 @@ async function removeContainer(
   } finally {
     await workspace.close()
   }
-  const below = await openFolder(trash, []).catch(nullIfNotThere)
-  if (below === null) return ok(0)
+  return ok(await removeFromTrash(trash, moved))
+}
+
+/** What a crash left: it was moved there so long ago that nobody is at it any more. What cannot be removed keeps nothing else. */
+async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number>> {
+  let removed = 0
+  let refusal: unknown = null
+  for (const name of await readdir(trash)) {
+    try {
+      const { ctimeMs } = await lstat(join(trash, name))
+      if (Date.now() - ctimeMs >= idleMs) removed += await removeFromTrash(trash, name)
+    } catch (cause) {
+      if (codeOf(cause) !== 'ENOENT') refusal ??= cause
+    }
+  }
+  if (refusal !== null) throw refusal
+  return ok(removed)
+}
+
+/** A link, or a file, had a container's name. */
+async function removeFromTrash(trash: string, name: string): Promise<number> {
+  const parent = await openFolder(trash, [])
   try {
-    return ok(await removeBelow(below))
+    if ((await lstat(nameIn(parent, name))).isDirectory()) return await removeFolder(parent, name)
+    await unlink(nameIn(parent, name))
+    return 1
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return 0
+    throw cause
   } finally {
-    await below.close()
+    await parent.close()
   }
 }
 

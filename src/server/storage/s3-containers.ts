@@ -1,3 +1,4 @@
+import { endedBy } from '../../schemas/call-ended.ts'
 import { isContainerId, parseContainerPath } from '../../schemas/container-paths.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef } from '../ports/storage.ts'
@@ -22,7 +23,7 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
   const keyOf = (container: ContainerRef, path: string): string | null =>
     parseContainerPath(path) === null ? null : prefixOf(container) + path
   return {
-    list: (container, after, countMax) => listFiles(calls, prefixOf(container), { after: after ?? '', countMax }),
+    list: (container, after, countMax, signal) => listFiles(calls, prefixOf(container), { after: after ?? '', countMax, signal }),
     async stat(container, path) {
       const key = keyOf(container, path)
       if (key === null) return fail('container_file_unknown')
@@ -49,15 +50,17 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
     },
     listContainers: (cursor) => listContainers(calls, root, cursor),
     removeContainer: (container, unchangedSince) => removeAll(calls, prefixOf(container), unchangedSince ?? null),
+    emptyTrash: () => Promise.resolve(ok(0)),
   }
 }
 
 /** Keys that no path names (folder marks, `//`) are left out; they cost another page, never a short one. */
 async function listFiles(
-  calls: S3Calls, prefix: string, page: { readonly after: string; readonly countMax: number },
+  calls: S3Calls, prefix: string, page: { readonly after: string; readonly countMax: number; readonly signal?: AbortSignal | undefined },
 ): Promise<Outcome<ContainerPage>> {
   const files: ContainerFile[] = []
   for (let { after } = page; ; ) {
+    if (page.signal?.aborted === true) return { ok: false, failure: endedBy(page.signal) }
     const listed = await listKeys(calls, prefix, { after, countMax: Math.min(PAGE_KEYS, page.countMax + 1 - files.length) })
     if (!listed.ok) return listed
     for (const { name, facts } of listed.value.keys) if (parseContainerPath(name) !== null) files.push({ path: name, ...facts })

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import { FSYNCS_MAX } from '../../schemas/limits.ts'
 import { Turns } from './turns.ts'
 
@@ -15,4 +15,9 @@ export async function sync(path: string): Promise<void> {
       await handle.close()
     }
   })
+}
+
+/** As `sync`, for what is open; it stays open. */
+export async function syncOpen(handle: FileHandle): Promise<void> {
+  await turns.run(() => handle.sync())
 }

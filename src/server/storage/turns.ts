@@ -8,6 +8,10 @@ export class Turns {
     this.#countMax = countMax
   }
 
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#countMax) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running++

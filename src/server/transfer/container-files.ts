@@ -3,7 +3,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { IntakeVerdict } from '../ports/intake.ts'
-import type { ContainerFile, StoredObject } from '../ports/storage.ts'
+import type { ContainerFile, Staging, StoredObject } from '../ports/storage.ts'
 import type { ContainerPath, Stored, StoreWish } from '../ports/transfer.ts'
 import { copy } from './copy.ts'
 import { FileWriting } from './file-writing.ts'
@@ -20,11 +20,29 @@ export async function writeContainerFile(
     const received = await receivePlain(parts, upload, { path: staged.value.path, holder: to.container.workspaceId })
     if (!received.ok) return received
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
-    const published = await parts.storage.containers.publish(to.container, to.path, staged.value, signal)
-    return published.ok ? await parts.storage.containers.stat(to.container, to.path) : published
+    return await publish(parts, staged.value, { to, signal })
   } finally {
     await staged.value.discard()
   }
+}
+
+interface Publishing {
+  readonly to: ContainerPath
+  readonly signal: AbortSignal
+}
+
+/**
+ * The use comes before the file, so that a sweep keeps the container that is written to. One that had looked before
+ * moves it back when it finds what is new; a file that is gone all the same was not written, and its caller is told.
+ */
+async function publish({ storage: { containers }, uses }: TransferParts, staging: Staging, { to, signal }: Publishing): Promise<Outcome<ContainerFile>> {
+  const { container, path } = to
+  const used = await uses.touch(container.workspaceId, container.containerId)
+  if (!used.ok) return used
+  const published = await containers.publish(container, path, staging, signal)
+  if (!published.ok) return published
+  const written = await containers.stat(container, path)
+  return !written.ok && written.failure.name === 'container_file_unknown' ? fail('storage_unavailable', { retryAfterS: 1 }) : written
 }
 
 async function receivePlain(

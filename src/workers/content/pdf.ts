@@ -1,22 +1,26 @@
 import { broken, UNCLAIMED, whole, type StructureEnd, type StructureScanner } from './verdict.ts'
 import { HeadWindow, TailWindow } from './windows.ts'
 
-/** Bytes before the header and behind the end marker that readers bear, and we with them. */
-const JUNK_BYTES_MAX = 1_024
+/** Bytes of white space before the header, and of it or zeros behind the end marker. */
+const PADDING_BYTES_MAX = 1_024
+const MARK_BYTES = 3
 const HEADER_BYTES = 8
-const END_MARK = '%%EOF'
+const HEADER = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]{0,1024}%PDF-[12]\.\d/
+const START_MARK = 'startxref'
 /** Room for `startxref` and its number before an end marker that stands as early as it may. */
-const TAIL_BYTES = 2 * JUNK_BYTES_MAX
+const TAIL_BYTES = 2 * PADDING_BYTES_MAX
+/** `startxref`, a place, and the end marker behind which nothing is. */
+const END = /^startxref\s{1,8}(\d{1,12})\s{1,8}%%EOF[\0\t\n\f\r ]{0,1024}$/
 
 /**
- * PDF: its header within the first 1,024 bytes, an object, and near the end `startxref` with a place inside
- * the file and the end marker, which at most 1,024 bytes follow. The objects themselves are not read.
+ * PDF: its header at the beginning, an object, and at the end `startxref` with a place inside the file and the end
+ * marker. Readers bear other bytes before and behind, and so would take what is another format, too: here is only a
+ * byte order mark and white space. The objects themselves are not read.
  */
 export class PdfScanner implements StructureScanner {
-  readonly #head = new HeadWindow(JUNK_BYTES_MAX + HEADER_BYTES)
+  readonly #head = new HeadWindow(PADDING_BYTES_MAX + MARK_BYTES + HEADER_BYTES)
   readonly #tail = new TailWindow(TAIL_BYTES)
-  #headerAt = -1
-  #isJudged = false
+  #hasHeader: boolean | null = null
   #hasObject = false
   #sizeBytes = 0
   #lastBytes = ''
@@ -26,27 +30,17 @@ export class PdfScanner implements StructureScanner {
     this.#head.push(chunk)
     this.#tail.push(chunk)
     if (!this.#hasObject) this.#lookForObject(chunk)
-    return this.#isJudged || !this.#head.isFull || this.#findHeader()
+    return this.#hasHeader === true || !this.#head.isFull || this.#findHeader()
   }
 
   finish(): StructureEnd {
-    if (!this.#isJudged) this.#findHeader()
-    if (this.#headerAt < 0) return UNCLAIMED
-    if (this.#hasObject && this.#endsWell()) return whole('application/pdf')
-    return this.isDisplaced ? UNCLAIMED : broken('a PDF document')
-  }
-
-  /** Whether anything but a byte order mark and white space stands before the header. */
-  get isDisplaced(): boolean {
-    return !/^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/.test(
-      this.#head.latin1().slice(0, Math.max(0, this.#headerAt)),
-    )
+    if (!(this.#hasHeader ?? this.#findHeader())) return UNCLAIMED
+    return this.#hasObject && this.#endsWell() ? whole('application/pdf') : broken('a PDF document')
   }
 
   #findHeader(): boolean {
-    this.#isJudged = true
-    this.#headerAt = this.#head.latin1().search(/%PDF-[12]\.\d/)
-    return this.#headerAt >= 0
+    this.#hasHeader = HEADER.test(this.#head.latin1())
+    return this.#hasHeader
   }
 
   /** `obj` ends the first line of every object. It may lie across chunks. */
@@ -59,9 +53,8 @@ export class PdfScanner implements StructureScanner {
 
   #endsWell(): boolean {
     const tail = this.#tail.latin1()
-    const endAt = tail.lastIndexOf(END_MARK)
-    if (endAt < 0 || tail.length - endAt - END_MARK.length > JUNK_BYTES_MAX) return false
-    const place = /startxref\s{1,8}(\d{1,12})\s{1,8}$/.exec(tail.slice(0, endAt))?.[1]
+    const startAt = tail.lastIndexOf(START_MARK)
+    const place = startAt < 0 ? undefined : END.exec(tail.slice(startAt))?.[1]
     return place !== undefined && Number(place) < this.#sizeBytes
   }
 }

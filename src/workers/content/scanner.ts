@@ -33,10 +33,9 @@ export const CONTENT_SLICE_BYTES_MAX = 131_072
  * The scanner of §4.7: final on the whole file, in one pass, without reading anything twice.
  *
  * A file is one of the binary types only if all of it keeps that type's structure from its first byte to its
- * last; nothing but zero bytes may follow the end. Where none does, it is text if all of it is UTF-8 without
+ * last; nothing but zero bytes may follow the end, and white space that of a PDF. Where none does, it is text if all of it is UTF-8 without
  * NUL. So a text that begins as a picture does is a text, and a file that is two things at once is what its
- * beginning says, or is refused. PDF alone may have 1,024 bytes before and behind it, unless those are
- * another format or all is text. Memory: under 400 KB, whatever the file.
+ * beginning says, or is refused. Memory: under 400 KB, whatever the file.
  */
 export function createContentScanner(): ContentScanner {
   return new Scanner()
@@ -44,7 +43,6 @@ export function createContentScanner(): ContentScanner {
 
 class Scanner implements ContentScanner {
   readonly #head = new HeadWindow(SIGNATURE_BYTES)
-  readonly #pdf = new PdfScanner()
   readonly #text = new TextScanner()
   readonly #structures: readonly StructureScanner[] = [
     walker(png),
@@ -55,8 +53,9 @@ class Scanner implements ContentScanner {
     walker(flac),
     walker(ogg),
     walker(mp3),
+    new PdfScanner(),
   ]
-  #running: readonly StructureScanner[] = [...this.#structures, this.#pdf]
+  #running: readonly StructureScanner[] = this.#structures
   #mayBeText = true
   #sizeBytes = 0
 
@@ -72,15 +71,13 @@ class Scanner implements ContentScanner {
     if (sizeBytes !== this.#sizeBytes) throw new Error(`${this.#sizeBytes} bytes scanned of ${sizeBytes}`)
     if (sizeBytes === 0) return { ok: false, isEmpty: true, found: 'an empty file' }
     const ends = this.#structures.map((structure) => structure.finish())
-    const pdf = this.#pdf.finish()
-    const claim = (this.#pdf.isDisplaced ? ends : [...ends, pdf]).find(isSettled)
+    const claim = ends.find(isSettled)
     if (claim !== undefined) return claim.kind === 'whole' ? accepted(claim.mimeType) : refused(claim.found)
     const text = this.#text.finish()
     if (text !== null) return accepted(text)
     const head = this.#head.latin1()
     const signature = nameBySignature(head)
-    if (pdf.kind === 'whole' && signature === null) return accepted(pdf.mimeType)
-    const damaged = [...ends, pdf].find((end) => end.kind === 'broken')
+    const damaged = ends.find((end) => end.kind === 'broken')
     return refused(damaged?.found ?? nameOf(head, signature, this.#text.fault))
   }
 }

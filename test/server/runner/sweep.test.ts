@@ -11,7 +11,7 @@ import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, type FileStand } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
 import type { FakeS3 } from '../../support/s3.ts'
-import { openDisk, openS3, put, putInContainer, staged } from '../../support/storage.ts'
+import { openDescriptors, openDisk, openS3, put, putInContainer, staged } from '../../support/storage.ts'
 import { failing } from '../../support/transfers.ts'
 
 const NOTHING: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, idempotency: 0 }
@@ -183,7 +183,9 @@ for (const driver of ['disk', 'S3'] as const) {
   }
 
   const rowCalls: readonly (readonly [string, (parts: SweepParts) => Partial<SweepParts>, keyof SweepReport])[] = [
-    ...([['claimStale', 'uploads'], ['forget', 'uploads'], ['withoutRow', 'objects'], ['expire', 'idempotency']] satisfies [keyof FileSweep, keyof SweepReport][])
+    ...([
+      ['claimStale', 'uploads'], ['forget', 'uploads'], ['withoutRow', 'objects'], ['expire', 'idempotency'],
+    ] satisfies [keyof FileSweep, keyof SweepReport][])
       .map(([call, count]) => [call, ({ rows }: SweepParts) => ({ rows: failing(rows, call, STORE_AWAY) }), count] as const),
     ...(['lastUses', 'forget'] satisfies (keyof ContainerUses)[])
       .map((call) => [`uses.${call}`, ({ uses }: SweepParts) => ({ uses: failing(uses, call, STORE_AWAY) }), 'containers'] as const),
@@ -328,7 +330,8 @@ t.test('disk: a folder in the place of staging files is left alone', async (t) =
 t.test('disk: what cannot be removed keeps nothing else from being removed', async (t) => {
   const stand = await standOn(t, 'disk')
   const { storage, workspaceId, folder } = stand
-  const stuck = join(folder, 'trash', 'stuck')
+  for (const nth of [1, 2, 3]) await putInContainer(storage, 'a', 'a', { workspaceId, containerId: `sess_${nth}` })
+  const stuck = join(folder, 'containers', workspaceId, 'sess_1', 'stuck')
   await mkdir(stuck)
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', stuck], { stdio: 'ignore' })
@@ -336,12 +339,34 @@ t.test('disk: what cannot be removed keeps nothing else from being removed', asy
     t.comment('no file system may be mounted here: nothing was shown')
     return
   }
-  for (const nth of [1, 2, 3]) await putInContainer(storage, 'a', 'a', { workspaceId, containerId: `sess_${nth}` })
-  const { failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
-  execFileSync('umount', ['-l', stuck])
+  const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
+  const [left] = await readdir(join(folder, 'trash'))
+  execFileSync('umount', ['-l', join(folder, 'trash', left ?? '', 'stuck')])
+  t.equal(report.containers, 2)
   t.match(failures, [AWAY])
-  t.same(await readdir(join(folder, 'trash')), ['stuck'])
+  t.same(await readdir(join(folder, 'trash', left ?? '')), ['stuck'])
   t.same((await stand.run()).failures, [])
+  t.same(await readdir(join(folder, 'trash')), [left], 'somebody may be at it still')
+  must(await storage.containers.emptyTrash(0))
+  t.same(await readdir(join(folder, 'trash')), [])
+})
+
+t.test('disk: folders of any depth are removed, a few open at a time, and so is the container after them', async (t) => {
+  const stand = await standOn(t, 'disk')
+  const { storage, workspaceId, folder } = stand
+  const place = join(folder, 'containers', workspaceId, 'sess_a')
+  await mkdir(join(place, ...Array.from({ length: 800 }, () => 'd')), { recursive: true })
+  await writeFile(join(place, ...Array.from({ length: 700 }, () => 'd'), 'leaf'), 'x')
+  await putInContainer(storage, 'a', 'a', { workspaceId, containerId: 'sess_b' })
+  const before = await openDescriptors()
+  let most = 0
+  const watch = setInterval(() => void openDescriptors().then((count) => (most = Math.max(most, count))), 1)
+  const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
+  clearInterval(watch)
+  t.same(failures, [])
+  t.match(report, { containers: 2, container_files: 2 })
+  t.ok(most < before + 150, `${most} descriptors`)
+  t.same(await readdir(join(folder, 'trash')), [])
 })
 
 t.test('sweeps come more often than anything that they remove grows old', async (t) => {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
+import { fail } from '../../../src/schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../../src/schemas/limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/storage.ts'
@@ -121,6 +122,40 @@ t.test('a write beyond the limit, or into a folder, is refused and leaves what w
   t.match(await written(stand, Buffer.from('x')), { status: 400, type: 'container_path_invalid' })
   t.match(await answerOf(beginUpload(stand.port, FILE_BYTES_MAX + 1, { method: 'PUT', path: '/write/a' })), { status: 413 })
   t.equal((await read(stand, 'out/a.txt/b')).toString(), 'below')
+})
+
+t.test('a write notes the use of its container before anything of it is seen, and without that there is none', async (t) => {
+  let uses: readonly unknown[] | null = null
+  let isAway = false
+  const stand: TransferStand = await openTransfers(t, {
+    wrap: (parts) => ({
+      ...parts,
+      uses: { touch: (...of) => (isAway ? Promise.resolve(fail('store_unavailable')) : parts.uses.touch(...of)) },
+      storage: { ...parts.storage, containers: { ...parts.storage.containers, publish: async (...args) => {
+        uses = await stand.store.sql`SELECT container_id FROM container_uses`
+        return parts.storage.containers.publish(...args)
+      } } },
+    }),
+  })
+  t.match(await written(stand, Buffer.from('one')), { status: 200 })
+  t.match(uses, [{ container_id: 'sess_abc' }])
+  isAway = true
+  t.match(await written(stand, Buffer.from('other')), { status: 503, type: 'store_unavailable' })
+  t.equal((await read(stand, 'out/a.txt')).toString(), 'one')
+})
+
+t.test('a write whose container is taken away meanwhile is not said to have succeeded', async (t) => {
+  const stand = await openTransfers(t, {
+    wrap: (parts) => ({
+      ...parts,
+      storage: { ...parts.storage, containers: { ...parts.storage.containers, publish: async (container, ...args) => {
+        const published = await parts.storage.containers.publish(container, ...args)
+        must(await parts.storage.containers.removeContainer(container))
+        return published
+      } } },
+    }),
+  })
+  t.match(await written(stand, Buffer.from('x')), { status: 503, type: 'storage_unavailable' })
 })
 
 t.test('a writer that leaves changes nothing', async (t) => {

@@ -13,15 +13,23 @@ export function pdf(version = '1.7'): Buffer {
   return bytes(`%PDF-${version}\n%\xe2\xe3\xcf\xd3\n`, OBJECTS, STREAM, END)
 }
 
+/** One that is no UTF-8, and has no NUL either. */
+const LATIN_PDF = bytes('%PDF-1.4\n%\xe2\xe3\xcf\xd3\n', OBJECTS, END)
+
 const PDFS: readonly CorpusFile[] = [
   file('pdf', 'application/pdf', pdf()),
   file('pdf 2.0', 'application/pdf', pdf('2.0')),
   file('pdf of ASCII alone', 'application/pdf', bytes('%PDF-1.4\n', OBJECTS, END)),
   file('pdf behind a byte order mark', 'application/pdf', bytes([0xef, 0xbb, 0xbf], pdf())),
-  file('pdf behind 900 bytes of junk', 'application/pdf', () => bytes(noise(900, 77), pdf())),
-  file('pdf behind lines of headers', 'application/pdf', () => bytes('HTTP/1.1 200 OK\r\n\r\n', pdf())),
+  file('pdf behind a mark and white space', 'application/pdf', bytes([0xef, 0xbb, 0xbf], ' '.repeat(1_024), pdf())),
+  file('pdf behind more white space', /not UTF-8/, bytes(' '.repeat(1_025), LATIN_PDF)),
+  file('pdf behind 900 bytes of junk', /unrecognised|not UTF-8/, () => bytes(noise(900, 77), pdf())),
+  file('pdf behind lines of headers', /not UTF-8/, () => bytes('HTTP/1.1 200 OK\r\n\r\n', LATIN_PDF)),
   file('pdf with an update behind', 'application/pdf', bytes(pdf(), '4 0 obj\n<<>>\nendobj\n', END)),
-  file('pdf with 500 bytes behind', 'application/pdf', bytes(pdf(), Buffer.alloc(500, 0x20))),
+  file('pdf with 500 spaces behind', 'application/pdf', bytes(pdf(), Buffer.alloc(500, 0x20))),
+  file('pdf with zeros and line ends behind', 'application/pdf', bytes(pdf(), '\r\n\0\0', Buffer.alloc(900))),
+  file('pdf with 2,000 zeros behind', /PDF/, bytes(pdf(), Buffer.alloc(2_000))),
+  file('pdf with a word behind', /PDF/, bytes(pdf(), 'end')),
   file('pdf of 3 MB', 'application/pdf', () => bytes('%PDF-1.5\n', OBJECTS, noise(3_000_000), END)),
   file('pdf behind 1,100 bytes of junk', /unrecognised|not UTF-8/, () => bytes(noise(1100, 77), pdf())),
   file('pdf truncated', /PDF/, () => pdf().subarray(0, 300)),
@@ -42,6 +50,12 @@ const POLYGLOTS: readonly CorpusFile[] = [
   file('polyglot: pdf with a document behind', /PDF/, () =>
     bytes(pdf(), noise(2000), office('word/document.xml', DOCX)),
   ),
+  file('polyglot: pdf with a small archive behind', /PDF/, () => bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18))),
+  file('polyglot: pdf with a document close behind', /PDF/, () => bytes(pdf(), office('word/document.xml', DOCX))),
+  file('polyglot: page with a PDF behind', /not UTF-8/, () =>
+    bytes('<script>alert(1)</script>', LATIN_PDF),
+  ),
+  file('polyglot: script with a PDF behind', /not UTF-8/, () => bytes('#!/bin/sh\nexit 0\n', LATIN_PDF)),
   file('polyglot: jpeg that holds a PDF header, and a PDF behind', /JPEG/, bytes(jpeg(), pdf())),
   file('polyglot: jpeg with a whole PDF in its comment', 'image/jpeg', () => {
     const inner = pdf()

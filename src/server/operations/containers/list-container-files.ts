@@ -20,7 +20,7 @@ export const listContainerFiles = defineOperation({
   input: { params: ContainerParams, query: ListContainerFilesQuery },
   success: { status: 200, body: ContainerFileListAnswer },
   statuses: [400, 403, 429, 500, 503],
-  failures: ['query_invalid', ...CONTAINER_FAILURES],
+  failures: ['query_invalid', 'container_too_large', 'busy', 'deadline_exceeded', ...CONTAINER_FAILURES],
   example: { params: { container_id: 'sess_abc123' }, query: { limit: 20 } },
   async run(call, ports) {
     const { after, limit } = call.query
@@ -30,7 +30,7 @@ export const listContainerFiles = defineOperation({
       return fail('query_invalid', { metadata: { issues: [issue] } })
     }
     const container = containerOf(call)
-    const page = await ports.containers.list(container, afterPath, limit ?? FILES_PAGE_DEFAULT)
+    const page = await ports.containers.list(container, afterPath, limit ?? FILES_PAGE_DEFAULT, call.signal)
     if (!page.ok) return page
     const data = page.value.files.map((file) => containerFileAnswer(container.containerId, file))
     if (data.length > 0) noteUse(ports, container)

@@ -3,7 +3,7 @@ import { fail, ok } from '../../../schemas/failures.ts'
 import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files.ts'
 import { CONTAINER_KEPT_MS, FILE_BYTES_MAX, MIB, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
-import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
+import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
 
 const DAY_MS = 86_400_000
 
@@ -24,7 +24,7 @@ export const writeContainerFile = defineOperation({
   input: { params: ContainerWriteParams, upload: 'raw', hasRest: true },
   success: { status: 200, body: ContainerFileAnswer },
   statuses: [400, 403, 413, 429, 500, 503],
-  failures: ['container_path_invalid', 'storage_full', 'busy', 'deadline_exceeded', ...CONTAINER_FAILURES],
+  failures: ['container_path_invalid', 'storage_full', 'busy', 'store_unavailable', 'deadline_exceeded', ...CONTAINER_FAILURES],
   example: { params: { container_id: 'sess_abc123', file_id: 'out/report.csv' } },
   async run(call, ports) {
     if (call.upload === null) throw new Error('the pipeline gives every upload')
@@ -34,7 +34,6 @@ export const writeContainerFile = defineOperation({
     const container = containerOf(call)
     const written = await ports.transfers.writeContainerFile(call.upload, { container, path }, call.signal)
     if (!written.ok) return written
-    noteUse(ports, container)
     return ok({ kind: 'json', value: containerFileAnswer(container.containerId, written.value) })
   },
 })

@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { fail } from '../../../../src/schemas/failures.ts'
 import { openFilesFront } from '../../../support/files-front.ts'
 import { openDisk, staged } from '../../../support/storage.ts'
 import { failing } from '../../../support/transfers.ts'
@@ -48,6 +49,27 @@ t.test('containers.list_files 503: storage is away', async (t) => {
   const containers = failing(storage.containers, 'list', { name: 'storage_unavailable' })
   const front = await openFilesFront(t, { storage: { ...storage, containers } })
   t.equal((await front.call('/containers/sess_abc/files')).status, 503)
+})
+
+t.test('containers.list_files 400 and 503: a container too large for a listing, and listings too many; a caller may leave one', async (t) => {
+  const signals: unknown[] = []
+  let name: 'container_too_large' | 'busy' = 'container_too_large'
+  const front = await openFilesFront(t, {
+    ports: (ports) => ({
+      ...ports,
+      containers: {
+        ...ports.containers,
+        list: (_container, _after, _countMax, signal) => {
+          signals.push(signal)
+          return Promise.resolve(fail(name))
+        },
+      },
+    }),
+  })
+  t.match(await (await front.call('/containers/sess_abc/files')).json(), { error: { code: 400, metadata: { error_type: name } } })
+  name = 'busy'
+  t.match(await (await front.call('/containers/sess_abc/files')).json(), { error: { code: 503, metadata: { error_type: name } } })
+  t.ok(signals.every((signal) => signal instanceof AbortSignal))
 })
 
 t.test("containers.get_file 200: what OpenAI's clients expect, and a use that keeps the container", async (t) => {

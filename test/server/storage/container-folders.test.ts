@@ -1,0 +1,81 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { FSYNCS_MAX } from '../../../src/schemas/limits.ts'
+import { must } from '../../support/must.ts'
+import { CONTAINER, openDescriptors, openDisk, openFolder, putInContainer } from '../../support/storage.ts'
+
+/** Counts the calls of `fsync` on every handle until the test has ended. */
+async function watchSyncs(t: Parameters<typeof openFolder>[0]): Promise<{ count: number; most: number }> {
+  const seen = { count: 0, most: 0 }
+  const handle = await open('.', 'r')
+  const prototype = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  const { sync } = prototype
+  let running = 0
+  prototype.sync = async function watched(this: FileHandle) {
+    seen.count++
+    seen.most = Math.max(seen.most, ++running)
+    try {
+      await sync.call(this)
+    } finally {
+      running--
+    }
+  }
+  t.teardown(() => (prototype.sync = sync))
+  return seen
+}
+
+t.test(`folders that writes make are brought to the disk ${FSYNCS_MAX} at a time, and at most three syncs a write`, async (t) => {
+  const { storage } = await openDisk(t)
+  const syncs = await watchSyncs(t)
+  const writes = Array.from({ length: 40 }, (_, nth) => putInContainer(storage, `${nth}/b/c/d/e/f/g/h/file`, 'x'))
+  await Promise.all(writes)
+  t.ok(syncs.most <= FSYNCS_MAX, `${syncs.most} at once`)
+  t.ok(syncs.count > 0 && syncs.count <= 3 * writes.length, `${syncs.count} in all`)
+})
+
+/** A container with so many of these. */
+async function filled(t: Parameters<typeof openFolder>[0], count: number, make: (path: string) => void) {
+  const { storage, folder } = await openDisk(t)
+  const place = join(folder, 'containers', CONTAINER.workspaceId, CONTAINER.containerId)
+  await mkdir(place, { recursive: true })
+  for (let nth = 0; nth < count; nth++) make(join(place, `n${nth}`))
+  return { ...storage.containers, folder }
+}
+
+t.test('a listing ends when its caller leaves, and closes what it had open', async (t) => {
+  const { list } = await filled(t, 5_000, (path) => writeFileSync(path, ''))
+  const before = await openDescriptors()
+  const leaving = new AbortController()
+  const listing = list(CONTAINER, null, 1, leaving.signal)
+  setImmediate(() => leaving.abort())
+  t.match(await listing, { failure: { name: 'client_gone' } })
+  t.match(await list(CONTAINER, null, 1, leaving.signal), { failure: { name: 'client_gone' } })
+  t.equal(await openDescriptors(), before)
+})
+
+t.test('a container with more folders than one listing may open is told from storage that is away', async (t) => {
+  const { list } = await filled(t, 9_200, (path) => mkdirSync(path))
+  t.match(await list(CONTAINER, null, 1), { failure: { name: 'container_too_large' } })
+})
+
+t.test('two listings run at once, some wait, and the rest are told to come again', async (t) => {
+  const { list } = await filled(t, 3, (path) => writeFileSync(path, ''))
+  const answers = await Promise.all(Array.from({ length: 30 }, () => list(CONTAINER, null, 1)))
+  const busy = answers.filter((answer) => !answer.ok && answer.failure.name === 'busy')
+  t.equal(busy.length, 30 - 2 - 16)
+  t.equal(answers.filter(({ ok }) => ok).length, 18)
+  t.match(await list(CONTAINER, null, 1), { ok: true })
+})
+
+t.test('what a crash left in the trash goes when it is old, and what was just moved there stays', async (t) => {
+  const { emptyTrash, folder } = await filled(t, 0, () => undefined)
+  mkdirSync(join(folder, 'trash', 'left', 'a', 'b'), { recursive: true })
+  writeFileSync(join(folder, 'trash', 'left', 'a', 'f'), 'x')
+  writeFileSync(join(folder, 'trash', 'file'), 'x')
+  t.equal(must(await emptyTrash(60_000)), 0)
+  t.equal(must(await emptyTrash(0)), 2)
+  t.same(await readdir(join(folder, 'trash')), [])
+})
