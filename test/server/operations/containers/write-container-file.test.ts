@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FILE_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import { FILE_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../../../src/schemas/limits.ts'
 import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { rawClient } from '../../../support/raw-http.ts'
@@ -47,7 +47,7 @@ t.test('containers.write_file 400: paths that lead elsewhere or nowhere, and con
   t.same(await told('a//b%00'), [['/file_id', 'has an empty, `.` or `..` segment'], ['/file_id', 'has a NUL']])
   t.match(await write(stand, 'x'.repeat(256)), { message: /has a segment that is too long, expected at most 255 bytes each/ })
   t.match(await write(stand, `${'x'.repeat(200)}/`.repeat(4) + 'a'), { message: /is too long, expected at most 768 bytes/ })
-  t.match(await write(stand, `a${'/a'.repeat(64)}`), { message: /has too many segments, expected at most 64/ })
+  t.match(await write(stand, `a${'/a'.repeat(PATH_SEGMENTS_MAX)}`), { message: `has too many segments, expected at most ${PATH_SEGMENTS_MAX}` })
   t.match(await write(stand, 'a%ff'), { status: 400, type: 'params_invalid' })
   t.match(await write(stand, 'a', 'x', '/containers/a.b/files/'), { status: 400, type: 'params_invalid' })
   t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
