@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Secret } from '../../src/schemas/secret.ts'
 import { fail, ok, type Failure } from '../../src/schemas/failures.ts'
+import type { HttpOptions } from '../../src/server/http/front.ts'
 import type { AnyOperation, Call } from '../../src/server/operations/define.ts'
 import type { FileSweep, IdempotencyWish } from '../../src/server/ports/files.ts'
 import type { Storage } from '../../src/server/ports/storage.ts'
@@ -48,6 +49,7 @@ export interface TransferOptions {
   readonly rootKey?: Secret
   readonly files?: Partial<FilesOptions>
   readonly sessions?: Partial<SessionPoolOptions>
+  readonly http?: Partial<HttpOptions>
   /** Puts something between the transfers and a part of theirs. */
   readonly wrap?: (parts: TransferParts) => TransferParts
 }
@@ -62,7 +64,7 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(stand.store) })
   const parts: TransferParts = { files: stand.files, uses: openContainerUses(stand.store), storage, keyRing, intake, unsealing }
   const transfers = createTransfers(options.wrap?.(parts) ?? parts)
-  const front = await openFront(t, operationsOf(transfers, stand.workspaceId))
+  const front = await openFront(t, operationsOf(transfers, stand.workspaceId), options.http)
   const census = async (): Promise<Census> => {
     const [row] = await stand.store.sql<Omit<Census, 'objects'>[]>`
       SELECT count(*) FILTER (WHERE state = 'ready')::int AS ready, count(*) FILTER (WHERE state = 'pending')::int AS pending,
