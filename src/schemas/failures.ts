@@ -69,7 +69,7 @@ export const FAILURES = {
   content_unsupported: row([400], 'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
   provider_key_missing: row(
     [400], 'caller', 'after_change',
-    'The workspace has no key of its own for {provider}; the operator sets it with `sluice workspaces set <workspace> --provider-key {provider}=-`.',
+    'The workspace has no key of its own for {provider}; the operator sets it with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),

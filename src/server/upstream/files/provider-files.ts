@@ -36,7 +36,7 @@ export function createProviderFiles(
       const key = await keys.get(workspaceId, provider)
       if (!key.ok) return key
       const protocol = PROTOCOLS[provider]
-      if (key.value === null) return fail('provider_key_missing', { fields: { provider: protocol.name } })
+      if (key.value === null) return fail('provider_key_missing', { fields: { provider: protocol.name, slug: provider } })
       const named = providers.find(({ slug }) => slug === provider)?.baseUrl ?? ''
       const baseUrl = named === '' ? protocol.baseUrl : named
       const link = new FilesLink({ egress, protocol, baseUrl, key: key.value, times: { ...FILES_TIMES, ...times } })

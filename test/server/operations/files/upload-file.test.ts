@@ -84,7 +84,7 @@ t.test('files.upload 400: an Idempotency-Key that is empty or too long', async (
 
 t.test('files.upload 400: an unknown provider, and one that the workspace has no key for', async (t) => {
   const stand = await openFilesFront(t, {
-    providerFiles: { of: (_workspaceId, provider) => Promise.resolve(fail('provider_key_missing', { fields: { provider } })) },
+    providerFiles: { of: (_workspaceId, provider) => Promise.resolve(fail('provider_key_missing', { fields: { provider, slug: provider } })) },
   })
   t.match(await upload(stand, 'a', { path: '/files?provider=mistral' }), { status: 400, type: 'query_invalid' })
   t.match(await upload(stand, 'a', { path: '/files?provider=openai' }), { status: 400, type: 'provider_key_missing', message: /openai/ })

@@ -1,6 +1,6 @@
 /** Files that are read, listed, downloaded and deleted at a provider. B2.7, C23. */
 import t from 'tap'
-import type { Outcome } from '../../../../src/schemas/failures.ts'
+import { textOf, type Outcome } from '../../../../src/schemas/failures.ts'
 import {
   PROVIDER_FILES_ANSWER_BYTES_MAX, PROVIDER_FILE_ID_CHARS_MAX, UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX,
 } from '../../../../src/schemas/limits.ts'
@@ -60,7 +60,9 @@ async function download(host: FileHost, from = 0, to = CONTENT.length): Promise<
 
 t.test('a workspace without a key is told so', async (t) => {
   const { providerFiles } = await openFilesStand(t, { key: null })
-  t.match(await providerFiles.of('w', 'anthropic'), { failure: { name: 'provider_key_missing', fields: { provider: 'Anthropic' } } })
+  const answer = await providerFiles.of('w', 'anthropic')
+  t.match(answer, { failure: { name: 'provider_key_missing', fields: { provider: 'Anthropic' } } })
+  t.match(answer.ok ? '' : textOf(answer.failure), /sets it with `sluice workspaces set <workspace> --provider-key anthropic=-`\.$/)
 })
 
 t.test('a key that the provider refuses is a failure of the credential, and is not shown', async (t) => {
@@ -283,4 +285,11 @@ t.test('so many downloads from one provider and no more, and other calls go on',
   call.abort()
   t.ok((await Promise.all(others)).every((other) => nameOf(other) === 'client_gone'))
   await stand.rest()
+})
+
+t.test('a purpose goes to OpenAI; Anthropic has none, and the list is refused', async (t) => {
+  const { stand, host } = await open(t)
+  must(await host.list({ ...WISH, purpose: 'batch' }))
+  t.same(stand.provider.calls, ['GET /v1/files?limit=2&purpose=batch'])
+  t.equal(nameOf(await (await open(t, 'anthropic')).host.list({ ...WISH, purpose: 'batch' })), 'query_invalid')
 })
