@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, lstat, readdir, rename, unlink, type FileHandle } from 'node:fs/promises'
+import { chmod, link, lstat, readdir, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { endedBy } from '../../schemas/call-ended.ts'
 import { isContainerId, parseContainerPath, pathIssue } from '../../schemas/container-paths.ts'
@@ -10,7 +10,7 @@ import { removeFolder } from './container-removal.ts'
 import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk } from './container-walk.ts'
 import { storedFile } from './descriptor-reader.ts'
 import { codeOf, reachDisk } from './disk-failure.ts'
-import { sync } from './sync.ts'
+import { sync, syncOpen } from './sync.ts'
 import { Turns } from './turns.ts'
 
 /** Containers of one page of a listing. Decision. */
@@ -189,7 +189,10 @@ async function removeContainer(
     const name = nameIn(workspace, partsOf(container)[1])
     await rename(name, join(trash, moved))
     // Written to since somebody looked.
-    if (unchangedSince !== null && (await changedAfter(trash, moved, unchangedSince)) && (await movedBack(join(trash, moved), name))) return ok(null)
+    if (unchangedSince !== null && (await changedAfter(trash, moved, unchangedSince))) {
+      if (await movedBack(join(trash, moved), name)) return ok(null)
+      await joinNewer(folder, container, { from: join(trash, moved), limit: unchangedSince })
+    }
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT') return ok(null)
     throw cause
@@ -246,6 +249,41 @@ function movedBack(from: string, to: Buffer): Promise<boolean> {
     if (IN_THE_WAY.has(codeOf(cause))) return false
     throw cause
   })
+}
+
+/** What was written before the new container was made goes into it, unless a later one has its path. */
+async function joinNewer(root: string, container: ContainerRef, { from, limit }: { from: string; limit: Date }): Promise<void> {
+  const old = await openFolder(from, [])
+  try {
+    for await (const { path, changedAt } of filesBelow(old, Buffer.alloc(0), wholeWalk())) {
+      if (changedAt <= limit) continue
+      await joinFile(root, container, { old, path }).catch((cause: unknown) => {
+        if (!IN_THE_WAY.has(codeOf(cause)) && !isNotThere(cause)) throw cause
+      })
+    }
+  } finally {
+    await old.close()
+  }
+}
+
+/** A link is made rather than a name changed: what has the name already is never replaced. */
+async function joinFile(root: string, container: ContainerRef, { old, path }: { old: FileHandle; path: string }): Promise<void> {
+  const segments = segmentsOf(path)
+  const name = segments?.pop()
+  if (segments === null || name === undefined) return
+  const to = await openFolder(root, [...partsOf(container), ...segments], true)
+  try {
+    const source = await openFolder(`/proc/self/fd/${old.fd}`, segments)
+    try {
+      await link(nameIn(source, name), nameIn(to, name))
+      await unlink(nameIn(source, name))
+    } finally {
+      await source.close()
+    }
+    await syncOpen(to)
+  } finally {
+    await to.close()
+  }
 }
 
 async function withContainer(root: string, container: ContainerRef, use: (folder: FileHandle) => Promise<void>): Promise<void> {

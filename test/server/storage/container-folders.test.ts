@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -79,3 +79,36 @@ t.test('what a crash left in the trash goes when it is old, and what was just mo
   t.equal(must(await emptyTrash(0)), 2)
   t.same(await readdir(join(folder, 'trash')), [])
 })
+
+t.test('a file that was written into a container while it was moved away stays, also when a new container has its place', async (t) => {
+  const { storage, folder } = await openDisk(t)
+  const { containers } = storage
+  const place = join(folder, 'containers', CONTAINER.workspaceId, CONTAINER.containerId)
+  const limit = new Date(Date.now() - 60_000)
+  for (const path of ['deep/new', 'both', 'old']) await putInContainer(storage, path, path)
+  utimesSync(join(place, 'old'), limit, limit)
+  await onceAtStat(t, () => {
+    mkdirSync(place)
+    writeFileSync(join(place, 'both'), 'later')
+  })
+  t.equal(must(await containers.removeContainer(CONTAINER, limit)), 2)
+  t.same(must(await containers.list(CONTAINER, null, 9)).files.map(({ path }) => path), ['both', 'deep/new'])
+  t.equal(readFileSync(join(place, 'both'), 'utf8'), 'later')
+  t.equal(readFileSync(join(place, 'deep', 'new'), 'utf8'), 'deep/new')
+  t.same(await readdir(join(folder, 'trash')), [])
+})
+
+/** Runs before the next `fstat` on a handle: a removal makes it first on what it has just moved away. */
+async function onceAtStat(t: Parameters<typeof openFolder>[0], run: () => void): Promise<void> {
+  const handle = await open('.', 'r')
+  const prototype = Object.getPrototypeOf(handle) as { stat: FileHandle['stat'] }
+  await handle.close()
+  const { stat } = prototype
+  const restore = (): void => void (prototype.stat = stat)
+  prototype.stat = function watched(this: FileHandle) {
+    restore()
+    run()
+    return this.stat()
+  } as FileHandle['stat']
+  t.teardown(restore)
+}
