@@ -29,6 +29,10 @@ export class FakeS3 {
   readonly calls: string[] = []
   /** Bytes of bodies written to sockets so far: what back-pressure holds back is not in it. */
   sentBytes = 0
+  /** Connections that were ever made. */
+  connections = 0
+  /** Called before a call is served. */
+  beforeCall: (call: S3Call, key: string) => void = () => undefined
   /** Keys at most in one page of a listing. */
   pageMax = 1_000
   ignoresRanges = false
@@ -43,6 +47,7 @@ export class FakeS3 {
 
   constructor() {
     this.#server = createServer((req, res) => void this.#serve(req, res).catch(() => res.destroy()))
+    this.#server.on('connection', () => this.connections++)
   }
 
   static async start(t: { teardown(done: () => unknown): unknown }): Promise<FakeS3> {
@@ -92,6 +97,7 @@ export class FakeS3 {
     const key = rest.join('/')
     const call: S3Call = req.method === 'GET' && key === '' ? 'list' : ((req.method ?? '').toLowerCase() as S3Call)
     this.calls.push(`${call} ${key}`)
+    this.beforeCall(call, key)
     const fault = this.#takeFault(call)
     if (fault === 'reset') return void req.socket.resetAndDestroy()
     if (fault === 'slow') return void req.resume()
@@ -139,6 +145,9 @@ export class FakeS3 {
       return void res?.writeHead(200, { etag: stored.etag }).end()
     }
     if (call === 'delete') {
+      const wanted = req.headers['if-match']
+      if (wanted !== undefined && there === undefined) return refuse(res, 404, 'NoSuchKey')
+      if (wanted !== undefined && wanted !== there?.etag) return refuse(res, 412, 'PreconditionFailed')
       this.objects.delete(key)
       return void res?.writeHead(204).end()
     }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { fail, ok, textOf, type Outcome } from '../../schemas/failures.ts'
+import { fail, ok, textOf, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { HEADER_BYTES } from '../../workers/seal/format.ts'
 import { createOpener } from '../../workers/seal/opener.ts'
 import { openRange } from '../../workers/seal/range-opener.ts'
@@ -14,8 +14,11 @@ export interface VerifyParts {
 }
 
 export interface Finding {
-  /** `missing`: a row without its object; `orphan`: an object without a row; `damaged`: another content than was stored. */
-  readonly problem: 'missing' | 'damaged' | 'orphan'
+  /**
+   * `missing`: a row without its object; `orphan`: an object without a row; `damaged`: another content than was
+   * stored; `unreadable`: storage, or its data key, refuses this one alone.
+   */
+  readonly problem: 'missing' | 'damaged' | 'orphan' | 'unreadable'
   /** Of the file, which is that of its object. */
   readonly id: string
   readonly detail: string
@@ -27,10 +30,12 @@ export interface Verification {
 }
 
 const PAGE = 500
+/** No object has this id. */
+const PROBE_ID = 'verify_probe'
 
 /**
  * Reads every object of every ready file and compares it with its row, then looks for objects that no row stands for.
- * Failures: store_unavailable, storage_unavailable, data_key_unavailable.
+ * Failures: store_unavailable, storage_unavailable.
  */
 export async function verifyFiles(parts: VerifyParts): Promise<Outcome<Verification>> {
   const findings: Finding[] = []
@@ -54,7 +59,7 @@ export async function verifyFiles(parts: VerifyParts): Promise<Outcome<Verificat
 async function verifyFile({ rows, storage, keyRing }: VerifyParts, file: FileRecord): Promise<Outcome<Finding | null>> {
   const opened = await storage.open(file.id)
   if (!opened.ok) {
-    if (opened.failure.name !== 'content_missing') return opened
+    if (opened.failure.name !== 'content_missing') return unreadable(storage, file, opened.failure)
     // Deleted since the page was read.
     const isGone = await rows.withoutRow([file.id])
     if (!isGone.ok || isGone.value.length > 0) return isGone.ok ? ok(null) : isGone
@@ -62,19 +67,25 @@ async function verifyFile({ rows, storage, keyRing }: VerifyParts, file: FileRec
   }
   try {
     const key = await keyRing.byId(file.workspaceId, 'files', file.dataKeyId)
-    if (!key.ok) return key
+    if (!key.ok) return key.failure.name === 'data_key_unavailable' ? unreadable(storage, file, key.failure) : key
     const sha256 = await digestOf(opened.value, file, key.value.key)
     key.value.key.fill(0)
-    if (!sha256.ok && sha256.failure.name !== 'content_damaged') return sha256
-    if (!sha256.ok) return ok({ problem: 'damaged', id: file.id, detail: detailOf(sha256.failure.cause) })
+    if (!sha256.ok && sha256.failure.name !== 'content_damaged') return unreadable(storage, file, sha256.failure)
+    if (!sha256.ok) return ok({ problem: 'damaged', id: file.id, detail: detailOf(sha256.failure) })
     return ok(sha256.value === file.sha256 ? null : { problem: 'damaged', id: file.id, detail: 'its SHA-256 is another one' })
   } finally {
     await opened.value.close()
   }
 }
 
-function detailOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : textOf({ name: 'content_damaged' })
+/** Where storage answers nothing at all, there is nothing more to verify. */
+async function unreadable(storage: Storage, { id }: FileRecord, failure: Failure): Promise<Outcome<Finding>> {
+  const answers = await storage.stat(PROBE_ID)
+  return answers.ok ? ok({ problem: 'unreadable', id, detail: detailOf(failure) }) : answers
+}
+
+function detailOf(failure: Failure): string {
+  return failure.cause instanceof Error ? failure.cause.message : textOf(failure)
 }
 
 /** SHA-256 of the plain bytes, each of them verified. Failures: content_damaged, storage_unavailable. */

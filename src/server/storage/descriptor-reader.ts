@@ -1,5 +1,6 @@
 import { read, type BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
@@ -61,7 +62,7 @@ function descriptorReader(readPiece: ReadPiece, range: { from: number; to: numbe
   return {
     async next() {
       if (isClosed || isReading) throw new Error('a reader is asked once at a time, and not after its end')
-      if (options.signal?.aborted === true) return fail('client_gone')
+      if (options.signal?.aborted === true) return { ok: false, failure: endedBy(options.signal) }
       const wanted = Math.min(STORAGE_PIECE_BYTES, range.to - at)
       if (wanted <= 0) return ok(null)
       const buffer = own ?? Buffer.allocUnsafeSlow(wanted)

@@ -61,10 +61,10 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
       return ok({ path, sizeBytes, changedAt, version })
     }),
     open: (container, path, signal) => guarded(() => (
-      signal?.aborted === true ? Promise.resolve(fail('client_gone')) : openFile(root, container, path)
+      signal?.aborted === true ? Promise.resolve({ ok: false, failure: endedBy(signal) }) : openFile(root, container, path)
     )),
     publish: (container, path, staging, signal) => guarded(() => (
-      signal?.aborted === true ? Promise.resolve(fail('client_gone')) : putFile(root, container, { path, staging })
+      signal?.aborted === true ? Promise.resolve({ ok: false, failure: endedBy(signal) }) : putFile(root, container, { path, staging })
     )),
     newestChange: (container) => guarded(() => newestIn(root, container)),
     listContainers: (cursor) => guarded(() => listContainers(root, cursor)),

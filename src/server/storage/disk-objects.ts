@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ListedObject, ObjectFacts, ObjectPage, Staging, StoredObject } from '../ports/storage.ts'
 import { factsOf, storedFile } from './descriptor-reader.ts'
@@ -29,7 +30,7 @@ export class DiskObjects {
 
   /** Content first, then its name, then the folder: at no moment does the name stand for less than the whole. */
   async publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>> {
-    if (signal?.aborted === true) return fail('client_gone')
+    if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
     return reachDisk(async () => {
       const path = this.#pathOf(objectId)
       await sync(staging.path)

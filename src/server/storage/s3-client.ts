@@ -1,5 +1,6 @@
 import { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import { setTimeout as sleepFor } from 'node:timers/promises'
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { Secret } from '../../schemas/secret.ts'
 
@@ -88,15 +89,15 @@ export class S3Calls {
   /**
    * Runs a call, again when the server or the way to it failed.
    * @param refusals what certain error names mean, instead of `storage_unavailable`
-   * Failures: those, storage_full, storage_unavailable, client_gone.
+   * Failures: those, storage_full, storage_unavailable, and how the signal ended.
    */
   async run<T>(attempt: Try<T>, signal?: AbortSignal, refusals: Readonly<Record<string, Failure['name']>> = {}): Promise<Outcome<T>> {
     for (let nth = 1; ; nth++) {
-      if (isGone(signal)) return fail('client_gone')
+      if (isGone(signal)) return gone(signal)
       try {
         return ok(await this.#once(attempt, signal))
       } catch (cause) {
-        if (isGone(signal)) return fail('client_gone')
+        if (isGone(signal)) return gone(signal)
         const refusal = refusals[nameOf(cause)]
         if (refusal !== undefined) return fail(refusal, { cause })
         if (nth === TRIES_MAX || !mayRepeat(cause)) return { ok: false, failure: s3Failure(cause) }
@@ -148,6 +149,10 @@ const SERVER_FAULT = 500
 
 function isGone(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true
+}
+
+function gone(signal: AbortSignal | undefined): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: signal === undefined ? { name: 'client_gone' } : endedBy(signal) }
 }
 
 function codeOf(cause: unknown): string {

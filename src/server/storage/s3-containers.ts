@@ -3,7 +3,7 @@ import { isContainerId, parseContainerPath } from '../../schemas/container-paths
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef } from '../ports/storage.ts'
 import type { S3Calls } from './s3-client.ts'
-import { deleteKey, factsOf, head, listKeys, openKey, putFile, type ListedKey } from './s3-objects.ts'
+import { deleteListed, factsOf, head, listKeys, openKey, putFile, type ListedKey } from './s3-objects.ts'
 import { Turns } from './turns.ts'
 
 const PAGE_KEYS = 1_000
@@ -34,7 +34,7 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
     open(container, path, signal) {
       const key = keyOf(container, path)
       if (key === null) return Promise.resolve(fail('container_file_unknown'))
-      return openKey(calls, key, { signal, missing: 'container_file_unknown' })
+      return openKey(calls, key, { signal, names: { missing: 'container_file_unknown', replaced: 'storage_unavailable' } })
     },
     publish(container, path, staging, signal) {
       const key = keyOf(container, path)
@@ -86,7 +86,7 @@ async function listContainers(
   return ok({ containers: [...found.values()], cursor: listed.value.hasMore ? last : null })
 }
 
-/** Key by key: what is written meanwhile stays. */
+/** Key by key: what is written meanwhile stays, also in the place of what was listed. */
 async function removeAll(calls: S3Calls, prefix: string, unchangedSince: Date | null): Promise<Outcome<number | null>> {
   const turns = new Turns(REMOVALS_MAX)
   let removed = 0
@@ -95,10 +95,9 @@ async function removeAll(calls: S3Calls, prefix: string, unchangedSince: Date | 
     if (!listed.ok) return listed
     const { keys, hasMore } = listed.value
     const old = keys.filter(({ facts }) => unchangedSince === null || facts.changedAt <= unchangedSince)
-    const answers = await Promise.all(old.map(({ name }) => turns.run(() => deleteKey(calls, prefix + name))))
-    const failed = answers.find((answer) => !answer.ok)
-    if (failed !== undefined && !failed.ok) return failed
-    removed += old.length
+    const answers = await Promise.all(old.map(({ name, etag }) => turns.run(() => deleteListed(calls, prefix + name, etag))))
+    for (const answer of answers) if (!answer.ok) return answer
+    removed += answers.filter((answer) => answer.ok && answer.value).length
     if (!hasMore) return ok(removed === 0 ? null : removed)
     after = keys.at(-1)?.name ?? after
   }

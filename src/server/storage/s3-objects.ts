@@ -17,6 +17,7 @@ export interface ListedKey {
   /** Without the prefix that was asked for. */
   readonly name: string
   readonly facts: ObjectFacts
+  readonly etag: string | undefined
 }
 
 /** One `PutObject` of known length, read from the staging file again for every try: no parts that could be orphaned. */
@@ -60,16 +61,22 @@ export function factsOf(answer: Pick<HeadObjectCommandOutput, 'ContentLength' | 
   }
 }
 
-/** @param missing what it is called when there is no such key */
+export interface KeyNames {
+  /** What it is called when there is no such key. */
+  readonly missing: FailureName
+  /** When the key has another object than the one that was opened: damage where objects are never replaced. */
+  readonly replaced: FailureName
+}
+
 export async function openKey(
-  calls: S3Calls, key: string, { signal, missing }: { readonly signal: AbortSignal | undefined; readonly missing: FailureName },
+  calls: S3Calls, key: string, { signal, names }: { readonly signal: AbortSignal | undefined; readonly names: KeyNames },
 ): Promise<Outcome<StoredObject>> {
   const answer = await head(calls, key, signal)
-  if (!answer.ok) return answer.failure.name === 'content_missing' ? fail(missing) : answer
+  if (!answer.ok) return answer.failure.name === 'content_missing' ? fail(names.missing) : answer
   return ok({
     ...factsOf(answer.value),
     descriptor: null,
-    read: (from, to, options) => s3Reader(calls, { key, etag: answer.value.ETag, from, to }, options ?? {}),
+    read: (from, to, options) => s3Reader(calls, { key, etag: answer.value.ETag, replaced: names.replaced, from, to }, options ?? {}),
     close: () => Promise.resolve(),
   })
 }
@@ -90,9 +97,18 @@ export async function removeKey(calls: S3Calls, key: string): Promise<Outcome<bo
 }
 
 /** Whether it is there or not. */
-export function deleteKey(calls: S3Calls, key: string): Promise<Outcome<unknown>> {
+function deleteKey(calls: S3Calls, key: string): Promise<Outcome<unknown>> {
   const command = new DeleteObjectCommand({ Bucket: calls.bucket, Key: key })
   return calls.run((ending) => calls.client.send(command, { abortSignal: ending }))
+}
+
+/** @returns false when the key has another object than the one with this ETag by now, or none */
+export async function deleteListed(calls: S3Calls, key: string, etag: string | undefined): Promise<Outcome<boolean>> {
+  if (etag === undefined) return fail('storage_unavailable', { cause: new Error('the list has no ETag') })
+  const command = new DeleteObjectCommand({ Bucket: calls.bucket, Key: key, IfMatch: etag })
+  const removed = await calls.run((ending) => calls.client.send(command, { abortSignal: ending }), undefined, STAYS)
+  if (removed.ok) return ok(true)
+  return removed.failure.name === 'content_missing' ? ok(false) : removed
 }
 
 /** One page of keys below a prefix, in the order of their UTF-8 bytes. @param after a name below the prefix, or empty */
@@ -106,13 +122,15 @@ export async function listKeys(
   const isEncoded = answer.value.EncodingType === 'url'
   const keys = (answer.value.Contents ?? []).flatMap((found) => {
     const key = isEncoded ? decodeKey(found.Key ?? '') : (found.Key ?? '')
-    return key.startsWith(prefix) ? [{ name: key.slice(prefix.length), facts: factsOf(found) }] : []
+    return key.startsWith(prefix) ? [{ name: key.slice(prefix.length), facts: factsOf(found), etag: found.ETag }] : []
   })
   return ok({ keys, hasMore: answer.value.IsTruncated === true })
 }
 
 /** A HEAD has no body to say more than 404. */
 const MISSING = { NotFound: 'content_missing', NoSuchKey: 'content_missing' } as const
+/** Of a conditional removal. */
+const STAYS = { ...MISSING, PreconditionFailed: 'content_missing' } as const
 
 async function isOurs(calls: S3Calls, key: string, { mark, ending }: { mark: string; ending: AbortSignal }): Promise<boolean> {
   const there = await calls.client.send(new HeadObjectCommand({ Bucket: calls.bucket, Key: key }), { abortSignal: ending })

@@ -1,6 +1,7 @@
 import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { Readable } from 'node:stream'
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { CallEnded, endedBy } from '../../schemas/call-ended.ts'
+import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { ReadOptions } from '../ports/storage.ts'
@@ -13,6 +14,8 @@ interface Target {
   readonly key: string
   /** The ETag that must still hold: a replaced object is never spliced onto its predecessor. */
   readonly etag: string | undefined
+  /** What it is called when that does not hold any more. */
+  readonly replaced: FailureName
   readonly from: number
   readonly to: number
 }
@@ -26,35 +29,52 @@ export function s3Reader(calls: S3Calls, target: Target, { signal }: ReadOptions
   let body: Readable | null = null
   let chunks: AsyncIterator<unknown> | null = null
   let left: Uint8Array | null = null
-  let isClosed = false
+  // Without this a request under way when the reader is closed would open a body that nobody reads.
+  const closing = new AbortController()
+  const onAbort = (): void => closing.abort(signal?.reason)
+  if (signal?.aborted === true) onAbort()
+  signal?.addEventListener('abort', onAbort, { once: true })
 
   const drop = (): void => {
     body?.destroy()
     body = null
     chunks = null
   }
+  /** Everything is given out: only a body that was read to its end gives its connection back. Nobody waits for that. */
+  const leave = (): void => {
+    const [ending, rest] = [body, chunks]
+    body = null
+    chunks = null
+    if (ending === null || rest === null) return
+    const cut = (): void => void ending.destroy()
+    void withinStall(rest, calls.stallMs, cut).then(cut)
+  }
   const openBody = async (): Promise<Outcome<AsyncIterator<unknown>>> => {
     if (chunks !== null) return ok(chunks)
-    const opened = await calls.run((ending) => getRange(calls, { ...target, from: at }, ending), signal, {
-      NoSuchKey: 'content_missing', NotFound: 'content_missing', PreconditionFailed: 'content_damaged', WrongRange: 'storage_unavailable',
+    const opened = await calls.run((ending) => getRange(calls, { ...target, from: at }, ending), closing.signal, {
+      NoSuchKey: 'content_missing', NotFound: 'content_missing', PreconditionFailed: target.replaced, WrongRange: 'storage_unavailable',
     })
-    if (!opened.ok) return opened
+    if (!opened.ok) return opened.failure.name === 'storage_unavailable' ? { ok: false, failure: { retryAfterS: 1, ...opened.failure } } : opened
     body = opened.value
     // Without a listener an error that comes while nobody reads would end the process.
     body.on('error', () => undefined)
+    if (closing.signal.aborted) {
+      drop()
+      return { ok: false, failure: endedBy(closing.signal) }
+    }
     chunks = body[Symbol.asyncIterator]()
     return ok(chunks)
   }
   const nextChunk = async (): Promise<Outcome<Uint8Array>> => {
     for (let breaks = 1; ; breaks++) {
-      if (isClosed || signal?.aborted === true) return fail('client_gone')
+      if (closing.signal.aborted) return { ok: false, failure: endedBy(closing.signal) }
       const opened = await openBody()
       if (!opened.ok) return opened
       const chunk = await withinStall(opened.value, calls.stallMs, () => body?.destroy(new Error('the body stalls')))
       if (chunk !== null) return ok(chunk)
       drop()
       if (breaks === BREAKS_MAX) return fail('storage_unavailable', { retryAfterS: 1, cause: new Error('the body breaks off again and again') })
-      await calls.pause(breaks, signal)
+      await calls.pause(breaks, closing.signal)
     }
   }
   return {
@@ -74,11 +94,12 @@ export function s3Reader(calls: S3Calls, target: Target, { signal }: ReadOptions
         at += taken.length
         left = taken.length === left.length ? null : left.subarray(taken.length)
       }
-      if (at === target.to) drop()
+      if (at === target.to) leave()
       return ok(piece)
     },
     close() {
-      isClosed = true
+      signal?.removeEventListener('abort', onAbort)
+      closing.abort(new CallEnded('client_gone'))
       drop()
     },
   }

@@ -22,7 +22,7 @@ export async function openS3Storage(options: S3Options): Promise<Storage> {
   return {
     stage: (expectedBytes) => staging.stage(expectedBytes),
     publish: (objectId, staged, signal) => putFile(calls, { key: keyOf(objectId), staging: staged, mayReplace: false }, signal),
-    open: (objectId, signal) => openKey(calls, keyOf(objectId), { signal, missing: 'content_missing' }),
+    open: (objectId, signal) => openKey(calls, keyOf(objectId), { signal, names: { missing: 'content_missing', replaced: 'content_damaged' } }),
     stat: (objectId) => statKey(calls, keyOf(objectId)),
     remove: (objectId) => removeKey(calls, keyOf(objectId)),
     async list(cursor) {

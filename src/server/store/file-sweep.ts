@@ -1,5 +1,5 @@
 import { ok } from '../../schemas/failures.ts'
-import { IDEMPOTENCY_KEPT_MS, UPLOAD_LEASE_MS } from '../../schemas/limits.ts'
+import { CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, UPLOAD_LEASE_MS } from '../../schemas/limits.ts'
 import type { FileSweep, StaleUpload } from '../ports/files.ts'
 import { release } from './file-quota.ts'
 import { fileRows, listFiles } from './file-rows.ts'
@@ -50,5 +50,7 @@ async function expire({ sql }: Store): Promise<number> {
   const removed = await sql`DELETE FROM files WHERE state = 'deleted' AND ${isOld}`
   const cleared = await sql`
     UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE state = 'ready' AND idempotency_id IS NOT NULL AND ${isOld}`
+  // Such a use keeps nothing any more, whether its container is still there or has long gone. C10.
+  await sql`DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'`
   return removed.count + cleared.count
 }

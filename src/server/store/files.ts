@@ -1,3 +1,4 @@
+import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import {
   IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
@@ -68,7 +69,7 @@ class FileStore implements Files {
       const mayChange = isRunning || found.mayFit
       if (mayChange && waitMs > 0 && !waiter.enter()) return fail('busy', { retryAfterS: 1 })
       if (mayChange && (await patience.wait(waitMs, wish.signal))) continue
-      if (wish.signal?.aborted === true) return fail('client_gone')
+      if (wish.signal?.aborted === true) return { ok: false, failure: endedBy(wish.signal) }
       return isRunning ? fail('idempotency_running', { retryAfterS: 5 }) : this.#full()
     }
   }
@@ -92,7 +93,7 @@ class FileStore implements Files {
       const chance = await this.#chanceOf(own, bytes - own.reservedBytes)
       if (!chance.ok) return chance
       if (chance.value && (await patience.wait(this.#quotaWaitMs, signal))) continue
-      return signal?.aborted === true ? fail('client_gone') : this.#full()
+      return signal?.aborted === true ? { ok: false, failure: endedBy(signal) } : this.#full()
     }
   }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
@@ -102,11 +102,11 @@ t.test('files verify is content with what is whole, whichever size it has', asyn
   t.match(await run('files', 'verify'), { code: 0, stdout: '5 files verified, 0 problems\n' })
 })
 
-t.test('files verify tells what is missing, damaged or without a row, and ends with 1', async (t) => {
+t.test('files verify tells what is missing, damaged, unreadable or without a row, and ends with 1', async (t) => {
   const { upload, run, object, storage, files, workspaceId } = await stand(t)
-  const [whole, missing, flipped, short, empty, swapped] = [
+  const [whole, missing, flipped, short, empty, swapped, unreadable] = [
     await upload(text(100_000)), await upload(text(100_000)), await upload(text(100_000)), await upload(text(100_000)), await upload(text(10)),
-    await upload(text(100_000)),
+    await upload(text(100_000)), await upload(text(100_000)),
   ]
   rmSync(object(missing))
   const bytes = readFileSync(object(flipped))
@@ -115,15 +115,18 @@ t.test('files verify tells what is missing, damaged or without a row, and ends w
   writeFileSync(object(short), readFileSync(object(short)).subarray(0, -1))
   writeFileSync(object(empty), '')
   writeFileSync(object(swapped), readFileSync(object(whole)))
+  const path = object(unreadable)
+  rmSync(path)
+  symlinkSync(path, path)
   await put(storage, 'file_orphan', Buffer.from('orphan'))
   const pending = must(await files.begin({ workspaceId, reserveBytes: 1, idempotency: null }))
   if (pending.kind === 'new') await put(storage, pending.upload.id, Buffer.from('under way'))
   const { code, stdout, stderr } = await run('files', 'verify', '--json')
   t.equal(code, 1)
-  t.match(JSON.parse(stderr), { error: 'failed', message: '6 files verified, 6 problems' })
+  t.match(JSON.parse(stderr), { error: 'failed', message: '7 files verified, 7 problems' })
   const { findings } = JSON.parse(stdout) as { findings: { problem: string; id: string }[] }
   t.same(new Set(findings.map(({ problem, id }) => `${problem} ${id}`)), new Set([
-    `missing ${missing}`, `damaged ${flipped}`, `damaged ${short}`, `damaged ${empty}`, `damaged ${swapped}`, 'orphan file_orphan',
+    `missing ${missing}`, `damaged ${flipped}`, `damaged ${short}`, `damaged ${empty}`, `damaged ${swapped}`, `unreadable ${unreadable}`, 'orphan file_orphan',
   ]))
   t.match((await run('files', 'verify')).stdout, new RegExp(`^missing +${missing}  there is no object$`, 'm'))
 })

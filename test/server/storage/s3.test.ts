@@ -90,7 +90,8 @@ t.test('an object that was replaced is not spliced onto its predecessor', async 
   const reader = file.read(0, CONTENT.length)
   must(await reader.next())
   await putInContainer(storage, 'a', randomBytes(CONTENT.length))
-  t.match(await reader.next(), { failure: { name: 'content_damaged' } })
+  t.match(await reader.next(), { failure: { name: 'storage_unavailable', retryAfterS: 1 } })
+  t.match(await file.read(0, CONTENT.length).next(), { failure: { name: 'storage_unavailable', retryAfterS: 1 } })
 })
 
 t.test('a server that ignores ranges is refused before a byte of it is given out', async (t) => {
@@ -129,6 +130,39 @@ t.test('a reader that is closed ends its request, and the next one works', async
     await object.close()
   }
   t.ok((await contentOf(storage, 'file_a')).equals(CONTENT))
+})
+
+t.test('reads that come to their end share one connection', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  await put(storage, 'file_a', CONTENT)
+  const before = s3.connections
+  for (let round = 0; round < 10; round++) {
+    t.ok((await contentOf(storage, 'file_a')).equals(CONTENT))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  t.ok(s3.connections - before <= 1, `${s3.connections - before} connections for 10 reads`)
+})
+
+t.test('a reader that is closed while its request is under way leaves no body open', async (t) => {
+  const { storage, s3 } = await openS3(t, { stallMs: 60_000 })
+  await put(storage, 'file_a', CONTENT)
+  const object = must(await storage.open('file_a'))
+  s3.failNext('get', 'slow')
+  const reader = object.read(0, CONTENT.length)
+  const next = reader.next()
+  while (!s3.calls.some((call) => call.startsWith('get'))) await new Promise((resolve) => setTimeout(resolve, 1))
+  reader.close()
+  t.match(await next, { failure: { name: 'client_gone' } })
+})
+
+t.test('the removal of a container leaves what was put in the place of a listed file', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  await putInContainer(storage, 'a', 'old')
+  await putInContainer(storage, 'b', 'old')
+  const key = [...s3.objects.keys()].find((name) => name.endsWith('/a')) ?? ''
+  s3.beforeCall = (call, asked) => void (call === 'delete' && asked === key && s3.put(key, Buffer.from('new')))
+  t.equal(must(await storage.containers.removeContainer(CONTAINER, new Date(Date.now() + 1_000))), 1)
+  t.same([...s3.objects.keys()], [key])
 })
 
 t.test('a caller who leaves ends a call that hangs', async (t) => {

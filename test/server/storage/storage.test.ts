@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { access, writeFile } from 'node:fs/promises'
 import t from 'tap'
+import { CallEnded } from '../../../src/schemas/call-ended.ts'
 import { STORAGE_PIECE_BYTES } from '../../../src/schemas/limits.ts'
 import type { Storage } from '../../../src/server/ports/storage.ts'
 import { must, present } from '../../support/must.ts'
@@ -95,16 +96,16 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
     await staging.discard()
   })
 
-  t.test(`${driver}: a caller who has left publishes and opens nothing`, async (t) => {
+  t.test(`${driver}: a call that has ended publishes and opens nothing, and is told why`, async (t) => {
     const { storage } = await open(t)
-    const gone = AbortSignal.abort()
-    t.match(await storage.publish('file_a', await staged(storage, Buffer.from('a')), gone), { failure: { name: 'client_gone' } })
+    const gone = AbortSignal.abort(new CallEnded('deadline'))
+    t.match(await storage.publish('file_a', await staged(storage, Buffer.from('a')), gone), { failure: { name: 'deadline_exceeded' } })
     t.equal(must(await storage.stat('file_a')), null)
     await putInContainer(storage, 'a', 'a')
-    t.match(await storage.containers.open(CONTAINER, 'a', gone), { failure: { name: 'client_gone' } })
+    t.match(await storage.containers.open(CONTAINER, 'a', gone), { failure: { name: 'deadline_exceeded' } })
     await put(storage, 'file_b', Buffer.from('b'))
     const object = must(await storage.open('file_b'))
-    t.match(await object.read(0, 1, { signal: gone }).next(), { failure: { name: 'client_gone' } })
+    t.match(await object.read(0, 1, { signal: gone }).next(), { failure: { name: 'deadline_exceeded' } })
     await object.close()
   })
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { CONTAINER_KEPT_MS } from '../../../src/schemas/limits.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile } from '../../support/files.ts'
@@ -79,6 +80,16 @@ t.test('stored files of all workspaces are paged by id', async (t) => {
   const first = must(await sweep.page(null, 2))
   const second = must(await sweep.page(first.at(-1)?.id ?? null, 2))
   t.same([...first, ...second].map(({ id }) => id), ids)
+})
+
+t.test('uses that keep nothing any more go, also of containers that have long gone', async (t) => {
+  const { store, workspaceId } = await openFileStand(t)
+  const uses = openContainerUses(store)
+  must(await uses.touch(workspaceId, 'sess_old'))
+  await store.sql`UPDATE container_uses SET used_at = now() - ${CONTAINER_KEPT_MS + 60_000} * interval '1 ms'`
+  must(await uses.touch(workspaceId, 'sess_new'))
+  must(await openFileSweep(store).expire())
+  t.same([...must(await uses.lastUses(workspaceId, ['sess_old', 'sess_new'])).keys()], ['sess_new'])
 })
 
 t.test('the use of a container is written once an hour, and forgotten only when it is not newer', async (t) => {

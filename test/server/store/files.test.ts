@@ -1,4 +1,5 @@
 import t from 'tap'
+import { CallEnded } from '../../../src/schemas/call-ended.ts'
 import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../src/schemas/limits.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../support/files.ts'
@@ -117,19 +118,21 @@ t.test('of a workspace so many uploads wait for room and no more; another one is
   await Promise.all(ends)
 })
 
-t.test('a caller who leaves while waiting for room is gone at once', async (t) => {
-  const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 1_000 })
-  const patient = open({ quotaWaitMs: 60_000 })
-  const under = await begun(files, workspaceId, 900)
-  const leaving = new AbortController()
-  const waiting = [
-    patient.begin({ workspaceId, reserveBytes: 600, idempotency: null, signal: leaving.signal }),
-    patient.extend(await begun(patient, workspaceId, 0), 600, leaving.signal),
-  ]
-  leaving.abort()
-  for (const ended of await Promise.all(waiting)) t.match(ended, { failure: { name: 'client_gone' } })
-  must(await files.abandon(under, false))
-})
+for (const [why, name] of [['client_gone', 'client_gone'], ['deadline', 'deadline_exceeded']] as const) {
+  t.test(`a call that ends while it waits for room (${why}) is over at once`, async (t) => {
+    const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 1_000 })
+    const patient = open({ quotaWaitMs: 60_000 })
+    const under = await begun(files, workspaceId, 900)
+    const leaving = new AbortController()
+    const waiting = [
+      patient.begin({ workspaceId, reserveBytes: 600, idempotency: null, signal: leaving.signal }),
+      patient.extend(await begun(patient, workspaceId, 0), 600, leaving.signal),
+    ]
+    leaving.abort(new CallEnded(why))
+    for (const ended of await Promise.all(waiting)) t.match(ended, { failure: { name } })
+    must(await files.abandon(under, false))
+  })
+}
 
 t.test('a body of unknown length reserves in steps, and the last bytes where a whole step does not fit', async (t) => {
   const { files, workspaceId } = await openFileStand(t, { quotaBytes: 2 * MIB + 500 })
