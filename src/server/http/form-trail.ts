@@ -4,8 +4,10 @@ import { filenameIssue } from '../../schemas/filenames.ts'
 /** Bytes of what came before that are kept: the begin of a part's header may be among them. Decision. */
 const TRAIL_BYTES_MAX = 2_048
 const NOTHING = Buffer.alloc(0)
-/** What no header may hold: line ends have been taken off. */
-const CONTROL = /[\0-\x08\n-\x1f\x7f]/
+/** What no header may hold, of single bytes. */
+const CONTROL = /(?![\t\x80-\x9f])\p{Cc}/u
+/** Stands for a line end where each byte is a character. */
+const LINE_END = '\u2028'
 
 /** What was read of a form last: busboy says that it is malformed, and not why. */
 export class FormTrail {
@@ -23,9 +25,7 @@ export class FormTrail {
   /** @param parse reads the bytes, and may ask for the failure meanwhile */
   take(bytes: Buffer, parse: () => void): void {
     this.#now = bytes
-    const text = this.#hasDelimiter ? '' : this.#text()
-    this.#hasDelimiter ||= text.includes(this.#delimiter)
-    this.#hasBareLine ||= text.includes(`${this.#delimiter}\n`)
+    if (!this.#hasDelimiter) this.#look(bytes)
     parse()
     // Copied: a slice would hold all that came with it.
     this.#before = Buffer.from(Buffer.concat([this.#before, bytes.subarray(-TRAIL_BYTES_MAX)]).subarray(-TRAIL_BYTES_MAX))
@@ -43,13 +43,20 @@ export class FormTrail {
     return malformed(this.#hasDelimiter ? 'It ends before its last boundary.' : 'The boundary of its content type does not stand in it.')
   }
 
+  #look(bytes: Buffer): void {
+    const seam = Buffer.concat([this.#before, bytes.subarray(0, TRAIL_BYTES_MAX)])
+    const has = (text: string): boolean => seam.includes(text) || bytes.includes(text)
+    this.#hasDelimiter = has(this.#delimiter)
+    this.#hasBareLine = this.#hasDelimiter && has(`${this.#delimiter}\n`)
+  }
+
   #headerFailure(): Failure {
     for (const part of this.#text().split(this.#delimiter).slice(1)) {
-      const header = (part.split('\r\n\r\n')[0] ?? '').replaceAll('\r\n', '\x80')
+      const header = (part.split('\r\n\r\n')[0] ?? '').replaceAll('\r\n', LINE_END)
       const bad = CONTROL.exec(header)
       if (bad === null) continue
       if (bad[0] === '\n' || bad[0] === '\r') return malformed(BARE_LINES)
-      const line = header.slice(0, bad.index).split('\x80').at(-1) ?? ''
+      const line = header.slice(0, bad.index).split(LINE_END).at(-1) ?? ''
       if (!/^content-disposition:.*;\s*filename\*?=/i.test(line)) break
       const issue = filenameIssue('\0')
       return { name: 'filename_invalid', ...(issue !== null && { metadata: { issues: [issue] } }) }
