@@ -7,12 +7,15 @@ import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../se
 import { SessionPool } from './sessions/session-pool.ts'
 import { runTask } from './tasks.ts'
 import type { ThreadJob } from './thread.ts'
+import { youngHeap } from './young-heap.ts'
 
 /**
  * A 32 MiB body of tiny objects, the worst one, stays below it. It is no fence: Node 20 now and then ends the whole
  * process when a thread runs out, so each task must bound its input. Decision.
  */
 const THREAD_HEAP_MIB = 1_536
+/** As that of the process. Decision. */
+const SEMI_SPACE_MIB = 8
 
 export interface Pools {
   readonly jobs: ShortJobs
@@ -85,7 +88,7 @@ class ShortPool implements ShortJobs {
       filename: new URL('./thread.js', import.meta.url).href,
       minThreads: threadCount,
       maxThreads: threadCount,
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB },
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB, ...youngHeap(SEMI_SPACE_MIB) },
     })
     hear(this.#threads, log)
     this.#loaded = this.#load()

@@ -4,11 +4,14 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { SESSIONS_PER_THREAD_MAX, THREAD_SILENT_MS_MAX, TRANSFERS_MAX } from '../../schemas/limits.ts'
 import type { Log } from '../../server/ports/observe.ts'
 import { Places } from './places.ts'
+import { youngHeap } from '../young-heap.ts'
 import type { FromThread, SessionJob, ToThread } from './protocol.ts'
 import { ThreadClock } from './thread-clock.ts'
 
 /** JavaScript objects of a thread: a scanner has well under 1 MiB. Decision. */
 const SESSION_THREAD_HEAP_MIB = 512
+/** Garbage of sessions dies at once: 8 MiB take no less CPU, and 11 MiB more in every thread for ever. Decision. */
+const SESSION_SEMI_SPACE_MIB = 1
 /** Pings that a thread may leave unanswered, one each look; looks that a session waits for a thread. */
 const PINGS_MAX = 5
 const LOOKS_MAX = 2 * PINGS_MAX
@@ -98,7 +101,7 @@ export class SessionPool {
       // An idle thread waits in its loop, so that ports close and its idle time is counted as such.
       atomics: 'disabled',
       loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
-      resourceLimits: { maxOldGenerationSizeMb: SESSION_THREAD_HEAP_MIB },
+      resourceLimits: { maxOldGenerationSizeMb: SESSION_THREAD_HEAP_MIB, ...youngHeap(SESSION_SEMI_SPACE_MIB) },
     })
     // A thread that ends without a session is told here; unheard, it would end the process.
     this.#threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'session', cause }))

@@ -1,6 +1,7 @@
 /** What sessions leave for a collection: an idle thread makes none. */
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { COALESCED_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../../src/schemas/limits.ts'
@@ -9,7 +10,7 @@ import { IntakeWork } from '../../../src/workers/sessions/intake-work.ts'
 import type { FromThread, LastMessage, Voice } from '../../../src/workers/sessions/protocol.ts'
 import { UnsealWork } from '../../../src/workers/sessions/unseal-work.ts'
 import { must } from '../../support/must.ts'
-import { DATA_KEY_ID, dataKey } from '../../support/sessions.ts'
+import { DATA_KEY_ID, dataKey, openSessions } from '../../support/sessions.ts'
 import { openFolder } from '../../support/storage.ts'
 
 const PIECES = 32
@@ -84,4 +85,13 @@ t.test('opening a file leaves no plain bytes behind, and gives each piece in the
   work.release()
   t.equal(voice.all.at(-1)?.kind, 'opened')
   t.ok(grown < STORAGE_PIECE_BYTES + 4 * SEGMENT_BYTES, `${grown} bytes`)
+})
+
+t.test('a session thread has a small young generation, whatever flags give the process', async (t) => {
+  setFlagsFromString('--max-semi-space-size=8')
+  const { intake } = await openSessions(t, { entry: new URL('../../support/heap-thread.js', import.meta.url) })
+  const ended = await must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 })).finish()
+  t.notOk(ended.ok)
+  const limit = ended.ok ? 0 : Number(String(ended.failure.cause).replace('Error: ', ''))
+  t.ok(limit > 0 && limit <= (512 + 4) * 1_048_576, `${limit} bytes`)
 })
