@@ -28,7 +28,7 @@ export const STRANGERS_BODY_BYTES_MAX = MIB
 /** Bytes a second of a streamed body at least, over each so many milliseconds in which we read. Decision. */
 export const BODY_BYTES_PER_S_MIN = KIB
 export const BODY_PACE_MS = 60_000
-/** Chunks of a streamed body, and of one that is read away, beyond which they have so many bytes on average. Decision. */
+/** Chunks of a body, and of one that is read away, beyond which they have so many bytes on average. Decision. */
 export const TINY_CHUNKS_MAX = 256 * KIB
 export const REFUSED_TINY_CHUNKS_MAX = 4_096
 export const TINY_CHUNK_BYTES = 64

@@ -1,5 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { BODY_STALL_MS, INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
+import { BODY_STALL_MS, INLINE_JSON_BYTES_MAX, TINY_CHUNKS_MAX } from '../../schemas/limits.ts'
+import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from './timers.ts'
 
 /** Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision. */
@@ -7,6 +8,7 @@ const UNADMITTED_BYTES_MAX = 64 * 1024
 
 const EMPTY = new Uint8Array(0)
 const BUSY = fail('busy', { retryAfterS: 1 })
+const TOO_TINY = fail('body_invalid', { detail: 'It comes in too many tiny chunks.' })
 
 /** Of a body's announced length so much must have come before all of it is set aside. Decision. */
 const TRUSTED_SHARE = 1 / 4
@@ -80,10 +82,12 @@ export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
 /**
  * Receives a body into one buffer of its announced length once a part of it came, under a byte limit that holds while
  * receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
- * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front or the key holds too much).
+ * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front or the key holds too
+ * much), `body_invalid` (TINY_CHUNKS_MAX).
  */
 export class Body implements BodyTaker {
   readonly #options: BodyOptions
+  readonly #chunks = new ChunkSizes(TINY_CHUNKS_MAX)
   #buffer: Uint8Array = EMPTY
   #received = 0
   /** Bytes of the budget that this body holds. */
@@ -133,6 +137,7 @@ export class Body implements BodyTaker {
   chunk(chunk: ArrayBuffer, isLast: boolean): void {
     this.#isComplete = isLast
     if (this.#refusal !== null) return
+    if (!this.#chunks.add(chunk.byteLength)) return void this.#refuse(TOO_TINY)
     const bytes = new Uint8Array(chunk)
     const isWhole = isLast && this.#received === 0
     if (isWhole && this.#taken !== null && bytes.length <= INLINE_JSON_BYTES_MAX) return this.#finish(ok(bytes))

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import {
   EMBEDDINGS_BODY_BYTES_MAX, INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX, REFUSED_TINY_CHUNKS_MAX,
-  STRANGERS_BODY_BYTES_MAX,
+  STRANGERS_BODY_BYTES_MAX, TINY_CHUNKS_MAX,
 } from '../../../src/schemas/limits.ts'
 import { BulkBytes } from '../../../src/schemas/bodies.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
@@ -114,6 +114,14 @@ for (const [title, who, bytesMax] of [
     t.ok(client.socket.bytesWritten < bytesMax + 32 * MIB, `${client.socket.bytesWritten} bytes`)
   })
 }
+
+t.test('a body in more tiny chunks than a number is refused', async (t) => {
+  const { port } = await open(t)
+  const client = rawClient(port)
+  client.send(requestText('POST /api/v1/echo', { ...json, 'transfer-encoding': 'chunked' }))
+  for (let sent = 0; sent <= TINY_CHUNKS_MAX; sent += 8_192) client.send('1\r\n \r\n'.repeat(8_193))
+  t.match(await client.closed(), /^HTTP\/1\.1 400 [^]*tiny chunks/)
+})
 
 t.test('of a body in tiny chunks that is refused little is read', async (t) => {
   const { port } = await open(t)
