@@ -8,7 +8,7 @@ import { factsOf } from './descriptor-reader.ts'
 const NAMES_HELD_MAX = 4_096
 /** Entries that one page of a listing may cost, and what a folder counts for: it may hold a million empty ones. Decision. */
 const PAGE_COST_MAX = 100_000
-const FOLDER_COST = 10
+const FOLDER_COST = 40
 const SLASH = Buffer.from('/')
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -43,7 +43,7 @@ export function wholeWalk(): Walk {
  */
 export async function* filesBelow(folder: FileHandle, prefix: Buffer, walk: Walk): AsyncGenerator<ContainerFile> {
   if (prefix.filter((byte) => byte === SLASH[0]).length >= PATH_SEGMENTS_MAX) return
-  walk.left -= FOLDER_COST
+  charge(walk, FOLDER_COST)
   let done: Buffer | null = null
   for (;;) {
     const keys = await nextKeys(folder, { prefix, done, walk })
@@ -52,6 +52,12 @@ export async function* filesBelow(folder: FileHandle, prefix: Buffer, walk: Walk
     if (last === undefined || keys.length < NAMES_HELD_MAX) return
     done = last
   }
+}
+
+function charge(walk: Walk, cost: number): void {
+  walk.left -= cost
+  if (walk.left < 0) throw new WalkTooLong('too many entries')
+  if (walk.signal?.aborted === true) throw new WalkEnded('nobody waits for it')
 }
 
 interface Place {
@@ -86,8 +92,7 @@ async function nextKeys(folder: FileHandle, { prefix, done, walk }: Place & { re
   const held: Buffer[] = []
   let greatest: Buffer | null = null
   for await (const { name, isFolder } of entriesOf(folder)) {
-    if (walk.left-- <= 0) throw new WalkTooLong('too many entries')
-    if (walk.signal?.aborted === true) throw new WalkEnded('nobody waits for it')
+    charge(walk, 1)
     const key = isFolder ? Buffer.concat([name, SLASH]) : name
     if ((done !== null && key.compare(done) <= 0) || (greatest !== null && key.compare(greatest) >= 0)) continue
     if (!mayComeAfter(Buffer.concat([prefix, key]), isFolder, walk.after)) continue

@@ -57,7 +57,7 @@ t.test('a listing ends when its caller leaves, and closes what it had open', asy
 })
 
 t.test('a container with more folders than one listing may open is told from storage that is away', async (t) => {
-  const { list } = await filled(t, 9_200, (path) => mkdirSync(path))
+  const { list } = await filled(t, 2_600, (path) => mkdirSync(path))
   t.match(await list(CONTAINER, null, 1), { failure: { name: 'container_too_large' } })
 })
 
