@@ -56,7 +56,10 @@ export interface IntakeSession {
    * ended).
    */
   finish(): Promise<Outcome<IntakeVerdict>>
-  /** Resolves when the thread has let go of the file, or has ended; never rejects. Harmless after `finish`. */
+  /**
+   * Resolves when the thread has let go of the file, or has ended, and at once when it does not answer: what it still
+   * writes then is removed when it has ended. Never rejects. Harmless after `finish`.
+   */
   cancel(): Promise<void>
 }
 
@@ -64,7 +67,7 @@ export interface IntakeSession {
 export interface Unsealing {
   /**
    * Reads plain bytes of a sealed object. Pieces are buffers of their own; at most two are on their way. The object
-   * stays the caller's to close, after the reader's end.
+   * stays the caller's to close, after the reader's end and when nothing has it `onLent` any more.
    * Failures: content_damaged, data_key_unavailable, storage_unavailable, busy.
    */
   open(wish: UnsealWish): Promise<Outcome<ByteReader>>
@@ -77,4 +80,8 @@ export interface UnsealWish {
   readonly dataKey: DataKey
   readonly from: number
   readonly to: number
+  /** Ends reads of an object whose bytes are elsewhere. */
+  readonly signal?: AbortSignal
+  /** Told of a thread that reads the object by its descriptor: it must stay open until then. */
+  readonly onLent?: (released: Promise<void>) => void
 }

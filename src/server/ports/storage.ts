@@ -55,6 +55,8 @@ export interface StoredObject extends ObjectFacts {
   readonly descriptor: number | null
   /** Reads bytes `from` up to but without `to`, in order. */
   read(from: number, to: number, options?: ReadOptions): ByteReader
+  /** False: it was written to in place since it was opened, so that what was read of it may be torn. Failure: storage_unavailable. */
+  isUnchanged(): Promise<Outcome<boolean>>
   /** Call on every path, after the readers'. */
   close(): Promise<void>
 }

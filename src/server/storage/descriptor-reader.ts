@@ -5,7 +5,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { ObjectFacts, ReadOptions, StoredObject } from '../ports/storage.ts'
-import { diskFailure } from './disk-failure.ts'
+import { diskFailure, reachDisk } from './disk-failure.ts'
 
 /** Buffers of readers that ended, for the next ones: a download then allocates nothing per piece. */
 const free: Buffer[] = []
@@ -27,6 +27,11 @@ export function storedFile(handle: FileHandle, stats: BigIntStats): StoredObject
     ...factsOf(stats),
     descriptor: handle.fd,
     read: (from, to, options) => descriptorReader(readPiece, { from, to }, options ?? {}),
+    // Not its other times: those change also when the file is removed or replaced, and what is open stays whole.
+    isUnchanged: () => reachDisk(async () => {
+      const { size, mtimeNs } = await handle.stat({ bigint: true })
+      return ok(size === stats.size && mtimeNs === stats.mtimeNs)
+    }),
     async close() {
       if (isClosed) return
       isClosed = true

@@ -77,6 +77,8 @@ export async function openKey(
     ...factsOf(answer.value),
     descriptor: null,
     read: (from, to, options) => s3Reader(calls, { key, etag: answer.value.ETag, replaced: names.replaced, from, to }, options ?? {}),
+    // A read of another object fails.
+    isUnchanged: () => Promise.resolve(ok(true)),
     close: () => Promise.resolve(),
   })
 }

@@ -1,7 +1,7 @@
 import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { Readable } from 'node:stream'
 import { CallEnded, endedBy } from '../../schemas/call-ended.ts'
-import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { ReadOptions } from '../ports/storage.ts'
@@ -24,85 +24,112 @@ interface Target {
  * Reads a range over the network. Nothing is asked of the socket but when the caller asks; a body that breaks off goes
  * on with a new request for the rest.
  */
-export function s3Reader(calls: S3Calls, target: Target, { signal }: ReadOptions): ByteReader {
-  let at = target.from
-  let body: Readable | null = null
-  let chunks: AsyncIterator<unknown> | null = null
-  let left: Uint8Array | null = null
-  // Without this a request under way when the reader is closed would open a body that nobody reads.
-  const closing = new AbortController()
-  const onAbort = (): void => closing.abort(signal?.reason)
-  if (signal?.aborted === true) onAbort()
-  signal?.addEventListener('abort', onAbort, { once: true })
+export function s3Reader(calls: S3Calls, target: Target, options: ReadOptions): ByteReader {
+  return new RangeReader(calls, target, options)
+}
 
-  const drop = (): void => {
-    body?.destroy()
-    body = null
-    chunks = null
+interface Body {
+  readonly stream: Readable
+  readonly chunks: AsyncIterator<unknown>
+}
+
+class RangeReader implements ByteReader {
+  readonly #calls: S3Calls
+  readonly #target: Target
+  readonly #signal: AbortSignal | undefined
+  /** Without this a request under way when the reader is closed would open a body that nobody reads. */
+  readonly #closing = new AbortController()
+  #at: number
+  #body: Body | null = null
+  #left: Uint8Array | null = null
+
+  constructor(calls: S3Calls, target: Target, { signal }: ReadOptions) {
+    this.#calls = calls
+    this.#target = target
+    this.#signal = signal
+    this.#at = target.from
+    if (signal?.aborted === true) this.#onAbort()
+    signal?.addEventListener('abort', this.#onAbort, { once: true })
   }
-  /** Everything is given out: only a body that was read to its end gives its connection back. Nobody waits for that. */
-  const leave = (): void => {
-    const [ending, rest] = [body, chunks]
-    body = null
-    chunks = null
-    if (ending === null || rest === null) return
-    const cut = (): void => void ending.destroy()
-    void withinStall(rest, calls.stallMs, cut).then(cut)
-  }
-  const openBody = async (): Promise<Outcome<AsyncIterator<unknown>>> => {
-    if (chunks !== null) return ok(chunks)
-    const opened = await calls.run((ending) => getRange(calls, { ...target, from: at }, ending), closing.signal, {
-      NoSuchKey: 'content_missing', NotFound: 'content_missing', PreconditionFailed: target.replaced, WrongRange: 'storage_unavailable',
-    })
-    if (!opened.ok) return opened.failure.name === 'storage_unavailable' ? { ok: false, failure: { retryAfterS: 1, ...opened.failure } } : opened
-    body = opened.value
-    // Without a listener an error that comes while nobody reads would end the process.
-    body.on('error', () => undefined)
-    if (closing.signal.aborted) {
-      drop()
-      return { ok: false, failure: endedBy(closing.signal) }
-    }
-    chunks = body[Symbol.asyncIterator]()
-    return ok(chunks)
-  }
-  const nextChunk = async (): Promise<Outcome<Uint8Array>> => {
-    for (let breaks = 1; ; breaks++) {
-      if (closing.signal.aborted) return { ok: false, failure: endedBy(closing.signal) }
-      const opened = await openBody()
-      if (!opened.ok) return opened
-      const chunk = await withinStall(opened.value, calls.stallMs, () => body?.destroy(new Error('the body stalls')))
-      if (chunk !== null) return ok(chunk)
-      drop()
-      if (breaks === BREAKS_MAX) return fail('storage_unavailable', { retryAfterS: 1, cause: new Error('the body breaks off again and again') })
-      await calls.pause(breaks, closing.signal)
-    }
-  }
-  return {
-    async next() {
-      const wanted = Math.min(STORAGE_PIECE_BYTES, target.to - at)
-      if (wanted <= 0) return ok(null)
-      const piece = new Uint8Array(wanted)
-      for (let filled = 0; filled < wanted; ) {
-        if (left === null) {
-          const chunk = await nextChunk()
-          if (!chunk.ok) return chunk
-          left = chunk.value
-        }
-        const taken = left.subarray(0, wanted - filled)
-        piece.set(taken, filled)
-        filled += taken.length
-        at += taken.length
-        left = taken.length === left.length ? null : left.subarray(taken.length)
+
+  async next(): Promise<Outcome<Uint8Array | null>> {
+    const wanted = Math.min(STORAGE_PIECE_BYTES, this.#target.to - this.#at)
+    if (wanted <= 0) return ok(null)
+    const piece = new Uint8Array(wanted)
+    for (let filled = 0; filled < wanted; ) {
+      if (this.#left === null) {
+        const chunk = await this.#nextChunk()
+        if (!chunk.ok) return chunk
+        this.#left = chunk.value
       }
-      if (at === target.to) leave()
-      return ok(piece)
-    },
-    close() {
-      signal?.removeEventListener('abort', onAbort)
-      closing.abort(new CallEnded('client_gone'))
-      drop()
-    },
+      const taken = this.#left.subarray(0, wanted - filled)
+      piece.set(taken, filled)
+      filled += taken.length
+      this.#at += taken.length
+      this.#left = taken.length === this.#left.length ? null : this.#left.subarray(taken.length)
+    }
+    if (this.#at === this.#target.to) this.#leave()
+    return ok(piece)
   }
+
+  close(): void {
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+    this.#closing.abort(new CallEnded('client_gone'))
+    this.#drop()
+  }
+
+  readonly #onAbort = (): void => this.#closing.abort(this.#signal?.reason)
+
+  async #nextChunk(): Promise<Outcome<Uint8Array>> {
+    const { signal } = this.#closing
+    for (let breaks = 1; ; breaks++) {
+      if (signal.aborted) return { ok: false, failure: endedBy(signal) }
+      const opened = await this.#open()
+      if (!opened.ok) return opened
+      const { stream, chunks } = opened.value
+      const chunk = await withinStall(chunks, this.#calls.stallMs, () => stream.destroy(new Error('the body stalls')))
+      if (chunk !== null) return ok(chunk)
+      this.#drop()
+      if (breaks === BREAKS_MAX) return fail('storage_unavailable', { retryAfterS: 1, cause: new Error('the body breaks off again and again') })
+      await this.#calls.pause(breaks, signal)
+    }
+  }
+
+  async #open(): Promise<Outcome<Body>> {
+    if (this.#body !== null) return ok(this.#body)
+    const rest = { ...this.#target, from: this.#at }
+    const { signal } = this.#closing
+    const opened = await this.#calls.run((ending) => getRange(this.#calls, rest, ending), signal, {
+      NoSuchKey: 'content_missing', NotFound: 'content_missing', PreconditionFailed: rest.replaced, WrongRange: 'storage_unavailable',
+    })
+    if (!opened.ok) return again(opened.failure)
+    const stream = opened.value
+    // Without a listener an error that comes while nobody reads would end the process.
+    stream.on('error', () => undefined)
+    this.#body = { stream, chunks: stream[Symbol.asyncIterator]() }
+    if (!signal.aborted) return ok(this.#body)
+    this.#drop()
+    return { ok: false, failure: endedBy(signal) }
+  }
+
+  #drop(): void {
+    this.#body?.stream.destroy()
+    this.#body = null
+  }
+
+  /** Everything is given out: only a body that was read to its end gives its connection back. Nobody waits for that. */
+  #leave(): void {
+    const body = this.#body
+    this.#body = null
+    if (body === null) return
+    const cut = (): void => void body.stream.destroy()
+    void withinStall(body.chunks, this.#calls.stallMs, cut).then(cut)
+  }
+}
+
+/** What another try may find mended. */
+function again(failure: Failure): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: failure.name === 'storage_unavailable' ? { retryAfterS: 1, ...failure } : failure }
 }
 
 class WrongRange extends Error {

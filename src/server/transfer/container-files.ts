@@ -2,7 +2,7 @@ import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
-import type { IntakeVerdict } from '../ports/intake.ts'
+import type { IntakeSession, IntakeVerdict } from '../ports/intake.ts'
 import type { ContainerFile, Staging, StoredObject } from '../ports/storage.ts'
 import type { ContainerPath, Stored, StoreWish } from '../ports/transfer.ts'
 import { copy } from './copy.ts'
@@ -94,11 +94,22 @@ async function promoteOpened(parts: TransferParts, opened: Outcome<StoredObject>
     content: 'type',
     bytesAtMost: object.sizeBytes,
     async fill(session) {
-      const verdict = await copy(object.read(0, object.sizeBytes, { signal }), session, signal)
+      const verdict = await copyWhole(object, session, signal)
       return verdict.ok ? ok({ filename: from.path, purpose: null, isDownloadable: true, verdict: verdict.value }) : verdict
     },
   })
   return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
+}
+
+/** The sandbox may write the file while it is copied: half of each content is worth nothing. Failures: those of `copy`. */
+async function copyWhole(object: StoredObject, session: IntakeSession, signal: AbortSignal): Promise<Outcome<IntakeVerdict>> {
+  const verdict = await copy(object.read(0, object.sizeBytes, { signal }), session, signal)
+  // One that is shorter by now looks damaged.
+  if (!verdict.ok && verdict.failure.name !== 'content_damaged') return verdict
+  const unchanged = await object.isUnchanged()
+  if (!unchanged.ok) return unchanged
+  if (unchanged.value) return verdict
+  return fail('storage_unavailable', { retryAfterS: 1, cause: new Error('the container file was written to while it was copied') })
 }
 
 /** Stored files are never empty and have one size limit, wherever they come from. §8 */

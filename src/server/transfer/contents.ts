@@ -10,11 +10,14 @@ export async function openFile(parts: TransferParts, file: FileRecord, signal: A
   const { storage, keyRing, unsealing } = parts
   const object = await storage.open(file.id, signal)
   if (!object.ok) return object
+  let lent: Promise<unknown> = Promise.resolve()
   const read = async (from: number, to: number): Promise<Outcome<ByteReader>> => {
     const dataKey = await keyRing.byId(file.workspaceId, 'files', file.dataKeyId)
-    return dataKey.ok ? unsealing.open({ file, object: object.value, dataKey: dataKey.value, from, to }) : dataKey
+    if (!dataKey.ok) return dataKey
+    const onLent = (released: Promise<void>): void => void (lent = released)
+    return unsealing.open({ file, object: object.value, dataKey: dataKey.value, from, to, signal, onLent })
   }
-  return ok({ sizeBytes: file.sizeBytes, etag: `sha256-${file.sha256}`, read, close: () => release(object.value) })
+  return ok({ sizeBytes: file.sizeBytes, etag: `sha256-${file.sha256}`, read, close: () => void lent.then(() => release(object.value)) })
 }
 
 /** A container file, as its sandbox wrote it. */

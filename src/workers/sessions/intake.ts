@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { Intake, IntakeSession, IntakeVerdict, IntakeWish } from '../../server/ports/intake.ts'
 import { SALT_BYTES } from '../seal/format.ts'
@@ -80,6 +81,7 @@ class Pushing implements IntakeSession {
 
   begin(session: Session): void {
     this.#session = session
+    void session.released.then(() => (session.isLost ? this.#clean() : undefined))
     this.#share = this.#budget.join()
   }
 
@@ -126,7 +128,7 @@ class Pushing implements IntakeSession {
       this.#session?.cancel()
       this.#settle(fail('client_gone'))
     }
-    return this.#session?.released ?? Promise.resolve()
+    return this.#session?.over ?? Promise.resolve()
   }
 
   hear(message: FromThread): void {
@@ -143,6 +145,12 @@ class Pushing implements IntakeSession {
 
   lose(cause: unknown): void {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
+  }
+
+  /** A lost thread may have made the file when its owner had discarded it already. */
+  async #clean(): Promise<void> {
+    const path = this.#wish.target?.path
+    if (path !== undefined) await rm(path, { force: true }).catch(() => undefined)
   }
 
   #copy(bytes: Uint8Array): void {

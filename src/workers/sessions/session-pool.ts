@@ -21,8 +21,12 @@ export interface Session {
   say(message: ToThread, moved?: ArrayBuffer): void
   /** Harmless twice and after the end. */
   cancel(): void
-  /** Resolves when the thread has let go of everything, or has ended. */
+  /** Resolves when the thread has let go of everything, or has ended: never, where it is stuck in a system call. */
   readonly released: Promise<void>
+  /** Resolves then, and at once when the session is lost. */
+  readonly over: Promise<void>
+  /** Its thread did not answer, or none took it. */
+  readonly isLost: boolean
 }
 
 /** What a session's main side is told; nothing after `lost` or a last message, and nothing of a cancelled one. */
@@ -212,6 +216,9 @@ class RunningSession implements Session {
   isCounted = false
   looks = 0
   released: Promise<void> = Promise.resolve()
+  readonly over: Promise<void>
+  isLost = false
+  #end: () => void = () => {}
   readonly #port: MessagePort
   readonly #heard: () => void
   /** Null: nothing more is to be told. */
@@ -222,6 +229,9 @@ class RunningSession implements Session {
     this.#port = port
     this.#ears = ears
     this.#heard = heard
+    this.over = new Promise((resolve) => {
+      this.#end = resolve
+    })
     port.on('message', (message: FromThread) => this.#hear(message))
   }
 
@@ -241,12 +251,15 @@ class RunningSession implements Session {
       this.#hear(waiting.message as FromThread)
     }
     this.#port.close()
+    this.#end()
     this.#tell(lost?.cause ?? new Error('the session ended without a last message'))
   }
 
   /** The session is over for its main side; its thread may still hold it. */
   lose(cause: unknown): void {
     if (this.#ears !== null) this.say({ kind: 'cancel' })
+    this.isLost = true
+    this.#end()
     this.#tell(cause)
   }
 

@@ -37,7 +37,10 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
         { moved: [dataKey.key.buffer], holder: file.workspaceId },
         opening,
       )
-      if (session.ok) return opening.begin(session.value)
+      if (session.ok) {
+        wish.onLent?.(session.value.released)
+        return opening.begin(session.value)
+      }
       dataKey.key.fill(0)
       return session
     },
@@ -158,11 +161,12 @@ class Opening implements ByteReader {
   }
 
   async #nextSealed(): Promise<Outcome<Uint8Array | null>> {
+    const { signal } = this.#wish
     while (this.#end === null) {
       if (this.#source === null) {
         const range = this.#ranges.shift()
         if (range === undefined) break
-        this.#source = this.#wish.object.read(range.from, range.to, { mayTransfer: true })
+        this.#source = this.#wish.object.read(range.from, range.to, { mayTransfer: true, ...(signal !== undefined && { signal }) })
       }
       const piece = await this.#source.next()
       if (!piece.ok || piece.value !== null) return piece

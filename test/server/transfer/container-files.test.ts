@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { fail } from '../../../src/schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../../src/schemas/limits.ts'
@@ -6,7 +8,7 @@ import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/storage.ts'
 import { must } from '../../support/must.ts'
 import { text } from '../../support/sessions.ts'
-import { drain, openS3, openStoredFiles, putInContainer } from '../../support/storage.ts'
+import { drain, openDisk, openS3, openStoredFiles, putInContainer } from '../../support/storage.ts'
 import { inContainer, openTransfers, wishOf, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/upload-echo.ts'
 
@@ -114,6 +116,55 @@ t.test('a promotion whose caller leaves, or whose source fails, leaves nothing',
   t.match(await promote(stand, 'a'), { failure: { name: 'storage_unavailable' } })
   t.same(await stand.census(), NOTHING)
   t.same(await openStoredFiles(), [])
+})
+
+t.test('a container file that is written to in place while it is promoted is to be tried again, and leaves nothing', async (t) => {
+  let rewrite: () => void = () => undefined
+  const { storage, folder } = await openDisk(t)
+  const stand = await openTransfers(t, {
+    storage,
+    wrap: (parts) => ({
+      ...parts,
+      storage: { ...parts.storage, containers: { ...parts.storage.containers, open: async (...args) => {
+        const opened = await parts.storage.containers.open(...args)
+        return opened.ok ? { ok: true, value: spoiled(opened.value, () => rewrite()) } : opened
+      } } },
+    }),
+  })
+  const { container } = inContainer(stand.workspaceId, 'a')
+  const path = join(folder, 'containers', container.workspaceId, container.containerId, 'a')
+  for (const sizeBytes of [2_000_000, 300_000]) {
+    await put(stand, 'a', text(2_000_000))
+    utimesSync(path, new Date(0), new Date(0))
+    rewrite = () => writeFileSync(path, Buffer.alloc(sizeBytes))
+    t.match(await promote(stand, 'a'), { failure: { name: 'storage_unavailable', retryAfterS: 1 } }, `${sizeBytes} bytes`)
+  }
+  rewrite = () => rmSync(path)
+  await put(stand, 'a', text(2_000_000))
+  t.match(must(await promote(stand, 'a')).file, { sizeBytes: 2_000_000, sha256: sha256(text(2_000_000)) }, 'one that is removed meanwhile is whole')
+})
+
+t.test('an object stays open until the thread that reads it has let go', async (t) => {
+  let letGo: () => void = () => undefined
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  const stand = await openTransfers(t, {
+    wrap: (parts) => ({
+      ...parts,
+      unsealing: { open: (wish) => parts.unsealing.open({ ...wish, onLent: (released) => wish.onLent?.(released.then(() => gate)) }) },
+    }),
+  })
+  await put(stand, 'a', text(2_000_000))
+  const { file } = must(await promote(stand, 'a'))
+  const content = must(await stand.transfers.openFile(file, new AbortController().signal))
+  const reader = must(await content.read(0, content.sizeBytes))
+  reader.close()
+  content.close()
+  while (stand.sessions.load.unsealings > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal((await openStoredFiles()).length, 1)
+  letGo()
+  while ((await openStoredFiles()).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
 })
 
 t.test('a write beyond the limit, or into a folder, is refused and leaves what was there', async (t) => {

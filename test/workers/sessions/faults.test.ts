@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/limits.ts'
@@ -9,6 +13,8 @@ import { tinyDisk } from '../../support/tiny-disk.ts'
 t.setTimeout(300_000)
 
 const HANGING = new URL('../../support/hanging-thread.js', import.meta.url)
+
+const STUCK = new URL('../../support/stuck-thread.js', import.meta.url)
 
 /** Threads that begin from now on. */
 function watchThreads(t: Test): readonly Worker[] {
@@ -31,6 +37,20 @@ t.test('a session that hangs is ended with its thread: all of its sessions are b
   t.match(await pushAll(openSealed(stand, 'next'), [text(100)]), { ok: true })
   t.match(stand.sessions.load, { threads: 1, silentThreads: 1, waiting: 0 })
   t.match(log.events, [{ event: 'worker.thread_silent' }])
+})
+
+t.test('nobody waits for a thread that is stuck: its session is over, and its file goes when it makes it at last', async (t) => {
+  const stand = await openSessions(t, { entry: STUCK, silentMs: 200 })
+  const path = join(stand.folder, 'file_a')
+  execFileSync('mkfifo', [`${path}.pipe`])
+  const session = openSealed(stand, 'file_a')
+  t.match(await new Promise((resolve) => session.onFailure(resolve)), { name: 'busy', retryAfterS: 1 })
+  await session.cancel()
+  t.equal(stand.sessions.load.intakes, 1, 'its thread still has it')
+  t.notOk(existsSync(`${path}.made`))
+  await writeFile(`${path}.pipe`, '')
+  while (stand.sessions.load.intakes > 0 || existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.ok(existsSync(`${path}.made`))
 })
 
 t.test('a thread that works but answers is left alone', async (t) => {

@@ -45,6 +45,7 @@ function remote(bytes: Buffer, told = { pulledBytes: 0 }): StoredObject {
       }
       return { next, close: () => {} }
     },
+    isUnchanged: () => Promise.resolve(ok(true)),
     close: () => Promise.resolve(),
   }
 }
@@ -163,6 +164,32 @@ t.test('a reader that is closed ends its session and its source, and gives nothi
   reader.close()
   t.match(await reader.next(), { failure: { name: 'client_gone' } })
   await ended(stand)
+})
+
+t.test('reads of what is elsewhere end with the call, and what is lent to a thread comes back when that has let go', async (t) => {
+  const sealed = await seal(t)
+  const { stand, file, bytes } = sealed
+  const { signal } = new AbortController()
+  const signals: unknown[] = []
+  const elsewhere = remote(bytes)
+  const object: StoredObject = {
+    ...elsewhere,
+    read(from, to, options) {
+      signals.push(options?.signal)
+      return elsewhere.read(from, to)
+    },
+  }
+  await drain(must(await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: CONTENT.length, signal })))
+  t.same([...new Set(signals)], [signal])
+  const lent: Promise<void>[] = []
+  const onLent = (released: Promise<void>) => void lent.push(released)
+  const reader = must(await stand.unsealing.open({
+    file, object: await local(t, sealed, bytes), dataKey: dataKey(), from: 0, to: CONTENT.length, onLent,
+  }))
+  reader.close()
+  t.equal(lent.length, 1)
+  await Promise.all(lent)
+  t.equal(stand.sessions.load.unsealings, 0)
 })
 
 t.test('storage that fails midway fails the reader with its own failure', async (t) => {
