@@ -25,7 +25,10 @@ const FORM: Omit<TransferRequest, 'path'> = { method: 'POST', headers: {}, body:
 const FETCH: Omit<TransferRequest, 'path'> = { method: 'GET', headers: {}, body: 'none', status: 200 }
 const NO_LOOP = (): Promise<null> => Promise.resolve(null)
 
-/** With buffers that make it quicker than its own 16 KB do. Reads each body into a file before it passes an empty request on to itself; hands files out with `sendfile`. */
+/**
+ * With buffers that make it quicker than its own 16 KB do. Reads each body into a file before it passes an empty request
+ * on to itself; hands files out with `sendfile`.
+ */
 function nginxConfig(folder: string, port: number): string {
   const temporary = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`)
   const user = process.getuid?.() === 0 ? 'user root;' : ''
@@ -67,7 +70,8 @@ export async function startFileNginx(wish: PeerWish): Promise<FileServer | Absen
         request: (bytes) => requestOf(wish, bytes, { ...FORM, path: '/upload' }),
         loopP99Ms: NO_LOOP,
         clear: () => Promise.resolve(),
-        note: `${versionOf(program)}, one worker: uploads by client_body_in_file_only through buffers of 512 KB, without fsync, the form as it came; downloads by sendfile`,
+        note: `${versionOf(program)}, one worker: uploads by client_body_in_file_only through buffers of 512 KB, without `
+          + 'fsync, the form as it came; downloads by sendfile',
       },
     ],
     async stop() {

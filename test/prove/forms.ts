@@ -84,7 +84,9 @@ async function judge(proof: Proof, port: number, { name, tries }: Judged): Promi
   const both = tries.flatMap((one) => [true, false].map((isChunked) => ({ ...one, isChunked })))
   await atOnce(both, async ({ sample, sizes, isChunked }) => {
     const got = seenOf(await send(port, sample.body, { sizes, isChunked, declared: sample.body.length }))
-    if (got !== sample.expected) wrong.push(`${sample.name}, ${isChunked ? 'chunked' : 'with a length'}, pieces of ${sizes.join(' ')}: ${got} instead of ${sample.expected}`)
+    if (got === sample.expected) continue
+    const how = `${isChunked ? 'chunked' : 'with a length'}, pieces of ${sizes.join(' ')}`
+    wrong.push(`${sample.name}, ${how}: ${got} instead of ${sample.expected}`)
   })
   for (const text of wrong.slice(0, 5)) proof.say(text)
   proof.check(`forms ${name}: the result never differs`, wrong.length === 0, `${wrong.length} of ${both.length} differ`)
@@ -94,7 +96,8 @@ async function judge(proof: Proof, port: number, { name, tries }: Judged): Promi
 async function truncated(proof: Proof, port: number, forms: readonly Sample[]): Promise<void> {
   const wrong: string[] = []
   const small = forms.filter(({ body }) => body.length < 500)
-  const tries = small.flatMap(({ name, body }) => Array.from({ length: body.indexOf(LAST) + LAST.length - 1 }, (_, length) => ({ name, body: body.subarray(0, length) })))
+  const tries = small.flatMap(({ name, body }) =>
+    Array.from({ length: body.indexOf(LAST) + LAST.length - 1 }, (_, length) => ({ name, body: body.subarray(0, length) })))
   const kept = proof.isShort ? tries.filter(() => proof.random(10) === 0) : tries
   await atOnce(kept, async ({ name, body }) => {
     for (const isChunked of [true, false]) {

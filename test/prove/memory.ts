@@ -54,7 +54,8 @@ async function uploads(proof: Proof, node: FileStand, where: string): Promise<vo
   const others = answers.filter(({ status }) => status !== 200).map(({ status, type }) => `${status} ${type}`)
   proof.check(
     `${count} concurrent uploads of ${mb(sizeBytes)} to ${where} are stored`, stored.length === count,
-    `${stored.length}${others.length === 0 ? '' : `; ${[...new Set(others)].join(', ')}`} in ${tookS.toFixed(1)} s (${mb((sizeBytes * stored.length) / tookS)}/s)`,
+    `${stored.length}${others.length === 0 ? '' : `; ${[...new Set(others)].join(', ')}`}`
+      + ` in ${tookS.toFixed(1)} s (${mb((sizeBytes * stored.length) / tookS)}/s)`,
   )
   bound(proof, `${count} uploads to ${where}`, { watch, idle, max: UPLOADS_GROWTH_MAX })
   const backMs = await untilBelow(watch, idle.bytes + AFTER_GROWTH_MAX)

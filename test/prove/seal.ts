@@ -19,10 +19,13 @@ export const program: Program = {
     const target = await stored(node, 'a.wav')
     const other = await stored(node, 'b.wav')
     const untouched = await download(node, target.id)
-    proof.check('the untouched file downloads whole', untouched.end === 'whole' && untouched.body.equals(target.plain), `${untouched.status}, ${untouched.body.length} bytes, ${untouched.end}`)
+    const isWhole = untouched.end === 'whole' && untouched.body.equals(target.plain)
+    const told = `${untouched.status}, ${untouched.body.length} bytes, ${untouched.end}`
+    proof.check('the untouched file downloads whole', isWhole, told)
     await judge(proof, node, { target, harms: flips(proof), name: 'a flipped byte' })
     await judge(proof, node, { target, harms: rearranged(), name: 'dropped, repeated, swapped and cut segments' })
-    await judge(proof, node, { target, harms: [{ what: 'the bytes of another file', to: () => other.sealed, from: 0 }], name: 'two objects that changed places' })
+    const swapped = { what: 'the bytes of another file', to: () => other.sealed, from: 0 }
+    await judge(proof, node, { target, harms: [swapped], name: 'two objects that changed places' })
     const again = await download(node, target.id)
     proof.check('the file put right again downloads whole', again.end === 'whole' && again.body.equals(target.plain), `${again.status}, ${again.end}`)
     proof.check('every session ended', (await node.metric('sluice_unsealings')) === 0, `${await node.metric('sluice_unsealings')} are open`)
@@ -72,7 +75,8 @@ async function judge(proof: Proof, node: FileStand, { target, harms, name }: Jud
   }
   writeFileSync(target.path, target.sealed)
   for (const text of wrong.slice(0, 10)) proof.say(text)
-  proof.check(`${name}: refused, and nothing unverified is sent`, wrong.length === 0, `${wrong.length} wrong of ${harms.length}; ${cuts} cut after bytes were sent`)
+  const found = `${wrong.length} wrong of ${harms.length}; ${cuts} cut after bytes were sent`
+  proof.check(`${name}: refused, and nothing unverified is sent`, wrong.length === 0, found)
 }
 
 /** One byte of each kind of place, and many at random. */

@@ -26,7 +26,9 @@ const bucketOf = (texts: Texts) => configOf({ ...KEYS, ...texts }).objects
 t.test('without a setting, and with a folder, files are on the disk', async (t) => {
   t.same(configOf({}).objects, { kind: 'disk', folder: join(process.cwd(), '.sluice/files') })
   t.same(configOf({ SLUICE_DATA: '/srv/sluice' }).objects, { kind: 'disk', folder: '/srv/sluice/files' })
-  for (const [given, folder] of [['/srv/files', '/srv/files'], ['files', join(process.cwd(), 'files')], ['./a b', join(process.cwd(), 'a b')], ['/a:b', '/a:b']]) {
+  const here = process.cwd()
+  const forms = [['/srv/files', '/srv/files'], ['files', join(here, 'files')], ['./a b', join(here, 'a b')], ['/a:b', '/a:b']]
+  for (const [given, folder] of forms) {
     t.same(configOf({ SLUICE_OBJECTS: given ?? '' }).objects, { kind: 'disk', folder })
   }
 })

@@ -14,7 +14,10 @@ export async function readOutside(node: FileStand): Promise<readonly string[]> {
   const outside = await makeOutside(node)
   const wrong: string[] = []
   const agent = new Agent({ connections: 1 })
-  const paths = ['../outside/file', '..', '.', '/etc/passwd', `${outside}/file`, '../../outside/file', 'dir/../../outside/file', './file', 'file\0', 'dir//file', '', '/', 'dir/']
+  const paths = [
+    '../outside/file', '..', '.', '/etc/passwd', `${outside}/file`, '../../outside/file', 'dir/../../outside/file', './file',
+    'file\0', 'dir//file', '', '/', 'dir/',
+  ]
   for (const path of paths) {
     for (const suffix of ['/content', '']) {
       const { status, text } = await get(agent, node, `${idOf(path)}${suffix}`)
@@ -76,7 +79,12 @@ async function others(agent: Agent, node: FileStand, { outside, nth }: { readonl
   return isTouched ? [...leaks, `written outside: ${names.join(' ')}`] : leaks
 }
 
-async function get(agent: Agent, { stand }: FileStand, rest: string, method: 'GET' | 'POST' | 'PUT' = 'GET'): Promise<{ readonly status: number; readonly text: string }> {
+interface Got {
+  readonly status: number
+  readonly text: string
+}
+
+async function get(agent: Agent, { stand }: FileStand, rest: string, method: 'GET' | 'POST' | 'PUT' = 'GET'): Promise<Got> {
   const answer = await request(`http://127.0.0.1:${stand.port}${CONTAINER}${rest === '' ? '' : `/${rest}`}`, {
     dispatcher: agent, method, headers: { authorization: `Bearer ${stand.keys.inference_key}` }, ...(method === 'PUT' ? { body: 'written' } : {}),
   })

@@ -57,11 +57,15 @@ async function whileRemoving(proof: Proof, node: FileStand, s3: FakeS3): Promise
 
 async function whileReading(proof: Proof, node: FileStand, s3: FakeS3): Promise<void> {
   const id = await node.promoted(SIZE_BYTES, 'read.wav')
-  for (const [call, fault, times, wanted] of [['head', 'error', ALWAYS, 503], ['get', 'error', ALWAYS, 503], ['get', 'half', 1, 200], ['get', 'reset', 1, 200]] as const) {
+  const faults = [
+    ['head', 'error', ALWAYS, 503], ['get', 'error', ALWAYS, 503], ['get', 'half', 1, 200], ['get', 'reset', 1, 200],
+  ] as const
+  for (const [call, fault, times, wanted] of faults) {
     s3.failNext(call, ...Array<S3Fault>(times).fill(fault))
     const answer = await node.ask('GET', `/files/${id}/content`).catch(() => ({ status: 0, text: '' }))
     s3.heal()
-    proof.check(`S3 ${call} ${fault} ${times === 1 ? 'once' : 'always'} while a file is read: the answer is ${wanted}`, answer.status === wanted, String(answer.status))
+    const how = `S3 ${call} ${fault} ${times === 1 ? 'once' : 'always'} while a file is read`
+    proof.check(`${how}: the answer is ${wanted}`, answer.status === wanted, String(answer.status))
   }
   await node.remove(id)
   await aftermath(proof, node, { what: 'S3 faults while a file is read' })

@@ -26,7 +26,9 @@ export async function fullDisk(proof: Proof): Promise<void> {
   await refused.begin()
   const large = await refused.answer
   refused.leave('FIN')
-  proof.check('a file that the disk has no room for is refused before it is read', large.status === 503 && large.type === 'storage_full', `${large.status} ${large.type}`)
+  const isRefused = large.status === 503 && large.type === 'storage_full'
+  const told = `${large.status} ${large.type}`
+  proof.check('a file that the disk has no room for is refused before it is read', isRefused, told)
   await aftermath(proof, node, { what: 'an upload without room' })
   const clients = await Promise.all(Array.from({ length: 4 }, async () => {
     const client = node.client(8 * MIB)

@@ -37,10 +37,14 @@ export async function quota(proof: Proof, node: FileStand): Promise<void> {
       )
       const full = await node.usage()
       const taken = full.usedBytes - before.usedBytes
-      proof.check(`50 racing uploads ${how}: their bytes are taken and none reserved`, taken === stored.length * SIZE_BYTES && full.reservedBytes === 0, `${taken} taken, ${full.reservedBytes} reserved`)
+      const isExact = taken === stored.length * SIZE_BYTES && full.reservedBytes === 0
+      const told = `${taken} taken, ${full.reservedBytes} reserved`
+      proof.check(`50 racing uploads ${how}: their bytes are taken and none reserved`, isExact, told)
       for (const { body } of stored) await node.remove(String(body['id']))
       const after = await node.usage()
-      proof.check(`deleting frees exactly what was taken`, after.usedBytes === before.usedBytes, `${after.usedBytes - before.usedBytes} bytes too many are used`)
+      const isFree = after.usedBytes === before.usedBytes
+      const rest = `${after.usedBytes - before.usedBytes} bytes too many are used`
+      proof.check('deleting frees exactly what was taken', isFree, rest)
     })
     await aftermath(proof, node, { what: `50 racing uploads ${how}` })
   }

@@ -69,7 +69,8 @@ t.test('files list reads all pages', async (t) => {
   const { store, json, run, files, workspaceId } = await stand(t)
   const id = await storedFile(files, workspaceId)
   await store.sql`
-    INSERT INTO files (id, workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
+    INSERT INTO files (id, workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes,
+      sha256, data_key_id, is_downloadable, ready_at)
     SELECT 'file_' || lpad(to_hex(n), 32, '0'), workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes, sha256,
       data_key_id, is_downloadable, ready_at FROM files, generate_series(1, 1000) n WHERE id = ${id}`
   t.equal(((await json('files', 'list'))['data'] as unknown[]).length, 1_001)

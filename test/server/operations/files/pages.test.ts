@@ -17,7 +17,8 @@ t.test('files.list 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MA
   const { call, store, files, workspaceId } = await openFilesFront(t)
   const id = await storedFile(files, workspaceId)
   await store.sql`
-    INSERT INTO files (id, workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
+    INSERT INTO files (id, workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes,
+      sha256, data_key_id, is_downloadable, ready_at)
     SELECT 'file_' || lpad(to_hex(n), 32, '0'), workspace_id, state, attempt, lease_until, reserved_bytes, filename, mime_type, size_bytes, sha256,
       data_key_id, is_downloadable, ready_at FROM files, generate_series(1, ${FILES_PAGE_MAX}::int) n WHERE id = ${id}`
   for (const [query, count] of BOUNDS) {
