@@ -84,7 +84,7 @@ async function judge(proof: Proof, port: number, { name, tries }: Judged): Promi
   const both = tries.flatMap((one) => [true, false].map((isChunked) => ({ ...one, isChunked })))
   await atOnce(both, async ({ sample, sizes, isChunked }) => {
     const got = seenOf(await send(port, sample.body, { sizes, isChunked, declared: sample.body.length }))
-    if (got === sample.expected) continue
+    if (got === sample.expected) return
     const how = `${isChunked ? 'chunked' : 'with a length'}, pieces of ${sizes.join(' ')}`
     wrong.push(`${sample.name}, ${how}: ${got} instead of ${sample.expected}`)
   })
