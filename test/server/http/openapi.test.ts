@@ -54,7 +54,7 @@ t.test('embeddings tell the headers of limits and remarks, the bound of a sessio
 t.test('files and containers tell their rules, and what a download carries', async (t) => {
   const { paths } = documentOf()
   t.match(paths['/files']?.['post']?.description, /100 MiB.*PDF.*10 GiB.*1 to 255 characters.*cannot be downloaded again/)
-  t.match(paths['/containers/{container_id}/files/{file_id}']?.['put']?.description, /768 bytes.*64 segments.*30 days/)
+  t.match(paths['/containers/{container_id}/files/{file_id}']?.['put']?.description, /768 bytes.*32 segments.*30 days/)
   const download = paths['/files/{file_id}/content']?.['get']?.responses
   const carried = { 'content-disposition': {}, 'x-content-type-options': {}, 'cache-control': {} }
   t.match(download, { 200: { headers: carried }, 206: { headers: carried }, 416: { headers: { 'content-range': {} } } })
