@@ -7,6 +7,8 @@ import { openFilesFront, type FilesFront } from '../../../support/files-front.ts
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openFolder } from '../../../support/storage.ts'
 
+t.setTimeout(120_000)
+
 const HAS_CURL = spawnSync('curl', ['--version']).status === 0
 const SHAPES = [
   ['openrouter', []], ['anthropic', ['-H', 'anthropic-version: 2023-06-01']], ['openai', ['-A', 'OpenAI/JS 7.55.0']],

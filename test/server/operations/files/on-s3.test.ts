@@ -7,6 +7,8 @@ import { must } from '../../../support/must.ts'
 import { text } from '../../../support/sessions.ts'
 import { openS3 } from '../../../support/storage.ts'
 
+t.setTimeout(120_000)
+
 const WRONG_SECRET = 'wrong-canary-secret-access-key'
 
 async function frontOn(t: Test, more: Parameters<typeof openS3>[1] = {}): Promise<FilesFront & { readonly s3: FakeS3 }> {

@@ -9,6 +9,8 @@ import { KEY } from '../../../support/front.ts'
 import { text } from '../../../support/sessions.ts'
 import { openS3 } from '../../../support/storage.ts'
 
+t.setTimeout(120_000)
+
 type Connected = FilesFront & { readonly client: OpenAI }
 
 async function connected(t: Test, options: FilesFrontOptions = {}): Promise<Connected> {
