@@ -7,6 +7,9 @@ import { FILENAME_CHARS_MAX } from './limits.ts'
  */
 const REFUSED = /[<>:"|?*\\\p{Cc}\p{Zl}\p{Zp}\ufffd]|(?![\u200c\u200d])\p{Cf}/u
 
+/** Name of a file that was sent without one. */
+export const NAMELESS = 'file'
+
 /** The rules below in words. */
 export const FILENAME_RULES =
   `1 to ${FILENAME_CHARS_MAX} characters of UTF-8, none for control and none of \`< > : " | ? * \\\`; \`/\` makes folders, no segment empty, \`.\` or \`..\``

@@ -69,6 +69,12 @@ export interface ToldFile {
 /** `purpose` of a file whose uploader named none; an index of the store has it too. Decision. */
 export const PURPOSE_DEFAULT = 'user_data'
 
+/** Of an upload's form; null when it names none. */
+export function purposeOf(fields: ReadonlyMap<string, string>): string | null {
+  const purpose = fields.get('purpose') ?? ''
+  return purpose === '' ? null : purpose
+}
+
 /** What is wrong with the `purpose` of an upload, never with the text itself; null when nothing is. */
 export function purposeIssue(purpose: string): Issue | null {
   const isGood = purpose.length <= PURPOSE_CHARS_MAX && !/[\p{Cc}\ufffd]/u.test(purpose)

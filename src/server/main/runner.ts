@@ -1,4 +1,4 @@
-import { SWEEP_MS } from '../../schemas/limits.ts'
+import { SWEEP_MS, SWEEP_UPLOADS_MS } from '../../schemas/limits.ts'
 import { createMetrics } from '../observe/metrics.ts'
 import { repeat } from '../runner/repeat.ts'
 import { sweep } from '../runner/sweep.ts'
@@ -35,20 +35,21 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
   const swept = {
     rows: openFileSweep(store), uses: openContainerUses(store), storage, now: Date.now, isEnding: () => isEnding,
   }
-  const stopSweep = repeat({
+  const sweepEvery = (everyMs: number, isUploadsOnly: boolean) => repeat({
     name: 'swept',
-    everyMs: SWEEP_MS,
+    everyMs,
     async run() {
-      const { report, failures } = await sweep(swept)
+      const { report, failures } = await sweep(swept, { isUploadsOnly })
       for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })
       return { ...report }
     },
   }, { log, random: Math.random })
+  const stopSweeps = [sweepEvery(SWEEP_UPLOADS_MS, true), sweepEvery(SWEEP_MS, false)]
   metrics.watch({ logLinesDropped: () => log.dropped })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain(() => {
     isEnding = true
-    void Promise.all([stop(), stopSweep()])
+    void Promise.all([stop(), ...stopSweeps.map((stopSweep) => stopSweep())])
       .then(() => Promise.all([store.close(), storage.close()]))
       .finally(() => process.exit(0))
   })

@@ -127,3 +127,8 @@ export function defineOperation<const I extends InputShapes, B = undefined>(
 ): Operation<StaticOf<I['params']>, StaticOf<I['query']>, B> {
   return operation
 }
+
+/** Whose files a caller sees: those of its key's workspace, or of the organization's default one. B1.7, C22. */
+export function ownWorkspaceOf({ workspaceId, defaultWorkspaceId }: KeyRecord): string {
+  return workspaceId ?? defaultWorkspaceId
+}

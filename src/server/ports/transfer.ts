@@ -16,7 +16,7 @@ export interface Transfers {
    */
   promote(from: ContainerPath, wish: StoreWish): Promise<Outcome<Stored>>
   /** Writes a container file, plain. Failures: those of `Storage` and the upload. */
-  writeContainerFile(upload: Upload, to: ContainerPath, signal: AbortSignal): Promise<Outcome<ContainerFile>>
+  writeContainerFile(upload: Upload, to: ContainerPath, signal: AbortSignal): Promise<Outcome<WrittenFile>>
   /** Failures: content_missing, content_damaged, data_key_unavailable, storage_unavailable. */
   openFile(file: FileRecord, signal: AbortSignal): Promise<Outcome<Content>>
   /** Failures: container_file_unknown, storage_unavailable. */
@@ -30,6 +30,9 @@ export interface ContainerPath {
   /** As `parseContainerPath` gives it. */
   readonly path: string
 }
+
+/** What was put, be it another's file by now. */
+export type WrittenFile = Pick<ContainerFile, 'path' | 'sizeBytes' | 'changedAt'>
 
 export interface OpenContainerFile {
   readonly content: Content

@@ -16,6 +16,8 @@ export interface SweepParts {
 export interface SweepOptions {
   /** Objects without a row that are younger are left alone: a restored database may not know them yet. */
   readonly orphanAgeMs?: number
+  /** True: only uploads that nobody will finish, which the store names. The rest lists all of storage. */
+  readonly isUploadsOnly?: boolean
 }
 
 /** What a sweep has removed. */
@@ -46,7 +48,7 @@ const PROBE_ID = 'sweep_probe'
 export async function sweep(parts: SweepParts, options: SweepOptions = {}): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
   const report: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, idempotency: 0 }
   const failures: Failure[] = []
-  for (const step of STEPS) {
+  for (const step of options.isUploadsOnly === true ? [sweepUploads] : STEPS) {
     if (parts.isEnding?.() === true) break
     const round = new Round(parts, report, options.orphanAgeMs ?? ORPHAN_AGE_MS)
     const done = await step(round)

@@ -6,6 +6,7 @@ import { isContainerId, parseContainerPath, pathIssue } from '../../schemas/cont
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef, Staging, StoredObject } from '../ports/storage.ts'
 import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './container-paths.ts'
+import { isWorkspaceId, partsOf } from './container-ref.ts'
 import { removeFolder } from './container-removal.ts'
 import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk } from './container-walk.ts'
 import { storedFile } from './descriptor-reader.ts'
@@ -20,7 +21,6 @@ const WALKS_MAX = 2
 const WALKS_WAITING_MAX = 16
 /** The sandbox, which may be another user, reads what was put. */
 const FILE_MODE = 0o644
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** What is in the way of a file or its folders. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST'])
 /** Those that a folder of the path is answered by which is something else. */
@@ -167,7 +167,7 @@ async function putFile(root: string, container: ContainerRef, put: { path: strin
 async function listContainers(root: string, cursor: string | null): Promise<Outcome<{ containers: ContainerRef[]; cursor: string | null }>> {
   const containers: ContainerRef[] = []
   const [afterWorkspace = '', afterContainer = ''] = cursor?.split('/') ?? []
-  for (const workspaceId of (await readdir(root)).filter((name) => UUID.test(name)).sort()) {
+  for (const workspaceId of (await readdir(root)).filter((name) => isWorkspaceId(name)).sort()) {
     if (workspaceId < afterWorkspace) continue
     for (const containerId of (await readdir(join(root, workspaceId))).filter((name) => isContainerId(name)).sort()) {
       if (workspaceId === afterWorkspace && containerId <= afterContainer) continue
@@ -299,12 +299,6 @@ async function withContainer(root: string, container: ContainerRef, use: (folder
 function nullIfNotThere(cause: unknown): null {
   if (isNotThere(cause)) return null
   throw cause
-}
-
-/** Both ids were checked on their way in; a slip of ours must not become a path. */
-function partsOf({ workspaceId, containerId }: ContainerRef): readonly [string, string] {
-  if (!UUID.test(workspaceId) || !isContainerId(containerId)) throw new RangeError('not a container')
-  return [workspaceId, containerId]
 }
 
 function segmentsOf(path: string): string[] | null {

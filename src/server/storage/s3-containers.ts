@@ -2,6 +2,7 @@ import { endedBy } from '../../schemas/call-ended.ts'
 import { isContainerId, parseContainerPath } from '../../schemas/container-paths.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef } from '../ports/storage.ts'
+import { isWorkspaceId, partsOf } from './container-ref.ts'
 import type { S3Calls } from './s3-client.ts'
 import { deleteListed, factsOf, head, listKeys, openKey, putFile, type ListedKey } from './s3-objects.ts'
 import { Turns } from './turns.ts'
@@ -9,17 +10,13 @@ import { Turns } from './turns.ts'
 const PAGE_KEYS = 1_000
 /** Objects that are removed at once. Decision. */
 const REMOVALS_MAX = 8
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** The character after the slash: every key below a folder sorts before it. */
 const AFTER_FOLDER = '0'
 
 /** Containers as prefixes `containers/<workspace id>/<container id>/` of the bucket. There are no links in S3. */
 export function s3Containers(calls: S3Calls): ContainerFolders {
   const root = `${calls.prefix}containers/`
-  const prefixOf = ({ workspaceId, containerId }: ContainerRef): string => {
-    if (!UUID.test(workspaceId) || !isContainerId(containerId)) throw new RangeError('not a container')
-    return `${root}${workspaceId}/${containerId}/`
-  }
+  const prefixOf = (container: ContainerRef): string => `${root}${partsOf(container).join('/')}/`
   const keyOf = (container: ContainerRef, path: string): string | null =>
     parseContainerPath(path) === null ? null : prefixOf(container) + path
   return {
@@ -81,7 +78,7 @@ async function listContainers(
   for (const { name } of listed.value.keys) {
     const [workspaceId = '', containerId = ''] = name.split('/')
     last = `${workspaceId}/${containerId}${AFTER_FOLDER}`
-    if (UUID.test(workspaceId) && isContainerId(containerId)) found.set(last, { workspaceId, containerId })
+    if (isWorkspaceId(workspaceId) && isContainerId(containerId)) found.set(last, { workspaceId, containerId })
   }
   return ok({ containers: [...found.values()], cursor: listed.value.hasMore ? last : null })
 }

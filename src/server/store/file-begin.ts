@@ -35,7 +35,7 @@ async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs }: Terms)
   const row = { id: newFileId(), workspaceId, leaseMs, idempotency: record }
   const leastBytes = Math.max(0, reserveBytes - (wish.slackBytes ?? 0))
   try {
-    const usage = await reserveEither(sql, row, { wishes: [reserveBytes, leastBytes], quotaBytes })
+    const usage = await reserveEither(sql, row, { wishes: new Set([reserveBytes, leastBytes]), quotaBytes })
     if (typeof usage === 'number') return { kind: 'new', id: row.id, reservedBytes: usage }
     return { kind: 'full', mayFit: usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= quotaBytes }
   } catch (problem) {
@@ -46,7 +46,7 @@ async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs }: Terms)
 
 /** @returns the bytes that were reserved, or what stood in the way */
 async function reserveEither(
-  sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { wishes, quotaBytes }: { readonly wishes: readonly number[]; readonly quotaBytes: number },
+  sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { wishes, quotaBytes }: { readonly wishes: ReadonlySet<number>; readonly quotaBytes: number },
 ): Promise<number | { readonly usedBytes: number; readonly reservedBytes: number }> {
   let usage = { usedBytes: 0, reservedBytes: 0 }
   // The row of a workspace is made at its first upload: the second round finds it.

@@ -3,8 +3,8 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/intake.ts'
-import type { ContainerFile, Staging, StoredObject } from '../ports/storage.ts'
-import type { ContainerPath, Stored, StoreWish } from '../ports/transfer.ts'
+import type { Staging, StoredObject } from '../ports/storage.ts'
+import type { ContainerPath, Stored, StoreWish, WrittenFile } from '../ports/transfer.ts'
 import { copy } from './copy.ts'
 import { FileWriting } from './file-writing.ts'
 import type { TransferParts } from './parts.ts'
@@ -13,14 +13,14 @@ import { receive, UNLIMITED } from './receive.ts'
 /** Writes a container file, plain and whatever its content: the sandbox reads it as it is. C22. */
 export async function writeContainerFile(
   parts: TransferParts, upload: Upload, to: ContainerPath, signal: AbortSignal,
-): Promise<Outcome<ContainerFile>> {
+): Promise<Outcome<WrittenFile>> {
   const staged = await parts.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
   if (!staged.ok) return staged
   try {
     const received = await receivePlain(parts, upload, { path: staged.value.path, holder: to.container.workspaceId })
     if (!received.ok) return received
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
-    return await publish(parts, staged.value, { to, signal })
+    return await publish(parts, staged.value, { to, sizeBytes: received.value.sizeBytes, signal })
   } finally {
     await staged.value.discard()
   }
@@ -28,6 +28,7 @@ export async function writeContainerFile(
 
 interface Publishing {
   readonly to: ContainerPath
+  readonly sizeBytes: number
   readonly signal: AbortSignal
 }
 
@@ -35,14 +36,18 @@ interface Publishing {
  * The use comes before the file, so that a sweep keeps the container that is written to. One that had looked before
  * moves it back when it finds what is new; a file that is gone all the same was not written, and its caller is told.
  */
-async function publish({ storage: { containers }, uses }: TransferParts, staging: Staging, { to, signal }: Publishing): Promise<Outcome<ContainerFile>> {
+async function publish(
+  { storage: { containers }, uses }: TransferParts, staging: Staging, { to, sizeBytes, signal }: Publishing,
+): Promise<Outcome<WrittenFile>> {
   const { container, path } = to
   const used = await uses.touch(container.workspaceId, container.containerId)
   if (!used.ok) return used
   const published = await containers.publish(container, path, staging, signal)
   if (!published.ok) return published
-  const written = await containers.stat(container, path)
-  return !written.ok && written.failure.name === 'container_file_unknown' ? fail('storage_unavailable', { retryAfterS: 1 }) : written
+  const there = await containers.stat(container, path)
+  if (!there.ok && there.failure.name === 'container_file_unknown') return fail('storage_unavailable', { retryAfterS: 1 })
+  // It is published, whatever becomes of a second look; what is there by now may be another's.
+  return ok({ path, sizeBytes, changedAt: there.ok ? there.value.changedAt : new Date() })
 }
 
 async function receivePlain(

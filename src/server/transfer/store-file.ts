@@ -1,4 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { NAMELESS } from '../../schemas/filenames.ts'
+import { purposeOf } from '../../schemas/files.ts'
 import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { FileRecord } from '../ports/files.ts'
@@ -6,9 +8,6 @@ import type { Stored, StoreWish } from '../ports/transfer.ts'
 import { FileWriting, type Written } from './file-writing.ts'
 import type { TransferParts } from './parts.ts'
 import { receive, UNLIMITED, type Received } from './receive.ts'
-
-/** Name of a stored file that was sent without one. */
-const NAMELESS = 'file'
 
 /** Stores an upload, or compares it with what the same `Idempotency-Key` has stored. C16. */
 export async function storeFile(parts: TransferParts, upload: Upload, wish: StoreWish): Promise<Outcome<Stored>> {
@@ -48,6 +47,5 @@ async function compare({ intake }: TransferParts, upload: Upload, file: FileReco
 }
 
 function writtenOf({ filename, fields, verdict }: Received): Written {
-  const purpose = fields.get('purpose') ?? ''
-  return { filename: filename ?? NAMELESS, purpose: purpose === '' ? null : purpose, isDownloadable: false, verdict }
+  return { filename: filename ?? NAMELESS, purpose: purposeOf(fields), isDownloadable: false, verdict }
 }

@@ -1,3 +1,7 @@
+import type { MimeType, TextType } from '../../schemas/mime-types.ts'
+
+export type { MimeType, TextType }
+
 /** What an upload is, by its bytes alone. Source: §4.7, contract C26. */
 export type ContentVerdict = AcceptedContent | RefusedContent
 
@@ -13,24 +17,6 @@ export interface RefusedContent {
   /** What was found, as a noun phrase for the refusal's text: `an MP4 video`, `UTF-16 text`. */
   readonly found: string
 }
-
-export type MimeType =
-  | 'application/pdf'
-  | 'image/png'
-  | 'image/jpeg'
-  | 'image/gif'
-  | 'image/webp'
-  | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
-  | 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
-  | 'application/vnd.openxmlformats-officedocument.presentationml.presentation'
-  | 'audio/mpeg'
-  | 'audio/wav'
-  | 'audio/flac'
-  | 'audio/ogg'
-  | TextType
-
-export type TextType =
-  'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/markdown' | 'text/plain'
 
 /**
  * What one type's scanner says of the whole file. `foreign`: it is certainly something else that has a name,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS, SWEEP_MS, UPLOAD_LEASE_MS } from '../../../src/schemas/limits.ts'
+import { CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS, SWEEP_MS, SWEEP_UPLOADS_MS, UPLOAD_LEASE_MS } from '../../../src/schemas/limits.ts'
 import type { ContainerUses, FileSweep } from '../../../src/server/ports/files.ts'
 import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/storage.ts'
 import { sweep, type SweepOptions, type SweepParts, type SweepReport } from '../../../src/server/runner/sweep.ts'
@@ -86,6 +86,15 @@ for (const driver of ['disk', 'S3'] as const) {
     t.same(await objectsOf(stand), rows.map(({ id }) => id).sort())
     t.same(await readdir(join(stand.folder, 'staging')), ['young'])
     t.same(await stand.run(CONTAINER_KEPT_MS + 1_000), { report: NOTHING, failures: [] })
+  })
+
+  t.test(`${driver}: a look for uploads that nobody will finish lists nothing of storage`, async (t) => {
+    const stand = await standOn(t, driver)
+    await litter(stand)
+    const listed = async () => Promise.reject(new Error('it lists'))
+    const { storage } = stand
+    const blind = { ...storage, list: listed, sweepStaging: listed, containers: { ...storage.containers, listContainers: listed } }
+    t.same(await stand.run(0, { storage: blind }, { isUploadsOnly: true }), { report: { ...NOTHING, uploads: 1 }, failures: [] })
   })
 
   t.test(`${driver}: an object without a row is removed at ORPHAN_AGE_MS and not before`, async (t) => {
@@ -372,5 +381,6 @@ t.test('disk: folders of any depth are removed, a few open at a time, and so is 
 })
 
 t.test('sweeps come more often than anything that they remove grows old', async (t) => {
-  for (const age of [ORPHAN_AGE_MS, STAGING_IDLE_MS, CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS]) t.ok(SWEEP_MS * 10 < age)
+  for (const age of [ORPHAN_AGE_MS, STAGING_IDLE_MS, CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS]) t.ok(SWEEP_MS <= age)
+  t.ok(SWEEP_UPLOADS_MS * 10 <= SWEEP_MS)
 })

@@ -9,7 +9,7 @@ import type { StoredObject } from '../../../src/server/ports/storage.ts'
 import { must } from '../../support/must.ts'
 import { text } from '../../support/sessions.ts'
 import { drain, openDisk, openS3, openStoredFiles, putInContainer } from '../../support/storage.ts'
-import { inContainer, openTransfers, wishOf, type TransferStand } from '../../support/transfers.ts'
+import { failing, inContainer, openTransfers, wishOf, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/upload-echo.ts'
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
@@ -116,6 +116,14 @@ t.test('a promotion whose caller leaves, or whose source fails, leaves nothing',
   t.match(await promote(stand, 'a'), { failure: { name: 'storage_unavailable' } })
   t.same(await stand.census(), NOTHING)
   t.same(await openStoredFiles(), [])
+})
+
+t.test('a write that was published is a success, whatever becomes of a second look', async (t) => {
+  const stand = await openTransfers(t, {
+    wrap: (parts) => ({ ...parts, storage: { ...parts.storage, containers: failing(parts.storage.containers, 'stat', { name: 'storage_unavailable' }) } }),
+  })
+  t.match(await written(stand, text(1_000)), { status: 200, body: { path: 'out/a.txt', sizeBytes: 1_000 } })
+  t.equal((await read(stand, 'out/a.txt')).length, 1_000)
 })
 
 t.test('a container file that is written to in place while it is promoted is to be tried again, and leaves nothing', async (t) => {

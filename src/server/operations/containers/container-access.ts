@@ -4,6 +4,7 @@ import type { KeyRecord } from '../../ports/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { ContainerRef } from '../../ports/storage.ts'
 import type { ContainerPath } from '../../ports/transfer.ts'
+import { ownWorkspaceOf } from '../define.ts'
 
 /** What reading a container may fail with. */
 export const CONTAINER_FAILURES = [
@@ -17,7 +18,7 @@ interface ContainerCall {
 
 /** Containers are per workspace. C22. */
 export function containerOf({ key, params }: ContainerCall): ContainerRef {
-  return { workspaceId: key.workspaceId ?? key.defaultWorkspaceId, containerId: params.container_id }
+  return { workspaceId: ownWorkspaceOf(key), containerId: params.container_id }
 }
 
 /** Failure: container_file_unknown, for an id that stands for no path that may be read. */

@@ -4,6 +4,7 @@ import type { FileRecord } from '../../ports/files.ts'
 import type { FileHost, HostedPageWish } from '../../ports/file-hosts.ts'
 import type { KeyRecord } from '../../ports/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
+import { ownWorkspaceOf } from '../define.ts'
 
 /** What every operation of files may fail with before it reaches a file. */
 export const HOST_FAILURES = [
@@ -14,7 +15,7 @@ export const HOST_FAILURES = [
 
 /** The workspace of the caller. Failure: workspace_forbidden (the query names another one). B1.7. */
 export function workspaceOf(key: KeyRecord, asked?: string): Outcome<string> {
-  const own = key.workspaceId ?? key.defaultWorkspaceId
+  const own = ownWorkspaceOf(key)
   return asked === undefined || asked.toLowerCase() === own ? ok(own) : fail('workspace_forbidden')
 }
 

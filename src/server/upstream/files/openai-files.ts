@@ -1,11 +1,10 @@
 import { fail, ok } from '../../../schemas/failures.ts'
+import { PURPOSE_DEFAULT } from '../../../schemas/files.ts'
 import { bearer } from '../link.ts'
 import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
 
-/** It refuses uploads that name none. Decision. */
-const PURPOSE_DEFAULT = 'user_data'
 /** Purposes whose files it does not give back. Its own refusal is what counts; this is only told. */
-const KEPT_PURPOSES: ReadonlySet<unknown> = new Set(['assistants', 'vision', 'user_data'])
+const KEPT_PURPOSES: ReadonlySet<unknown> = new Set(['assistants', 'vision', PURPOSE_DEFAULT])
 
 /** OpenAI's `/files`, and that of every server that speaks as it does. */
 export const openAiFiles: FilesProtocol = {
@@ -13,6 +12,7 @@ export const openAiFiles: FilesProtocol = {
   name: 'OpenAI',
   baseUrl: 'https://api.openai.com/v1',
   headers: bearer,
+  // It refuses uploads that name none.
   fields: (purpose) => [['purpose', purpose ?? PURPOSE_DEFAULT]],
   query({ after, before, order, purpose, limit }) {
     if (before !== null) {

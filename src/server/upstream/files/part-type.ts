@@ -1,7 +1,8 @@
+import type { MimeType } from '../../../schemas/mime-types.ts'
 import { UNKNOWN_TYPE } from './protocol.ts'
 
 /** The types of §4.7 under the names that files of them have. */
-const TYPES: ReadonlyMap<string, string> = new Map([
+const TYPES: ReadonlyMap<string, MimeType> = new Map([
   ['pdf', 'application/pdf'],
   ['png', 'image/png'],
   ['jpg', 'image/jpeg'],

@@ -1,5 +1,7 @@
 import { endedBy } from '../../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { NAMELESS } from '../../../schemas/filenames.ts'
+import { purposeOf } from '../../../schemas/files.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import type { EgressAnswer } from '../../ports/egress.ts'
 import type { IntakeSession, IntakeVerdict } from '../../ports/intake.ts'
@@ -31,9 +33,6 @@ export interface Sent {
 export function sendFile(parts: SendingParts): Promise<Outcome<Sent>> {
   return new Promise((settle) => new Sending(parts, settle).start())
 }
-
-/** Name of a file that was sent without one. */
-const NAMELESS = 'file'
 
 class Sending implements UploadSink {
   readonly #parts: SendingParts
@@ -86,14 +85,14 @@ class Sending implements UploadSink {
   }
 
   end(fields: ReadonlyMap<string, string>): void {
-    void this.#finish(fields.get('purpose') ?? '')
+    void this.#finish(purposeOf(fields))
   }
 
   fail(failure: Failure): void {
     this.#over({ ok: false, failure })
   }
 
-  async #finish(purpose: string): Promise<void> {
+  async #finish(purpose: string | null): Promise<void> {
     const { session, link, signal } = this.#parts
     const verdict = await session.finish()
     if (!verdict.ok) return this.fail(verdict.failure)
@@ -101,7 +100,7 @@ class Sending implements UploadSink {
     signal.removeEventListener('abort', this.#onAbort)
     this.#verdict = verdict.value
     this.#endedAt = performance.now()
-    this.#form.finish(link.protocol.fields(purpose === '' ? null : purpose))
+    this.#form.finish(link.protocol.fields(purpose))
     this.#send()
   }
 

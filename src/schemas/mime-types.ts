@@ -1,0 +1,19 @@
+/** The types of content that are accepted. §4.7 */
+export type MimeType =
+  | 'application/pdf'
+  | 'image/png'
+  | 'image/jpeg'
+  | 'image/gif'
+  | 'image/webp'
+  | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
+  | 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+  | 'application/vnd.openxmlformats-officedocument.presentationml.presentation'
+  | 'audio/mpeg'
+  | 'audio/wav'
+  | 'audio/flac'
+  | 'audio/ogg'
+  | TextType
+
+/** Of them those that are UTF-8 text. */
+export type TextType =
+  'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/markdown' | 'text/plain'
