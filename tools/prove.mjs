@@ -9,7 +9,7 @@ const FOLDER = 'test/prove'
 const [name, ...options] = process.argv.slice(2)
 const texts = new Map(
   readdirSync(FOLDER)
-    .filter((file) => !file.endsWith('.test.ts'))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .flatMap((file) => {
       const text = /export const program: Program = \{\s+text: '(.*)',/.exec(
         readFileSync(`${FOLDER}/${file}`, 'utf8'),

@@ -21,7 +21,8 @@ t.test('what nobody catches is logged without secrets and ends the process, in e
     await until(`the ${role} tells`, () => crashOf(role) !== undefined)
     const isEnd = (line: Record<string, unknown>): boolean => line['event'] === 'child_ended' && line['child'] === role
     await until(`the ${role} is gone`, () => node.lines().some(isEnd))
-    t.match(node.lines().find(isEnd), { how: 'exit code 1' })
+    // Node 20 aborts a process that exits while one of its threads is still loading.
+    t.match(node.lines().find(isEnd), { how: /^(exit code 1|SIGABRT)$/ })
   }
   process.kill(node.pid, 'SIGUSR2')
   t.equal(await node.ended, 1)
