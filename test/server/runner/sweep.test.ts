@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS, SWEEP_MS, SWEEP_UPLOADS_MS, UPLOAD_LEASE_MS } from '../../../src/schemas/limits.ts'
+import {
+  CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS,
+  SWEEP_MS, SWEEP_UPLOADS_MS, UPLOAD_LEASE_MS,
+} from '../../../src/schemas/limits.ts'
 import type { ContainerUses, FileSweep } from '../../../src/server/ports/files.ts'
 import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/storage.ts'
 import { sweep, type SweepOptions, type SweepParts, type SweepReport } from '../../../src/server/runner/sweep.ts'
