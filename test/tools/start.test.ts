@@ -23,6 +23,9 @@ t.test('npm start and the tools work in a folder whose name holds a space and a 
   const settings = { ...(await nodeSettings(t)), SLUICE_DATA: join(folder, '.sluice') }
   const node = await startNode(t, settings, tool('start.mjs'))
   t.equal((await node.get('/api/v1/models/count')).status, 200)
+  // Its data lies in the folder that tap removes first of all.
+  process.kill(node.pid, 'SIGTERM')
+  t.equal(await node.ended, 0)
 })
 
 t.test('no tool takes the path of an URL for that of a file', async (t) => {
