@@ -122,13 +122,15 @@ export class SessionPool {
     const session = new RunningSession({ kind: job.kind, port: port1, ears, heard: () => this.#heard(session) })
     this.#running.add(session)
     const ended = this.#threads.run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
-    session.released = ended.then(
-      () => session.close(null),
-      (cause: unknown) => session.close({ cause }),
-    ).finally(() => {
+    // Whoever waits for its end finds its place free.
+    const leave = (): void => {
       this.#running.delete(session)
       place.leave()
-    })
+    }
+    session.released = ended.finally(leave).then(
+      () => session.close(null),
+      (cause: unknown) => session.close({ cause }),
+    )
     return ok(session)
   }
 

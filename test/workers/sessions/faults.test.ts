@@ -33,7 +33,8 @@ t.test('a session that hangs is ended with its thread: all of its sessions are b
   for (const session of sessions) session.push(text(100))
   t.match(await Promise.all(failures), [{ name: 'busy', retryAfterS: 1 }, { name: 'busy', retryAfterS: 1 }])
   await Promise.all(sessions.map((session) => session.cancel()))
-  t.same(await openFiles(stand), [], 'Node closed what the thread had open')
+  // Node closes what the thread had open when it is gone, which nobody waits for.
+  while ((await openFiles(stand)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
   t.match(await pushAll(openSealed(stand, 'next'), [text(100)]), { ok: true })
   t.match(stand.sessions.load, { threads: 1, silentThreads: 1, waiting: 0 })
   t.match(log.events, [{ event: 'worker.thread_silent' }])
