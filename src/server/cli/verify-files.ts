@@ -67,10 +67,10 @@ async function verifyFile({ rows, storage, keyRing }: VerifyParts, file: FileRec
   }
   try {
     const key = await keyRing.byId(file.workspaceId, 'files', file.dataKeyId)
-    if (!key.ok) return key.failure.name === 'data_key_unavailable' ? unreadable(storage, file, key.failure) : key
+    if (!key.ok) return key.failure.name === 'data_key_unavailable' ? await unreadable(storage, file, key.failure) : key
     const sha256 = await digestOf(opened.value, file, key.value.key)
     key.value.key.fill(0)
-    if (!sha256.ok && sha256.failure.name !== 'content_damaged') return unreadable(storage, file, sha256.failure)
+    if (!sha256.ok && sha256.failure.name !== 'content_damaged') return await unreadable(storage, file, sha256.failure)
     if (!sha256.ok) return ok({ problem: 'damaged', id: file.id, detail: detailOf(sha256.failure) })
     return ok(sha256.value === file.sha256 ? null : { problem: 'damaged', id: file.id, detail: 'its SHA-256 is another one' })
   } finally {
