@@ -86,6 +86,20 @@ export const FAILURES = {
   content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
   /** The sweep gave the upload up meanwhile. */
   upload_lost: row([500], 'ours', 'backoff', 'The upload took too long and was given up.', 'warn'),
+  // The vault (contract §4.4, B1.4, B2.4)
+  programme_closed: row([404], 'caller', 'no', 'The workspace is not in the programme for interns and their vaults.'),
+  regional_refused: row([403], 'caller', 'no', 'This operation is not served on a regional hostname.'),
+  vault_writes_disabled: row([503], 'ours', 'backoff', 'Writes to vaults are disabled for this workspace.', 'info'),
+  secret_unknown: row([404], 'caller', 'after_change', 'There is no such secret.'),
+  secret_uncopyable: row([409], 'caller', 'after_change', 'A secret without hosts cannot be copied; store it again first.'),
+  intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
+  vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
+  vault_full: row([409], 'caller', 'after_change', 'A vault holds at most {limit} secrets.'),
+  /** One answer for an unknown name, another host and a row that does not open: callers learn nothing of what there is. */
+  secret_not_released: row([403], 'caller', 'after_change', 'The secret `{name}` is not bound to this host.'),
+  not_supported: row([400], 'caller', 'no', 'Sluice keeps records of interns, and does not run them.'),
+  // The gate to the outside (design §9)
+  destination_refused: row([400, 403], 'caller', 'after_change', 'This destination is not allowed.'),
   // Idempotency (contract C16)
   idempotency_mismatch: row([422, 409], 'caller', 'after_change', 'This `Idempotency-Key` was used for another request.'),
   idempotency_running: row([503], 'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),

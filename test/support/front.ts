@@ -117,7 +117,7 @@ export function keyRecords(): ReadonlyMap<string, KeyRecord> {
     const hash = createHash('sha256').update(key).digest('hex')
     return [hash, {
       hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
-      rateLimitRpm: null, isDisabled: false, expiresAtMs: null, ...more,
+      rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, ...more,
     }]
   }
   return new Map([

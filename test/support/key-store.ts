@@ -70,7 +70,7 @@ export function testKey(more: Partial<KeyRecord> = {}): { readonly bearer: strin
   const { key, hash } = newApiKey(kind)
   const record: KeyRecord = {
     hash, kind, name: 'test', organizationId: 'o', workspaceId: kind === 'management' ? null : 'w', defaultWorkspaceId: 'd',
-    internId: null, rateLimitRpm: null, isDisabled: false, expiresAtMs: null, ...more,
+    internId: null, rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, ...more,
   }
   return { bearer: `Bearer ${key}`, record }
 }

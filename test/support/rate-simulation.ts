@@ -145,7 +145,7 @@ export function openFronts(simulation: Simulation, redis: ModelRedis, count: num
 export function keyOf(rateLimitRpm: number | null, hash = 'k'.repeat(64)): KeyRecord {
   return {
     hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
-    rateLimitRpm, isDisabled: false, expiresAtMs: null,
+    rateLimitRpm, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
   }
 }
 

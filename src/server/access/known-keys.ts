@@ -57,6 +57,8 @@ export class KnownKeys {
         this.#unknown.clear()
         return
       case 'catalogue':
+      case 'vault':
+      case 'private_endpoint':
         return
       default:
         return change satisfies never

@@ -1,4 +1,5 @@
 import { UPSTREAM_ANSWERS_BYTES_MAX } from '../../schemas/limits.ts'
+import { fail } from '../../schemas/failures.ts'
 import type { Egress, TrustedOrigin } from '../ports/egress.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { PooledOrigin } from './origin.ts'
@@ -25,6 +26,7 @@ export function openEgress({
       origins.set(origin, opened)
       return opened
     },
+    vetted: () => fail('destination_refused'),
     hold(bytes: number): (() => void) | null {
       if (!budget.take(bytes)) return null
       let isHeld = true

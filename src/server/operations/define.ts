@@ -26,7 +26,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly summary: string
   /** Sentences beyond the summary, for those whose inputs have rules; facts come from `schemas`. */
   readonly description?: string
-  readonly access: { readonly keys: readonly KeyKind[] }
+  readonly access: OperationAccess
   readonly deadlineMs: number
   /**
    * True when work that began must end although the client left (writes, paid calls): its call settles behind it.
@@ -59,6 +59,25 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly failures: readonly FailureName[]
   readonly example: { readonly params?: P; readonly query?: Q; readonly body?: unknown }
   run(call: Call<P, Q, B>, ports: Ports): Promise<Outcome<Success>> | Outcome<Success>
+}
+
+/** Who may call, told by the key and the request's head alone; the order of these is that of the checks. §4.4, B1.4, C5. */
+export interface OperationAccess {
+  readonly keys: readonly KeyKind[]
+  /** Outside of the programme it is 404. */
+  readonly isOfProgramme?: true
+  /** On the operator's regional hostnames it is 403. */
+  readonly refusesRegional?: true
+  /** Finds what the path is about before anything else of it is looked at: 404 when it is not the key's to see. */
+  readonly scope?: (request: ScopeRequest, ports: Ports) => Outcome<null> | Promise<Outcome<null>>
+  /** While the workspace's vault writes are disabled it is 503. */
+  readonly writesVault?: true
+}
+
+export interface ScopeRequest {
+  readonly key: KeyRecord
+  /** Decoded and not yet validated; the first text of each name. */
+  param(name: string): string | null
 }
 
 /**

@@ -81,10 +81,56 @@ export interface TrustedOrigin {
   open(request: EgressStreamRequest): Promise<Outcome<EgressStream>>
 }
 
+/** A destination that a caller chose. */
+export interface Destination {
+  /** Lower case, without a trailing dot. */
+  readonly host: string
+  /** Null = that of the scheme. */
+  readonly port: number | null
+  /** Callbacks never speak plain HTTP, whatever the operator's allow-list says. C17. */
+  readonly purpose: 'caller' | 'callback'
+}
+
+/** Any request to a vetted destination, streamed both ways. */
+export interface EgressExchangeRequest {
+  readonly method: string
+  /** Path with query, as it goes out. */
+  readonly path: string
+  /** Flat name, value list, without `host`, `content-length` and hop-by-hop fields. */
+  readonly headers: readonly string[]
+  /** A stream is read as fast as the other side takes it, and stays the caller's to destroy. */
+  readonly body: Uint8Array | Readable | null
+  /** Bytes of a stream where they are known: it is then not sent in chunks. */
+  readonly bodyBytes: number | null
+  /** `performance.now()` until which the answer has to begin; a body that still flows puts it off. */
+  readonly beginsBy: () => number
+  /** Milliseconds that a reader waits for a piece. */
+  readonly stallMs: number
+  readonly signal: AbortSignal
+}
+
+export interface EgressExchange extends EgressStream {
+  /** Flat name, value list as it came, names in lower case; hop-by-hop fields included. */
+  readonly headers: readonly string[]
+}
+
+/** A destination whose every connection is checked when it is made. Design §9. */
+export interface VettedOrigin {
+  /** As `TrustedOrigin.call`. Failures: also destination_refused (an address of its name is not public). */
+  call(request: EgressRequest): Promise<Outcome<EgressAnswer>>
+  /** Resolves when the answer has begun, whatever its status. Failures: as `open`, and destination_refused. */
+  exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>>
+}
+
 /** The one gate to the outside. */
 export interface Egress {
   /** @param origin scheme, host and port of one of the operator's own providers; asked again, it gives the same pool */
   trusted(origin: string): TrustedOrigin
+  /**
+   * The way to a destination that a caller chose: HTTPS and a public address, unless the operator's allow-list says
+   * otherwise. Asked again, it gives the same pool. Failure: destination_refused (host or port are not allowed).
+   */
+  vetted(destination: Destination): Outcome<VettedOrigin>
   /**
    * Takes room of the budget for answers, for bytes that were made here; null when it has none now.
    * @returns gives the room back, once

@@ -19,6 +19,9 @@ export interface KeyRecord {
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
   readonly isDisabled: boolean
+  /** Facts of the key's workspace, of a management key's default one. C5. */
+  readonly isInProgramme: boolean
+  readonly mayWriteVault: boolean
   readonly expiresAtMs: number | null
 }
 
@@ -32,7 +35,7 @@ export interface KeyStore {
 }
 
 /** Kinds of cached records; an invalidation names one and its id. Design §3. */
-export type CachedKind = 'key' | 'workspace' | 'organization' | 'catalogue'
+export type CachedKind = 'key' | 'workspace' | 'organization' | 'catalogue' | 'vault' | 'private_endpoint'
 
 export interface Invalidation {
   readonly n: number

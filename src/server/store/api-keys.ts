@@ -99,8 +99,9 @@ export async function endKey(tx: Transaction, hash: string): Promise<Invalidatio
 async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
   // One text, so that any number of hashes is one prepared statement; the client knows no arrays without its types.
   const rows = await sql<LoadedRow[]>`
-    SELECT k.*, d.id AS default_workspace_id FROM api_keys k
+    SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault FROM api_keys k
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default
+    JOIN workspaces w ON w.id = COALESCE(k.workspace_id, d.id)
     WHERE k.hash = ANY(string_to_array(${hashes.join(',')}, ',')) AND k.revoked_at IS NULL`
   return rows.map(keyRecordOf)
 }
@@ -116,6 +117,8 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
     internId: row.intern_id,
     rateLimitRpm: row.rate_limit_rpm,
     isDisabled: row.is_disabled,
+    isInProgramme: row.is_in_programme,
+    mayWriteVault: row.may_write_vault,
     expiresAtMs: row.expires_at?.getTime() ?? null,
   }
 }
@@ -133,7 +136,11 @@ interface KeyRow {
   readonly created_at: Date
 }
 
-type LoadedRow = KeyRow & { readonly default_workspace_id: string }
+type LoadedRow = KeyRow & {
+  readonly default_workspace_id: string
+  readonly is_in_programme: boolean
+  readonly may_write_vault: boolean
+}
 
 function apiKeyOf(row: KeyRow): ApiKey {
   return {

@@ -39,7 +39,7 @@ t.test('a front loads what the key was made with', async (t) => {
   const loaded = await openKeyStore(store).load([created.apiKey.hash, 'f'.repeat(64)])
   t.match(loaded, { ok: true, value: [{
     hash: created.apiKey.hash, kind: 'inference', workspaceId, defaultWorkspaceId: workspaceId,
-    rateLimitRpm: 600, isDisabled: false, expiresAtMs: expiresAt.getTime(),
+    rateLimitRpm: 600, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: expiresAt.getTime(),
   }] })
   t.equal(must(loaded).length, 1, 'one that does not exist is left out')
 })
