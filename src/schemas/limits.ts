@@ -190,13 +190,24 @@ export const QUOTA_WAIT_MS_MAX = 10_000
 /** Milliseconds that a repeated call waits for the first one under its `Idempotency-Key`, and that answers are kept. C16. */
 export const IDEMPOTENCY_WAIT_MS_MAX = 30_000
 export const IDEMPOTENCY_KEPT_MS = 86_400_000
-/** Uploads of one front that wait for quota or for an earlier call: of all, of a workspace, under one `Idempotency-Key`. Decision. */
+/**
+ * Calls of one front that wait for quota or for an earlier call: of all, of a workspace, under one `Idempotency-Key`.
+ * Uploads and all other calls are counted apart. Decision.
+ */
 export const WAITING_UPLOADS_MAX = 256
 export const WAITING_WORKSPACE_UPLOADS_MAX = 64
 export const WAITING_REPEATS_MAX = 16
 /** Milliseconds of an upload's lease, and between two renewals of it: the sweep takes over what is silent for longer. Decision. */
 export const UPLOAD_LEASE_MS = 60_000
 export const UPLOAD_RENEW_MS = 15_000
+/**
+ * Milliseconds of the lease of a call under an `Idempotency-Key`, and between two renewals of it. Shorter than a
+ * repetition waits: it takes over from a process that died. Decision.
+ */
+export const TURN_LEASE_MS = 24_000
+export const TURN_RENEW_MS = 6_000
+/** Bytes of an answer that is kept for repetitions: those that are, are single objects. Decision. */
+export const KEPT_ANSWER_BYTES_MAX = MIB
 /** Bytes of an uploaded or promoted file. §8, C10. */
 export const FILE_BYTES_MAX = 100 * MIB
 /** Characters of a file's name. B1.7. */

@@ -5,6 +5,7 @@ import type { Ports } from '../../src/server/ports/ports.ts'
 import type { ContainerRef } from '../../src/server/ports/storage.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { openContainerUses } from '../../src/server/store/container-uses.ts'
+import { openIdempotency } from '../../src/server/store/idempotency.ts'
 import { accessTo, AUTHORIZATION, keyRecords, openFront, type TestFront } from './front.ts'
 import { SILENT } from './log.ts'
 import { must } from './must.ts'
@@ -36,6 +37,8 @@ export async function openFilesFront(t: Parameters<typeof openTransfers>[0], opt
   const unused = (): never => {
     throw new Error('this test calls no model')
   }
+  const idempotency = openIdempotency({ store, now: () => performance.now(), random: Math.random })
+  t.teardown(() => idempotency.close())
   const ports: Ports = {
     models: { resolve: () => null } as unknown as Ports['models'],
     embedder: { embed: unused },
@@ -45,6 +48,7 @@ export async function openFilesFront(t: Parameters<typeof openTransfers>[0], opt
     providerFiles: options.providerFiles ?? { of: () => Promise.resolve(ok(unused())) },
     containers: storage.containers,
     containerUses: openContainerUses(store),
+    idempotency,
   }
   const front = await openFront(t, OPERATIONS, { access: accessTo(records), ports: options.ports?.(ports) ?? ports })
   const url = `${front.url}/api/v1`

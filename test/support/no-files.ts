@@ -7,6 +7,6 @@ const unused = new Proxy({}, {
   },
 }) as never
 
-export const NO_FILES: Pick<Ports, 'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses'> = {
-  files: unused, transfers: unused, providerFiles: unused, containers: unused, containerUses: unused,
+export const NO_FILES: Pick<Ports, 'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses' | 'idempotency'> = {
+  files: unused, transfers: unused, providerFiles: unused, containers: unused, containerUses: unused, idempotency: unused,
 }

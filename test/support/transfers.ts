@@ -4,7 +4,8 @@ import { Secret } from '../../src/schemas/secret.ts'
 import { fail, ok, type Failure } from '../../src/schemas/failures.ts'
 import type { HttpOptions } from '../../src/server/http/front.ts'
 import type { AnyOperation, Call } from '../../src/server/operations/define.ts'
-import type { FileSweep, IdempotencyWish } from '../../src/server/ports/files.ts'
+import type { Repeatable } from '../../src/schemas/idempotency.ts'
+import type { FileSweep } from '../../src/server/ports/files.ts'
 import type { Storage } from '../../src/server/ports/storage.ts'
 import type { ContainerPath, Transfers } from '../../src/server/ports/transfer.ts'
 import { openContainerUses } from '../../src/server/store/container-uses.ts'
@@ -104,7 +105,7 @@ function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOp
   return [upload, write]
 }
 
-export function wishOf(key: string): IdempotencyWish {
+export function wishOf(key: string): Repeatable {
   return { key, apiKeyHash: 'a'.repeat(64), requestDigest: 'b'.repeat(64) }
 }
 

@@ -10,6 +10,7 @@ import type { Storage } from '../ports/storage.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openDataKeys } from '../store/data-keys.ts'
 import { openFiles } from '../store/files.ts'
+import { openIdempotency } from '../store/idempotency.ts'
 import type { Store } from '../store/open.ts'
 import { openProviderKeyRows } from '../store/provider-keys.ts'
 import { createTransfers } from '../transfer/transfers.ts'
@@ -20,7 +21,7 @@ import { openRootKeys } from '../vault/root-keys.ts'
 import { openStorage } from './storage.ts'
 
 export interface FileParts {
-  readonly ports: Pick<Ports, 'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses'>
+  readonly ports: Pick<Ports, 'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses' | 'idempotency'>
   readonly storage: Storage
   readonly intake: IntakePart
   readonly keyRing: KeyRing
@@ -38,7 +39,9 @@ export interface FileMeans {
 export async function openFileParts(config: Config, { store, sessions, egress, catalogue }: FileMeans): Promise<FileParts> {
   const keyRing = openRing(config, store)
   const storage = await openStorage(config)
-  const files = openFiles({ store, now: () => performance.now(), random: Math.random })
+  const patience = { now: () => performance.now(), random: Math.random }
+  const files = openFiles({ store, ...patience })
+  const idempotency = openIdempotency({ store, ...patience })
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
@@ -46,12 +49,13 @@ export async function openFileParts(config: Config, { store, sessions, egress, c
   const keys = openProviderKeys({ ring: keyRing, rows: openProviderKeyRows(store) })
   const providerFiles = createProviderFiles({ egress, keys, intake, providers: catalogue.providers })
   return {
-    ports: { files, transfers, providerFiles, containers: storage.containers, containerUses: uses },
+    ports: { files, transfers, providerFiles, containers: storage.containers, containerUses: uses, idempotency },
     storage,
     intake,
     keyRing,
     async close() {
       files.close()
+      idempotency.close()
       await storage.close()
     },
   }

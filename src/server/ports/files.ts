@@ -1,4 +1,5 @@
 import type { Outcome } from '../../schemas/failures.ts'
+import type { Repeatable } from '../../schemas/idempotency.ts'
 
 /** A stored file. Its id is also the id of its object. */
 export interface FileRecord {
@@ -31,15 +32,6 @@ export interface FileFacts {
   readonly purpose: string | null
 }
 
-/** Contract C16. */
-export interface IdempotencyWish {
-  /** 1 to 255 characters, as sent; bound to the API key by `apiKeyHash`. */
-  readonly key: string
-  readonly apiKeyHash: string
-  /** Of method, path and query: whatever must be the same in a repetition beside the bytes of the file. */
-  readonly requestDigest: string
-}
-
 export interface UploadWish {
   readonly workspaceId: string
   /** Bytes to reserve: the declared length less the smallest form overhead, or 0 for a body of unknown length. */
@@ -49,7 +41,7 @@ export interface UploadWish {
    * Where `reserveBytes` does not fit but a file without the slack does, it is begun all the same, and `extend` decides.
    */
   readonly slackBytes?: number
-  readonly idempotency: IdempotencyWish | null
+  readonly idempotency: Repeatable | null
   readonly signal?: AbortSignal
 }
 

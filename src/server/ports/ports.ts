@@ -2,6 +2,7 @@ import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
 import type { ProviderFiles } from './file-hosts.ts'
 import type { ContainerUses, Files } from './files.ts'
+import type { Idempotency } from './idempotency.ts'
 import type { Observer } from './observe.ts'
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
@@ -16,4 +17,5 @@ export interface Ports {
   readonly providerFiles: ProviderFiles
   readonly containers: ContainerFolders
   readonly containerUses: ContainerUses
+  readonly idempotency: Idempotency
 }

@@ -1,6 +1,7 @@
 import type { Outcome } from '../../schemas/failures.ts'
+import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from './byte-streams.ts'
-import type { FileRecord, IdempotencyWish } from './files.ts'
+import type { FileRecord } from './files.ts'
 import type { ContainerFile, ContainerRef } from './storage.ts'
 
 /** What moves whole files between clients, storage and rows; whatever fails leaves nothing behind. Design §5. */
@@ -41,7 +42,7 @@ export interface OpenContainerFile {
 
 export interface StoreWish {
   readonly workspaceId: string
-  readonly idempotency: IdempotencyWish | null
+  readonly idempotency: Repeatable | null
   /** Ends the transfer with everything undone. */
   readonly signal: AbortSignal
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { ok, type Outcome } from '../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
-import type { FileRecord, IdempotencyWish, UploadWish } from '../ports/files.ts'
+import type { FileRecord, UploadWish } from '../ports/files.ts'
 import { reserve, usageOf, type PendingRow } from './file-quota.ts'
 import { fileOf, type FileRow, type FileState } from './file-rows.ts'
+import { idempotencyIdOf, isTaken } from './idempotency.ts'
 import { newFileId } from './ids.ts'
 import type { Sql } from './open.ts'
 import { reach, violatedUnique } from './translate.ts'
@@ -29,7 +29,7 @@ export function tryBegin(sql: Sql, wish: UploadWish, terms: Terms): Promise<Outc
 
 async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs }: Terms): Promise<Tried> {
   const { workspaceId, reserveBytes, idempotency } = wish
-  const record = idempotency === null ? null : { id: idempotencyId(idempotency), requestDigest: idempotency.requestDigest }
+  const record = idempotency === null ? null : { id: idempotencyIdOf(idempotency), requestDigest: idempotency.requestDigest }
   const known = record === null ? null : await lookUp(sql, record)
   if (known !== null) return known
   const row = { id: newFileId(), workspaceId, leaseMs, idempotency: record }
@@ -61,7 +61,8 @@ async function lookUp(sql: Sql, record: { readonly id: string; readonly requestD
   const [row] = await sql<KeyedRow[]>`
     SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld" FROM files
     WHERE idempotency_id = ${record.id} AND state <> 'abandoned'`
-  if (row === undefined) return null
+  // What is no file may have the key.
+  if (row === undefined) return (await isTaken(sql, record.id)) ? { kind: 'mismatch' } : null
   if (row.isOld === true) {
     await sql`UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE id = ${row.id} AND idempotency_id = ${record.id}`
     return null
@@ -71,8 +72,3 @@ async function lookUp(sql: Sql, record: { readonly id: string; readonly requestD
 }
 
 type KeyedRow = FileRow & { readonly state: FileState; readonly request_digest: string; readonly isOld: boolean | null }
-
-/** The key as sent is the caller's text: only its digest is kept. */
-function idempotencyId({ key, apiKeyHash }: IdempotencyWish): string {
-  return createHash('sha256').update(`${apiKeyHash}\n${key}`).digest('hex')
-}

@@ -3,6 +3,7 @@ import { CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, UPLOAD_LEASE_MS } from '../../s
 import type { FileSweep, StaleUpload } from '../ports/files.ts'
 import { release } from './file-quota.ts'
 import { fileRows, listFiles } from './file-rows.ts'
+import { expireAnswers } from './idempotency.ts'
 import type { Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 
@@ -52,5 +53,5 @@ async function expire({ sql }: Store): Promise<number> {
     UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE state = 'ready' AND idempotency_id IS NOT NULL AND ${isOld}`
   // Such a use keeps nothing any more, whether its container is still there or has long gone. C10.
   await sql`DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'`
-  return removed.count + cleared.count
+  return removed.count + cleared.count + (await expireAnswers(sql))
 }

@@ -8,12 +8,12 @@ export interface Waiter {
   leave(): void
 }
 
-/** Uploads that wait to begin. Each holds one read of its body and looks into the store now and then, so they are few. */
+/** Calls that wait to begin. Each holds one read of its body and looks into the store now and then, so they are few. */
 export class Waiters {
   #count = 0
   readonly #named = new Map<string, number>()
 
-  waiter({ workspaceId, idempotency }: UploadWish): Waiter {
+  waiter({ workspaceId, idempotency }: Pick<UploadWish, 'workspaceId' | 'idempotency'>): Waiter {
     const names = [{ name: `workspace ${workspaceId}`, most: WAITING_WORKSPACE_UPLOADS_MAX }]
     if (idempotency !== null) names.push({ name: `call ${idempotency.apiKeyHash} ${idempotency.key}`, most: WAITING_REPEATS_MAX })
     let isWaiting = false

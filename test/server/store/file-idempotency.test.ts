@@ -1,14 +1,15 @@
 import t from 'tap'
-import type { Begun, IdempotencyWish } from '../../../src/server/ports/files.ts'
+import type { Begun } from '../../../src/server/ports/files.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
+import type { Repeatable } from '../../../src/schemas/idempotency.ts'
 import { WAITING_REPEATS_MAX } from '../../../src/schemas/limits.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { FACTS, openFileStand, untilBusy, type FileStand } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
 
-const KEY: IdempotencyWish = { key: 'once', apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /files' }
+const KEY: Repeatable = { key: 'once', apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /files' }
 
-type Begin = (more?: Partial<IdempotencyWish>) => Promise<Outcome<Begun>>
+type Begin = (more?: Partial<Repeatable>) => Promise<Outcome<Begun>>
 
 function beginOf({ files, workspaceId }: Pick<FileStand, 'files' | 'workspaceId'>): Begin {
   return (more) => files.begin({ workspaceId, reserveBytes: 100, idempotency: { ...KEY, ...more } })
