@@ -8,6 +8,9 @@ const BUCKET = 's3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?!.*/\\.{1,2}(/|$))(/[!-~]
 /** A slip in `s3://`, or another service, must not become a folder of that name. */
 const FOLDER = '(?![sS]3:|[A-Za-z][A-Za-z0-9+.-]*://|\\s).*\\S'
 
+/** One name, exactly: neither a wildcard nor a port, and no address, which belongs to no region. */
+const HOST_NAME = '^(?=.{1,254}$)(?!.*\\.[0-9]+\\.?$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\\.?$'
+
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
  * The environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a
@@ -29,6 +32,7 @@ export const Settings = Type.Object({
   SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
   SLUICE_CATALOG: file('a readable JSON file'),
   SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
+  SLUICE_REGIONAL_HOSTS: list('a comma list of exact host names, without wildcards and ports: eu.sluice.example', HOST_NAME),
   SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
     default: 'info', expected: 'one of debug, info, warn, error, silent',
   }),

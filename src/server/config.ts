@@ -27,6 +27,8 @@ export interface Config {
   readonly keyGraceMs: number
   readonly catalogFile: string | null
   readonly corsOrigins: readonly string[]
+  /** Lower case, without a trailing dot. §5. */
+  readonly regionalHosts: readonly string[]
   readonly logLevel: Settings['SLUICE_LOG_LEVEL']
   readonly broadcastUrl: Secret | null
   readonly otlpEndpoint: Secret | null
@@ -197,6 +199,7 @@ function configOf(values: Settings): Config {
     keyGraceMs: durationMs(values.SLUICE_KEY_GRACE),
     catalogFile: path(values.SLUICE_CATALOG),
     corsOrigins: Object.freeze(values.SLUICE_CORS_ORIGINS),
+    regionalHosts: Object.freeze(values.SLUICE_REGIONAL_HOSTS.map((name) => name.toLowerCase().replace(/\.$/, ''))),
     logLevel: values.SLUICE_LOG_LEVEL,
     broadcastUrl: secret(values.SLUICE_BROADCAST),
     otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),

@@ -6,6 +6,8 @@ export interface ContractRow {
   /** Without 401, which every operation has (C2). */
   readonly statuses: readonly number[]
   readonly keys: readonly ('inference' | 'management' | 'intern')[]
+  /** Refusals of access beside the key's kind: outside of the programme, on regional hostnames, while vault writes are disabled. */
+  readonly gates?: readonly ('programme' | 'regional' | 'writes')[]
   readonly source: string
   /** Statuses that nothing can cause yet, with what they wait for; they need no test. */
   readonly uncaused: Readonly<Record<number, string>>
@@ -102,6 +104,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     success: 200,
     statuses: [400, 403, 413, 429, 500, 502, 503],
     keys: ['inference', 'intern'],
+    gates: ['regional'],
     source: '§4.7, §7 file upload, B1.7',
     uncaused: {},
   },
@@ -111,6 +114,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     success: 200,
     statuses: [400, 403, 429, 500, 502, 503],
     keys: ['inference', 'intern'],
+    gates: ['regional'],
     source: 'B2.7',
     uncaused: {},
   },
@@ -120,6 +124,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     success: 200,
     statuses: [403, 404, 429, 500, 502, 503],
     keys: ['inference', 'intern'],
+    gates: ['regional'],
     source: 'B2.7',
     uncaused: {},
   },
@@ -129,6 +134,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     success: 200,
     statuses: [400, 403, 404, 429, 500, 502, 503],
     keys: ['inference', 'intern'],
+    gates: ['regional'],
     source: 'B2.7',
     uncaused: {},
   },
@@ -138,6 +144,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     success: 200,
     statuses: [403, 404, 429, 500, 502, 503],
     keys: ['inference', 'intern'],
+    gates: ['regional'],
     source: 'B2.7',
     uncaused: {},
   },
@@ -174,6 +181,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     success: 200,
     statuses: [400, 403, 404, 413, 429, 500, 503],
     keys: ['inference', 'intern'],
+    gates: ['regional'],
     source: '§4.8, §7 container file promote, B1.8',
     uncaused: {},
   },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FAILURES, statusOf, type FailureName } from '../../src/schemas/failures.ts'
-import { isRateLimited } from '../../src/server/operations/define.ts'
+import { isRateLimited, type AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { readSources } from '../support/source.ts'
 import { CONTRACT_ROWS, type ContractRow } from './contract-rows.ts'
@@ -21,6 +21,12 @@ for (const operation of OPERATIONS) {
     t.equal(operation.success.status, row.success)
     t.same([...operation.statuses].sort(), [...row.statuses].sort())
     t.same([...operation.access.keys].sort(), [...row.keys].sort())
+    t.same(gatesOf(operation), [...row.gates ?? []].sort())
+  })
+
+  t.test(`${operation.id} lists the statuses of what its access refuses`, async (t) => {
+    const statuses = gatesOf(operation).flatMap((gate) => FAILURES[GATE_FAILURES[gate]].status)
+    t.same(statuses.filter((status) => !operation.statuses.includes(status)), [])
   })
 
   t.test(`every failure of ${operation.id} has a status that it lists, or 400 or 500`, async (t) => {
@@ -37,6 +43,20 @@ for (const operation of OPERATIONS) {
     )
     t.same(wanted.filter((status) => !covered.has(status)), [])
   })
+}
+
+function gatesOf({ access }: AnyOperation): readonly Gate[] {
+  const gates: Gate[] = []
+  if (access.isOfProgramme === true) gates.push('programme')
+  if (access.refusesRegional === true) gates.push('regional')
+  if (access.writesVault === true) gates.push('writes')
+  return gates
+}
+
+type Gate = NonNullable<ContractRow['gates']>[number]
+
+const GATE_FAILURES: Readonly<Record<Gate, FailureName>> = {
+  programme: 'programme_closed', regional: 'regional_refused', writes: 'vault_writes_disabled',
 }
 
 t.test('ids and method-path pairs are unique', async (t) => {

@@ -1,7 +1,10 @@
 import t from 'tap'
+import { ok } from '../../src/schemas/failures.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'
-import { DISABLED_KEY, KEY, LIMITED_KEY, MANAGEMENT_KEY, openFront } from '../support/front.ts'
+import {
+  accessTo, DISABLED_KEY, INTERN_KEY, KEY, keyRecords, LIMITED_KEY, LIMITED_MANAGEMENT_KEY, MANAGEMENT_KEY, openFront,
+} from '../support/front.ts'
 
 /**
  * What the stages before and around an operation answer for every one of them, through the pipeline itself. These
@@ -38,24 +41,52 @@ for (const operation of OPERATIONS) {
 
   t.test(`${operation.id} 500: a bug, without its words`, async (t) => {
     const { url } = await openFront(t, [crashing(operation)])
-    t.match(await ask(url, operation, KEY), { status: 500, type: 'internal' })
-    t.notMatch((await ask(url, operation, KEY)).text, BUG)
+    t.match(await ask(url, operation, keyFor(operation)), { status: 500, type: 'internal' })
+    t.notMatch((await ask(url, operation, keyFor(operation))).text, BUG)
   })
 
   t.test(
     `${operation.id}: a key over its limit is ${operation.statuses.includes(429) ? 'told so' : 'let in'}`,
     async (t) => {
       const { url } = await openFront(t, [crashing(operation)])
-      t.equal((await ask(url, operation, LIMITED_KEY)).status, operation.statuses.includes(429) ? 429 : 500)
+      const key = operation.access.keys.includes('inference') ? LIMITED_KEY : LIMITED_MANAGEMENT_KEY
+      t.equal((await ask(url, operation, key)).status, operation.statuses.includes(429) ? 429 : 500)
     },
   )
+
+  const { isOfProgramme, refusesRegional, writesVault } = operation.access
+  if (isOfProgramme === true) {
+    t.test(`${operation.id}: a key whose workspace is not in the programme gets 404`, async (t) => {
+      const { url } = await openFront(t, [operation], { access: accessTo(keyRecords({ isInProgramme: false })) })
+      t.match(await ask(url, operation, keyFor(operation)), { status: 404, type: 'programme_closed' })
+    })
+  }
+  if (refusesRegional === true) {
+    t.test(`${operation.id}: regional hostnames refuse it`, async (t) => {
+      const { url } = await openFront(t, [operation], { regionalHosts: ['127.0.0.1'] })
+      t.match(await ask(url, operation, keyFor(operation)), { status: 403, type: 'regional_refused' })
+    })
+  }
+  if (writesVault === true) {
+    t.test(`${operation.id}: a workspace whose vault writes are disabled is refused for now`, async (t) => {
+      const { url } = await openFront(t, [crashing(operation)], { access: accessTo(keyRecords({ mayWriteVault: false })) })
+      t.match(await ask(url, operation, keyFor(operation)), { status: 503, type: 'vault_writes_disabled' })
+    })
+  }
+}
+
+function keyFor({ access: { keys } }: AnyOperation): string {
+  if (keys.includes('inference')) return KEY
+  return keys.includes('management') ? MANAGEMENT_KEY : INTERN_KEY
 }
 
 const BUG = 'words of a bug'
 
+/** Whose scope is found, and which then meets a bug. */
 function crashing(operation: AnyOperation): AnyOperation {
   return {
     ...operation,
+    access: { ...operation.access, ...(operation.access.scope !== undefined && { scope: () => ok(null) }) },
     run() {
       throw new Error(BUG)
     },

@@ -8,7 +8,7 @@ import type { SourceFile } from '../support/source.ts'
 /** Answered by the stages around every operation; stages.test.ts shows them for each that lists them. */
 export const SHARED_STATUSES: readonly number[] = [401, 403, 429, 500]
 
-const TITLE = /^['"`](?<id>[a-z_]+\.[a-z_]+) (?<statuses>\d{3}(?:, \d{3})*): ./
+const TITLE = /^['"`](?<id>[a-z_-]+\.[a-z_-]+) (?<statuses>\d{3}(?:, \d{3})*): ./
 
 export function coveredStatuses(tests: readonly SourceFile[], operationId: string): ReadonlySet<number> {
   const covered = new Set<number>()

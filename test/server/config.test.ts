@@ -40,6 +40,15 @@ t.test('every problem is told at once, with its name, the expected form and the 
   t.match(port, { expected: 'a port from 1 to 65535', got: '"99999"' })
 })
 
+t.test('regional hosts are exact names: a wildcard, a port or an address stops the start', async (t) => {
+  for (const given of ['*.sluice.example', 'eu.sluice.example:443', 'https://eu.sluice.example', '10.0.0.1', '[::1]', 'eu..example', '-a.example']) {
+    const [problem] = problemsOf({ SLUICE_REGIONAL_HOSTS: `fine.example,${given}` })
+    t.match(problem, { name: 'SLUICE_REGIONAL_HOSTS', expected: /exact host names, without wildcards and ports/ }, given)
+  }
+  t.same(good({ SLUICE_REGIONAL_HOSTS: 'EU.Sluice.Example., us.sluice.example' }).config.regionalHosts, ['eu.sluice.example', 'us.sluice.example'])
+  t.same(good({}).config.regionalHosts, [])
+})
+
 t.test('a grace that ends between two polls of the store is refused', async (t) => {
   const [problem] = problemsOf({ SLUICE_KEY_GRACE: '1900ms' })
   t.same(problem, { name: 'SLUICE_KEY_GRACE', expected: 'at least 2s', got: '"1900ms"' })

@@ -19,8 +19,10 @@ export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 /** Of another caller than KEY. */
 export const OTHER_KEY = `sk-sluice-v1-${'o'.repeat(43)}`
 export const MANAGEMENT_KEY = `sk-sluice-mgmt-v1-${'m'.repeat(43)}`
+export const INTERN_KEY = `sk-sluice-intern-v1-${'n'.repeat(43)}`
 export const DISABLED_KEY = `sk-sluice-v1-${'d'.repeat(43)}`
 export const LIMITED_KEY = `sk-sluice-v1-${'l'.repeat(43)}`
+export const LIMITED_MANAGEMENT_KEY = `sk-sluice-mgmt-v1-${'r'.repeat(43)}`
 export const AUTHORIZATION = `Bearer ${KEY}`
 
 export interface TestFront {
@@ -112,18 +114,21 @@ export function operation(more: Partial<Operation> = {}): AnyOperation {
   } as unknown as AnyOperation
 }
 
-export function keyRecords(): ReadonlyMap<string, KeyRecord> {
+/** @param common facts that every key has, as those of its workspace */
+export function keyRecords(common: Partial<KeyRecord> = {}): ReadonlyMap<string, KeyRecord> {
   const record = (key: string, more: Partial<KeyRecord>): [string, KeyRecord] => {
     const hash = createHash('sha256').update(key).digest('hex')
     return [hash, {
       hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
-      rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, ...more,
+      rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, ...more, ...common,
     }]
   }
   return new Map([
     record(KEY, {}),
     record(OTHER_KEY, {}),
     record(MANAGEMENT_KEY, { kind: 'management', workspaceId: null }),
+    record(INTERN_KEY, { kind: 'intern', internId: 'n' }),
+    record(LIMITED_MANAGEMENT_KEY, { kind: 'management', workspaceId: null, rateLimitRpm: 60 }),
     record(DISABLED_KEY, { isDisabled: true }),
     record(LIMITED_KEY, { rateLimitRpm: 60 }),
   ])

@@ -1,5 +1,6 @@
 import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits.ts'
 import { Roster } from '../../schemas/roster.ts'
+import { regionalHosts } from '../access/gates.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body.ts'
@@ -23,6 +24,8 @@ export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' 
   readonly operations: readonly AnyOperation[]
   /** Origins that browsers may call from; empty = none. */
   readonly corsOrigins: readonly string[]
+  /** Hostnames on which operations that refuse them answer 403; lower case. Empty = none. */
+  readonly regionalHosts?: readonly string[]
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
   /** Connections of callers; beyond, new ones are closed. */
@@ -61,6 +64,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const exchanges: ExchangeHost = { timers, budget, random, open: new Roster<Exchange>(), isClosing: false }
   const parts: PipelineParts = {
     access: options.access,
+    regional: regionalHosts(options.regionalHosts ?? []),
     admission: options.admission,
     jobs: options.jobs,
     ports: options.ports,

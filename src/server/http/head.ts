@@ -20,6 +20,8 @@ export class Head {
   readonly query: string
   /** Set when the connection must be cut before anything else happens. */
   fault: HeadFault | null = null
+  /** As sent, with its port. */
+  host = ''
   authorization = ''
   contentType = ''
   contentEncoding = ''
@@ -62,6 +64,7 @@ export class Head {
       case 'host':
         if (this.#hasHost) this.fault ??= 'header_repeated'
         this.#hasHost = true
+        this.host = value
         return
       case 'authorization':
         this.authorization = this.#once(this.authorization, value)

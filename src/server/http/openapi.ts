@@ -143,7 +143,8 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: `${operation.description === undefined ? '' : `${operation.description} `}Needs a key of kind ${operation.access.keys.join(' or ')}.`,
+    description: `${operation.description === undefined ? '' : `${operation.description} `}Needs a key of kind ${operation.access.keys.join(' or ')}.`
+      + gatesOf(operation).map(({ text }) => ` ${text}`).join(''),
     ...(parameters.length > 0 && { parameters }),
     ...(input.body !== undefined && {
       requestBody: {
@@ -221,7 +222,7 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
 
 /** Every listed status, 401, which every operation has, and 400 where a query may be wrong (C2); each names the error types that lead to it. */
 function failuresOf(operation: AnyOperation): Json {
-  const names = [...STAGE_FAILURES, ...operation.failures]
+  const names = [...STAGE_FAILURES, ...gatesOf(operation).map(({ failure }) => failure), ...operation.failures]
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
   if (operation.success.content !== undefined) names.push('range_unsatisfiable')
   if (operation.input.upload !== undefined) names.push(...UPLOAD_FAILURES)
@@ -235,6 +236,20 @@ function failuresOf(operation: AnyOperation): Json {
     const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
     return [status, failureOf(status, types)]
   }))
+}
+
+interface Gate {
+  readonly failure: FailureName
+  readonly text: string
+}
+
+/** What is asked of a workspace and of the hostname, beside the kind of the key. */
+function gatesOf({ access }: AnyOperation): readonly Gate[] {
+  const gates: Gate[] = []
+  if (access.isOfProgramme === true) gates.push({ failure: 'programme_closed', text: 'The workspace must be in the programme.' })
+  if (access.refusesRegional === true) gates.push({ failure: 'regional_refused', text: 'Regional hostnames do not serve it.' })
+  if (access.writesVault === true) gates.push({ failure: 'vault_writes_disabled', text: "The workspace's vault writes must be enabled." })
+  return gates
 }
 
 function failureOf(status: number, types: readonly FailureName[]): Json {
@@ -263,5 +278,5 @@ function reference(name: string): Json {
 }
 
 function pascal(id: string): string {
-  return id.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return id.split(/[._-]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }

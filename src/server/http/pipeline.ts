@@ -1,6 +1,7 @@
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Access } from '../access/access.ts'
+import { placeRefusal, writesRefusal, type RegionalHosts } from '../access/gates.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { Admitted } from '../limits/replies.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
@@ -18,7 +19,7 @@ import type { Head } from './head.ts'
 import { parseQuery, type UrlReader } from './query.ts'
 import type { Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, statusLine, type ReplyFacts } from './reply.ts'
-import type { Match, NamedForm, Route, RouteTable } from './route-table.ts'
+import type { Match, NamedForm, Route, Routed, RouteTable } from './route-table.ts'
 import type { Site } from './site.ts'
 import { uploadBytesMax, uploadOf, type UploadBody } from './upload.ts'
 import type { WireResponse } from './wire.ts'
@@ -27,6 +28,7 @@ import type { WireResponse } from './wire.ts'
 export interface PipelineParts {
   readonly table: RouteTable
   readonly access: Pick<Access, 'authenticate' | 'checkKind'>
+  readonly regional: RegionalHosts
   readonly admission: Admission
   readonly jobs: ShortJobs
   readonly ports: Ports
@@ -98,7 +100,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   start(): void {
     try {
       const match = this.#parts.table.find(this.#head.method, this.#head.path)
-      if (match.kind === 'route') this.#begin(match.route, match.params)
+      if (match.kind === 'route' || match.kind === 'undecodable') this.#begin(match)
       else this.#withoutRoute(match)
     } catch (error) {
       this.crashed(error)
@@ -138,7 +140,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     })
   }
 
-  #begin(route: Route, params: ReadonlyMap<string, readonly string[]>): void {
+  #begin(match: Routed): void {
+    const { route } = match
     const { operation } = route
     this.#operation = operation
     this.#exchange.limit(operation.deadlineMs)
@@ -153,7 +156,27 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       if (known.ok) this.#key = known.value
       if (refusal !== null) return this.#fail(refusal)
       this.#exchange.letIn()
-      this.#limit(() => this.#validateUrl(route, params, body), route)
+      this.#enter(match, () => this.#limit(() => this.#validateUrl(match, body), route))
+    })
+  }
+
+  /** What the key may reach, from the head alone: programme, hostname, scope, writes. B1.4. */
+  #enter({ route, params }: Routed, next: () => void): void {
+    const { operation } = route
+    const refusal = placeRefusal(operation, this.key, () => this.#parts.regional.has(this.#head.host))
+    if (refusal !== null) return this.#fail(refusal)
+    const enterWriting = (): void => {
+      const closed = writesRefusal(operation, this.key)
+      if (closed === null) next()
+      else this.#fail(closed)
+    }
+    const { scope } = operation.access
+    if (scope === undefined) return enterWriting()
+    const param = (name: string): string | null => params.get(name)?.[0] ?? null
+    this.#after(scope({ key: this.key, param }, this.#parts.ports), (found) => {
+      this.notes.authMs = (this.notes.authMs ?? 0) + this.#lap()
+      if (found.ok) enterWriting()
+      else this.#fail(found.failure)
     })
   }
 
@@ -167,8 +190,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     })
   }
 
-  #validateUrl(route: Route, params: ReadonlyMap<string, readonly string[]>, body: Body | null): void {
-    if (params === UNDECODABLE) {
+  #validateUrl({ kind, route, params }: Routed, body: Body | null): void {
+    if (kind === 'undecodable') {
       return this.#fail({ name: 'params_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
     }
     if (route.params !== null && !this.#takeUrl('params', route.params, params)) return
@@ -283,8 +306,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   }
 
   /** Preflights, pages of ours, and what leads nowhere. */
-  #withoutRoute(match: Exclude<Match, { kind: 'route' }>): void {
-    if (match.kind === 'undecodable') return this.#begin(match.route, UNDECODABLE)
+  #withoutRoute(match: Exclude<Match, Routed>): void {
     if (this.#head.declared !== 0) this.#exchange.receive(0)
     if (match.kind === 'wrong_method') {
       if (this.#parts.cors.isPreflight(this.#head)) return this.#preflight(match.allowed)
@@ -336,5 +358,3 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
 const NO_CONTENT = 204
 const NOTHING = new Uint8Array(0)
-/** Stands for path segments of which one does not decode. */
-const UNDECODABLE: ReadonlyMap<string, readonly string[]> = new Map()

@@ -22,13 +22,13 @@ export interface NamedForm {
 
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
-  /** The path is known but a segment that is no id does not decode. */
-  | { readonly kind: 'undecodable'; readonly route: Route }
+  /** The path is known but a segment that is no id does not decode; `params` are the others. */
+  | { readonly kind: 'undecodable'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
   | { readonly kind: 'wrong_method'; readonly allowed: readonly string[] }
   | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
   | { readonly kind: 'unknown' }
 
-type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
+export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 
 /** Paths of the wider API that clients may try, and what stands in their stead. C29. */
 const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
@@ -158,9 +158,8 @@ function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
     const value = values[index]
     if (typeof value === 'string') params.set(name, [value])
     else if (isId(route, index)) params.set(name, [UNDECODABLE])
-    else return { kind: 'undecodable', route }
   }
-  return { kind: 'route', route, params }
+  return { kind: params.size === route.names.length ? 'route' : 'undecodable', route, params }
 }
 
 /** A path that is written is none, though its place has the name of one. */

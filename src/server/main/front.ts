@@ -78,6 +78,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     tls: config.tls,
     operations: OPERATIONS,
     corsOrigins: config.corsOrigins,
+    regionalHosts: config.regionalHosts,
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
