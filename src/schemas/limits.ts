@@ -294,3 +294,10 @@ export const PROVIDER_UPLOAD_ANSWER_MS = 60_000
 /** Bytes that an upload to a provider is sent in; the last piece waits for the verdict. And what may wait for it to read. Decision. */
 export const PROVIDER_PIECE_BYTES = 64 * KIB
 export const PROVIDER_UPLOAD_BYTES_MAX = 256 * KIB
+
+/** Events of the audit log that one statement appends, milliseconds that one waits for others, and between tries while the store is away. Decision. */
+export const AUDIT_BATCH_EVENTS = 500
+export const AUDIT_FLUSH_MS = 50
+export const AUDIT_RETRY_MS = 250
+/** Events that wait for the store; beyond, what would cause another is refused. Decision. */
+export const AUDIT_WAITING_MAX = 20_000

@@ -12,7 +12,7 @@ import { openFiles } from '../store/files.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { need, withAdmin, type Admin } from './admin.ts'
 import { rootRing } from './provider-keys.ts'
-import { addVerb, CliFailure, loadGeneration, print, table } from './verb.ts'
+import { addVerb, CliFailure, countOf, loadGeneration, print, table } from './verb.ts'
 import { verifyFiles, type Finding } from './verify-files.ts'
 
 interface WorkspaceOptions {
@@ -142,11 +142,6 @@ function shown(name: string): string {
 
 function reportText(report: SweepReport): string {
   return table(Object.entries(report).map(([what, count]) => [what.replace('_', ' '), String(count)]))
-}
-
-function countOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It takes a whole number, at least 1.')
-  return Number(text)
 }
 
 function secondsOf(text: string): number {

@@ -23,6 +23,7 @@ const GROUPS: readonly {
   { verbs: ['workspaces'], load: () => import('./workspaces.ts').then((group) => group.addWorkspaceVerbs) },
   { verbs: ['keys'], load: () => import('./keys.ts').then((group) => group.addKeyVerbs) },
   { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },
+  { verbs: ['audit'], load: () => import('./audit.ts').then((group) => group.addAuditVerbs) },
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
 ]

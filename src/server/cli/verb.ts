@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import { ConfigInvalid, readConfig, type Generation } from '../config.ts'
 
 /** What went wrong with a verb, for a person: no stack. Exit code 1. */
@@ -18,6 +18,12 @@ export function print(options: { readonly json?: boolean }, value: unknown, text
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+}
+
+/** Parses an option that counts something. */
+export function countOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It takes a whole number, at least 1.')
+  return Number(text)
 }
 
 /** Throws `ConfigInvalid`. */

@@ -6,7 +6,8 @@ import type { Transaction } from './open.ts'
  * (before `bump`, which stays last): the organization's lock is held until the commit.
  */
 export async function appendAudit(tx: Transaction, ...events: readonly AuditEvent[]): Promise<void> {
-  for (const organizationId of new Set(events.map((event) => event.organizationId))) {
+  // In one order, so that two that tell of the same organizations do not wait for each other for ever.
+  for (const organizationId of new Set(events.map((event) => event.organizationId).sort())) {
     const own = events.filter((event) => event.organizationId === organizationId)
     await tx`SELECT audit_append(${organizationId}, ${tx.json(own.map(rowOf) as never)})`
   }

@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto'
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import type { Queryable, Sql, Store } from './open.ts'
+import { reach } from './translate.ts'
+
+/** A row of the log as it is listed and exported. */
+export interface AuditRow {
+  readonly organizationId: string
+  /** 1, 2, 3, … in each organization. */
+  readonly n: number
+  /** All that the row tells, as JSON. */
+  readonly text: string
+  /** Lower-case hex SHA-256 of the row before's and `text`: keep one elsewhere, and nobody can change what came before it. */
+  readonly hash: string
+}
+
+export interface AuditQuery {
+  readonly organizationId: string
+  readonly workspaceId?: string
+  readonly operation?: string
+  readonly objectKind?: string
+  readonly objectId?: string
+  readonly actorId?: string
+  readonly since?: Date
+  /** Rows with a smaller number only: the page after the one that ended with it. */
+  readonly before?: number
+  readonly limit: number
+}
+
+export interface AuditPage {
+  /** Newest first. */
+  readonly rows: readonly AuditRow[]
+  readonly hasMore: boolean
+}
+
+/** What is wrong with the first bad row of a chain. */
+export interface AuditFault {
+  readonly organizationId: string
+  /** Its number; of rows that are gone the first one. */
+  readonly n: number
+  readonly problem: 'missing' | 'edited'
+}
+
+export interface AuditVerdict {
+  readonly checked: number
+  /** The first of each organization whose chain is broken. */
+  readonly faults: readonly AuditFault[]
+}
+
+/** A row with the columns that find it, as text. */
+interface ChainRow extends RawRow {
+  readonly at: string
+  readonly workspace_id: string | null
+  readonly operation: string
+  readonly outcome: string
+  readonly object_kind: string
+  readonly object_id: string
+  readonly actor_id: string | null
+}
+
+interface RawRow {
+  readonly organization_id: string
+  readonly n: string
+  readonly text: string
+  readonly hash: Buffer
+}
+
+interface Head {
+  readonly organization_id: string
+  readonly n: string
+  readonly hash: Buffer
+}
+
+const GENESIS = Buffer.alloc(32)
+const ROWS_AT_ONCE = 500
+
+/** Failure: store_unavailable. */
+export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<AuditPage>> {
+  return reach(async () => {
+    const rows = await sql<RawRow[]>`
+      SELECT organization_id, n, text, hash FROM audit WHERE organization_id = ${query.organizationId} ${wishesOf(sql, query)}
+      ORDER BY n DESC LIMIT ${query.limit + 1}`
+    return ok({ rows: rows.slice(0, query.limit).map(rowOf), hasMore: rows.length > query.limit })
+  })
+}
+
+/**
+ * Every row of an organization, or of all, in the order of its chain.
+ * Failure: store_unavailable.
+ */
+export function readAudit({ sql }: Store, organizationId: string | null, each: (row: AuditRow) => void): Promise<Outcome<null>> {
+  return reach(async () => {
+    const rows = sql<RawRow[]>`SELECT organization_id, n, text, hash FROM audit WHERE ${ofOne(sql, organizationId)} ORDER BY organization_id, n`
+    for await (const some of rows.cursor(ROWS_AT_ONCE)) for (const row of some) each(rowOf(row))
+    return ok(null)
+  })
+}
+
+/**
+ * Computes every chain again from its texts: an edited, removed, added or moved row breaks it from there on.
+ * Failure: store_unavailable.
+ */
+export function verifyAudit({ sql }: Store, organizationId: string | null): Promise<Outcome<AuditVerdict>> {
+  return reach(() => sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+    const heads = await tx<Head[]>`SELECT organization_id, n, hash FROM audit_heads WHERE ${ofOne(tx, organizationId)} ORDER BY organization_id`
+    const chains = new Map(heads.map((head) => [head.organization_id, new Chain(head)]))
+    let checked = 0
+    const rows = tx<ChainRow[]>`
+      SELECT organization_id, n, text, hash, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,
+        workspace_id, operation, outcome, object_kind, object_id, actor_id
+      FROM audit WHERE ${ofOne(tx, organizationId)} ORDER BY organization_id, n`
+    for await (const some of rows.cursor(ROWS_AT_ONCE)) {
+      for (const row of some) {
+        checked++
+        const chain = chains.get(row.organization_id) ?? new Chain({ organization_id: row.organization_id, n: '0', hash: GENESIS })
+        chains.set(row.organization_id, chain)
+        chain.take(row)
+      }
+    }
+    const faults = [...chains.values()].flatMap((chain) => chain.end() ?? [])
+    return ok({ checked, faults })
+  }))
+}
+
+/** One organization's rows as they come by. */
+class Chain {
+  readonly #head: Head
+  #n = 0
+  #hash: Buffer = GENESIS
+  #fault: AuditFault | null = null
+
+  constructor(head: Head) {
+    this.#head = head
+  }
+
+  take(row: ChainRow): void {
+    if (this.#fault !== null) return
+    this.#n++
+    const n = Number(row.n)
+    if (n !== this.#n) return this.#blame(n < this.#n ? 'edited' : 'missing')
+    this.#hash = createHash('sha256').update(this.#hash).update(row.text).digest()
+    if (!this.#hash.equals(row.hash) || !isAsItSays(row)) this.#blame('edited')
+  }
+
+  /** The newest row is the one that the head names: rows at the end can be neither removed nor added. */
+  end(): AuditFault | null {
+    if (this.#fault !== null) return this.#fault
+    const n = Number(this.#head.n)
+    if (n === this.#n && this.#hash.equals(this.#head.hash)) return null
+    if (n > this.#n) {
+      this.#n++
+      this.#blame('missing')
+    } else {
+      this.#n = n < this.#n ? n + 1 : n
+      this.#blame('edited')
+    }
+    return this.#fault
+  }
+
+  #blame(problem: AuditFault['problem']): void {
+    this.#fault = { organizationId: this.#head.organization_id, n: this.#n, problem }
+  }
+}
+
+/** The columns that find a row say what its text says. */
+function isAsItSays(row: ChainRow): boolean {
+  try {
+    const said = JSON.parse(row.text) as Record<string, unknown>
+    const actor = said['actor'] as { id: string | null }
+    return Number(row.n) === said['n'] && INDEXED.every((name) => said[name] === row[name]) && actor.id === row.actor_id
+  } catch {
+    return false
+  }
+}
+
+const INDEXED = ['organization_id', 'at', 'workspace_id', 'operation', 'outcome', 'object_kind', 'object_id'] as const
+
+function wishesOf(sql: Sql, query: AuditQuery): ReturnType<Sql> {
+  const { workspaceId, operation, objectKind, objectId, actorId, since, before } = query
+  return sql`
+    ${workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`}
+    ${operation === undefined ? sql`` : sql`AND operation = ${operation}`}
+    ${objectKind === undefined ? sql`` : sql`AND object_kind = ${objectKind}`}
+    ${objectId === undefined ? sql`` : sql`AND object_id = ${objectId}`}
+    ${actorId === undefined ? sql`` : sql`AND actor_id = ${actorId}`}
+    ${since === undefined ? sql`` : sql`AND at >= ${since}`}
+    ${before === undefined ? sql`` : sql`AND n < ${before}`}`
+}
+
+function ofOne(sql: Queryable, organizationId: string | null): ReturnType<Sql> {
+  return organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`
+}
+
+function rowOf({ organization_id, n, text, hash }: RawRow): AuditRow {
+  return { organizationId: organization_id, n: Number(n), text, hash: hash.toString('hex') }
+}
