@@ -60,7 +60,7 @@ for (const operation of OPERATIONS) {
   t.test(`${operation.id}: the document has its shapes`, async (t) => {
     const success =
       described.responses[String(operation.success.status)]?.content?.[operation.success.content ?? 'application/json']?.schema
-    t.same(deref(success), plain(operation.success.body))
+    t.same(deref(success), operation.success.body === null ? undefined : plain(operation.success.body))
     const body = described.requestBody?.content['application/json']?.schema
     t.same(
       body === undefined ? undefined : deref(body),

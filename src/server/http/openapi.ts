@@ -136,7 +136,7 @@ function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
 function operationOf(operation: AnyOperation, schemas: Record<string, unknown>): Json {
   const { input, success } = operation
   const name = pascal(operation.id)
-  schemas[`${name}Answer`] = success.body
+  if (success.body !== null) schemas[`${name}Answer`] = success.body
   if (input.body !== undefined) schemas[`${name}Body`] = BODIES[input.body].schema
   const parameters = parametersOf(operation)
   return {
@@ -162,7 +162,9 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
           ...remarksOf(success.headers),
         },
-        content: { [success.content ?? 'application/json']: { schema: reference(`${name}Answer`) } },
+        ...(success.body !== null && {
+          content: { [success.content ?? 'application/json']: { schema: reference(`${name}Answer`) } },
+        }),
       },
       ...(success.content !== undefined && partialAnswers(success.content, `${name}Answer`)),
       ...failuresOf(operation),

@@ -25,6 +25,7 @@ const UNAVAILABLE: number = FAILURES.busy.status[0]
 
 /** The only place where outcomes become bytes, together with `replyOfFailure`. Style §2. */
 export function replyOfSuccess(success: Exclude<Success, { kind: 'content' }>, status: number, facts: ReplyFacts): Reply {
+  if (success.kind === 'nothing') return { status, statusLine: statusLine(status), headers: headersOf(null, facts), body: null }
   const isJson = success.kind === 'json'
   const headers = headersOf(isJson ? JSON_TYPE : success.contentType, facts, true)
   if (success.headers !== undefined) append(headers, success.headers)

@@ -47,7 +47,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   }
   readonly success: {
     readonly status: number
-    readonly body: TSchema
+    /** Null: it has none, and `run` gives `kind: 'nothing'`. */
+    readonly body: TSchema | null
     /** The answer is a download of this type, which also has 206, 304 and 416. C2. */
     readonly content?: 'application/octet-stream'
     /** Headers that only some answers have, each with what it says. */
@@ -109,8 +110,10 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly notes: CallNotes
 }
 
-/** A success: a JSON value, or bytes that are already JSON (slices of a provider's answer among them). */
+/** A success: nothing, a JSON value, or bytes that are already JSON (slices of a provider's answer among them). */
 export type Success =
+  /** No body at all: 204. */
+  | { readonly kind: 'nothing' }
   | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'bytes'
