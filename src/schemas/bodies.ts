@@ -9,6 +9,7 @@ export interface BodyForm {
   /**
    * The one member that may be large. When a body is too large for the loop, it is checked in a short job and this
    * member comes back as its bytes (`BulkBytes`), since cloning the parsed value would block as long as parsing it.
+   * A form without one comes back whole: its `bytesMax` is about 1 MiB, and a few long texts are cloned at once.
    */
   readonly bulk?: string
 }

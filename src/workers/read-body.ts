@@ -29,10 +29,11 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   if (input.bytes.length <= INLINE_JSON_BYTES_MAX) return { ok: true, value: whole, bulk: null }
   const form: BodyForm = BODIES[input.body]
   const value = knownMembers(form.schema, whole)
-  const bulk = form.bulk === undefined ? null : bulkOf(input.bytes, form.bulk, value[form.bulk])
-  if (form.bulk !== undefined) delete value[form.bulk]
+  if (form.bulk === undefined) return { ok: true, value, bulk: null }
+  const bulk = bulkOf(input.bytes, form.bulk, value[form.bulk])
+  delete value[form.bulk]
   if (JSON.stringify(value).length <= INLINE_JSON_BYTES_MAX) return { ok: true, value, bulk }
-  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${form.bulk ?? 'nothing'}`
+  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${form.bulk}`
   return fail('body_invalid', { metadata: { issues: [{ path: '', message: 'is too large', expected }] } })
 }
 

@@ -51,12 +51,24 @@ export class KeyLoads {
 
   /** Must hear every change before anybody acts on it. */
   overtake(change: Change): void {
-    if (change.kind === 'key') {
-      const load = this.#loads.get(change.id)
-      if (load !== undefined) load.isOvertaken = true
-    } else if (change.kind !== 'catalogue') {
-      // Whose keys these are is not known before they are loaded.
-      for (const load of this.#loads.values()) load.isOvertaken = true
+    switch (change.kind) {
+      case 'key': {
+        const load = this.#loads.get(change.id)
+        if (load !== undefined) load.isOvertaken = true
+        return
+      }
+      case 'workspace':
+      case 'organization':
+      case 'everything':
+        // Whose keys these are is not known before they are loaded.
+        for (const load of this.#loads.values()) load.isOvertaken = true
+        return
+      case 'catalogue':
+      case 'vault':
+      case 'private_endpoint':
+        return
+      default:
+        return change satisfies never
     }
   }
 

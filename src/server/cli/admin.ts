@@ -1,7 +1,9 @@
+import { userInfo } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import { textOf, type Outcome } from '../../schemas/failures.ts'
 import { NAME_CHARS_MAX } from '../../schemas/limits.ts'
 import type { Hints } from '../ports/keys.ts'
+import type { ChangedBy } from '../ports/vault.ts'
 import { publishHint } from '../state/hints.ts'
 import { openState } from '../state/open.ts'
 import { checkSchema, MIGRATIONS } from '../store/migrate.ts'
@@ -18,6 +20,8 @@ const HINT_WAIT_MS_MAX = 500
 export interface Admin {
   readonly store: Store
   readonly publish: Hints['publish']
+  /** Who does it, for the audit log. */
+  readonly by: ChangedBy
   /** Of keys that are made without a limit of their own; null = none. C11. */
   readonly rateLimitRpm: number | null
 }
@@ -34,7 +38,8 @@ export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T
       try {
         const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
         if (at < MIGRATIONS.length) throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
-        return await use({ store, publish: publisher?.publish ?? (() => Promise.resolve()), rateLimitRpm })
+        const publish = publisher?.publish ?? (() => Promise.resolve())
+        return await use({ store, publish, by: { actor: { kind: 'cli', id: systemUser() }, requestId: null }, rateLimitRpm })
       } finally {
         await publisher?.close()
         await store.close()
@@ -42,6 +47,15 @@ export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T
     })
   } catch (problem) {
     throw explained(problem)
+  }
+}
+
+/** Null in a container whose user has no name. */
+function systemUser(): string | null {
+  try {
+    return userInfo().username
+  } catch {
+    return null
   }
 }
 

@@ -1,7 +1,9 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { isSlug } from '../../schemas/workspaces.ts'
 import { findOrganization } from '../store/organizations.ts'
-import { createWorkspace, findWorkspace, listWorkspaces, type Workspace } from '../store/workspaces.ts'
+import {
+  createWorkspace, findWorkspace, listWorkspaces, setWorkspace, type Workspace, type WorkspaceSettings,
+} from '../store/workspaces.ts'
 import { nameOf, need, withAdmin } from './admin.ts'
 import { parseProviderKey, setProviderKeys, type ProviderKeyWish } from './provider-keys.ts'
 import { addVerb, print, table } from './verb.ts'
@@ -36,22 +38,60 @@ export function addWorkspaceVerbs(program: Command): void {
   addSet(group)
 }
 
+interface SetOptions extends Options {
+  readonly providerKey?: readonly string[]
+  readonly programme?: Switch
+  readonly vaultWrites?: Switch
+}
+
+type Switch = 'on' | 'off'
+
 function addSet(group: Command): void {
   addVerb(group, 'set', 'change a workspace')
     .argument('<ref>', 'id or slug')
-    .requiredOption(
-      '--provider-key <provider=key...>', 'its own key for openai or anthropic; "-" reads it from standard input, nothing removes it')
+    .option('--provider-key <provider=key...>', 'its own key for openai or anthropic; "-" reads it from standard input, nothing removes it')
+    .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
+    .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
-    .action(async (ref: string, options: Options & { providerKey: readonly string[] }, command: Command) => {
-      const wishes = options.providerKey.map((text) => wishOf(text, command))
-      await withAdmin(async ({ store }) => {
+    .action(async (ref: string, options: SetOptions, command: Command) => {
+      const wishes = (options.providerKey ?? []).map((text) => wishOf(text, command))
+      const settings = settingsOf(options)
+      if (wishes.length === 0 && settings === null) {
+        command.error('error: name what to set: --programme, --vault-writes or --provider-key', { exitCode: 2 })
+      }
+      await withAdmin(async ({ store, publish, by }) => {
         const { organization } = options
         const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-        const workspace = need(await findWorkspace(store.sql, ref, organizationId))
+        let workspace = need(await findWorkspace(store.sql, ref, organizationId))
+        if (settings !== null) {
+          const set = need(await setWorkspace(store, workspace.id, settings, by))
+          await publish(set.change)
+          workspace = set.workspace
+        }
         const changes = await setProviderKeys(store, workspace.id, wishes)
-        print(options, { id: workspace.id, provider_keys: changes }, changes.map(({ provider, is }) => `${provider}: ${is}`).join('\n'))
+        const { programme, vault_writes } = wireOf(workspace)
+        const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
+        if (settings !== null) lines.unshift(`programme: ${nameOfSwitch(programme)}`, `vault writes: ${nameOfSwitch(vault_writes)}`)
+        print(options, { id: workspace.id, programme, vault_writes, provider_keys: changes }, lines.join('\n'))
       })
     })
+}
+
+function switchOf(flags: string, description: string): Option {
+  return new Option(flags, description).choices(['on', 'off'])
+}
+
+/** Null when nothing of it is to change. */
+function settingsOf({ programme, vaultWrites }: SetOptions): WorkspaceSettings | null {
+  if (programme === undefined && vaultWrites === undefined) return null
+  return {
+    ...(programme !== undefined && { isInProgramme: programme === 'on' }),
+    ...(vaultWrites !== undefined && { mayWriteVault: vaultWrites === 'on' }),
+  }
+}
+
+function nameOfSwitch(isOn: boolean): Switch {
+  return isOn ? 'on' : 'off'
 }
 
 function wishOf(text: string, command: Command): ProviderKeyWish {
@@ -64,12 +104,14 @@ function slugOf(text: string): string {
   return text
 }
 
-function wireOf(workspace: Workspace): object {
+function wireOf(workspace: Workspace) {
   return {
     id: workspace.id,
     organization_id: workspace.organizationId,
     name: workspace.name,
     slug: workspace.slug,
+    programme: workspace.isInProgramme,
+    vault_writes: workspace.mayWriteVault,
     created_at: workspace.createdAt.toISOString(),
   }
 }

@@ -9,7 +9,9 @@ export interface RunningHints extends Hints {
 const CHANNEL = 'sluice:hints'
 /** Milliseconds between two signs of life of the subscription. */
 const RESUBSCRIBE_MS = 1_000
-const KINDS: ReadonlySet<string> = new Set<Invalidation['kind']>(['key', 'workspace', 'organization', 'catalogue'])
+const KINDS: ReadonlySet<string> = new Set<Invalidation['kind']>([
+  'key', 'workspace', 'organization', 'catalogue', 'vault', 'private_endpoint',
+])
 
 /** Opens a subscription of its own connection, which is taken up again after every loss of Redis. */
 export function openHints(state: State): RunningHints {

@@ -1,4 +1,8 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { Invalidation } from '../ports/keys.ts'
+import type { ChangedBy } from '../ports/vault.ts'
+import { appendAudit } from './audit.ts'
+import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { bearScopes } from './scopes.ts'
@@ -11,8 +15,14 @@ export interface Workspace {
   /** Unique in the organization. */
   readonly slug: string
   readonly isDefault: boolean
+  /** Of interns and their vaults; outside of it those are 404. C5. */
+  readonly isInProgramme: boolean
+  readonly mayWriteVault: boolean
   readonly createdAt: Date
 }
+
+/** What an operator decides of a workspace; what is left out stays. */
+export type WorkspaceSettings = Partial<Pick<Workspace, 'isInProgramme' | 'mayWriteVault'>>
 
 export interface NewWorkspace {
   readonly organizationId: string
@@ -31,6 +41,30 @@ export function createWorkspace(store: Store, wish: NewWorkspace): Promise<Outco
       throw problem
     }
   })
+}
+
+/**
+ * Changes what an operator decides of a workspace, for the log of changes too.
+ * @returns the workspace, and what to publish as a hint
+ * Failures: workspace_unknown, store_unavailable.
+ */
+export function setWorkspace(
+  store: Store, id: string, settings: WorkspaceSettings, by: ChangedBy,
+): Promise<Outcome<{ readonly workspace: Workspace; readonly change: Invalidation }>> {
+  return reach(() => store.sql.begin(async (tx) => {
+    const [before] = await tx<WorkspaceRow[]>`SELECT * FROM workspaces WHERE id = ${id} FOR UPDATE`
+    if (before === undefined) return fail('workspace_unknown')
+    const after = {
+      is_in_programme: settings.isInProgramme ?? before.is_in_programme,
+      may_write_vault: settings.mayWriteVault ?? before.may_write_vault,
+    }
+    await tx`UPDATE workspaces SET ${tx(after)} WHERE id = ${id}`
+    await appendAudit(tx, {
+      ...by, organizationId: before.organization_id, workspaceId: id, operation: 'cli.workspaces-set', outcome: 'changed',
+      objectKind: 'workspace', objectId: id, before: settingsOf(before), after: settingsOf(after),
+    })
+    return ok({ workspace: workspaceOf({ ...before, ...after }), change: await bump(tx, 'workspace', id) })
+  }))
 }
 
 /** Oldest first. @param organizationId null = of all organizations. Failures: store_unavailable. */
@@ -71,7 +105,17 @@ export async function insertWorkspace(tx: Transaction, wish: NewWorkspace): Prom
   return workspaceOf(row)
 }
 
-interface WorkspaceRow {
+/** As the audit log tells them. */
+function settingsOf({ is_in_programme, may_write_vault }: SettingsRow): object {
+  return { programme: is_in_programme, vault_writes: may_write_vault }
+}
+
+interface SettingsRow {
+  readonly is_in_programme: boolean
+  readonly may_write_vault: boolean
+}
+
+interface WorkspaceRow extends SettingsRow {
   readonly id: string
   readonly organization_id: string
   readonly name: string
@@ -87,6 +131,8 @@ function workspaceOf(row: WorkspaceRow): Workspace {
     name: row.name,
     slug: row.slug,
     isDefault: row.is_default,
+    isInProgramme: row.is_in_programme,
+    mayWriteVault: row.may_write_vault,
     createdAt: row.created_at,
   }
 }

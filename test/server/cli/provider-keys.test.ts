@@ -20,15 +20,16 @@ const ROOT_KEY = randomBytes(32).toString('base64')
 async function stand(t: Parameters<typeof openFileStand>[0]) {
   const { store, workspaceId } = await openFileStand(t)
   const dataDir = join(await openFolder(t), 'data')
-  const set = (args: readonly string[], input = '') => {
-    const ran = spawnSync(process.execPath, [`${ROOT}bin/sluice`, 'workspaces', 'set', ...args], {
+  const run = (args: readonly string[], input = '') => {
+    const ran = spawnSync(process.execPath, [`${ROOT}bin/sluice`, 'workspaces', ...args], {
       encoding: 'utf8', input, env: { ...plainEnvironment(), DATABASE_URL: store.options.url, SLUICE_DATA: dataDir, SLUICE_ROOT_KEY: ROOT_KEY },
     })
     return { status: ran.status, text: ran.stdout + ran.stderr }
   }
+  const set = (args: readonly string[], input = '') => run(['set', ...args], input)
   const rootKeys = openRootKeys({ setting: new Secret(ROOT_KEY), file: null, dataDir })
   const keys = openProviderKeys({ ring: openKeyRing({ rootKeys, rows: openDataKeys(store) }), rows: openProviderKeyRows(store) })
-  return { set, read: async (provider: 'openai' | 'anthropic') => must(await keys.get(workspaceId, provider))?.reveal() ?? null }
+  return { run, set, read: async (provider: 'openai' | 'anthropic') => must(await keys.get(workspaceId, provider))?.reveal() ?? null }
 }
 
 t.test('workspaces set stores, replaces and removes provider keys, and prints none', async (t) => {
@@ -50,6 +51,16 @@ t.test('workspaces set refuses what it cannot do, without showing a key', async 
   t.match(text, /providers are openai, anthropic/)
   t.notMatch(text, /canary/)
   t.match(set(['nowhere', '--provider-key', 'openai=sk']), { status: 1, text: /no such workspace/ })
+})
+
+t.test('workspaces set switches programme and vault writes, list shows them, and a set of nothing is refused', async (t) => {
+  const { set, run } = await stand(t)
+  t.equal(set(['default', '--programme', 'off', '--vault-writes', 'off']).text, 'programme: off\nvault writes: off\n')
+  const listed = JSON.parse(run(['list', '--json']).text) as { data: object[] }
+  t.match(listed.data, [{ slug: 'default', programme: false, vault_writes: false }, { slug: 'other', programme: true, vault_writes: true }])
+  t.match(JSON.parse(set(['default', '--programme', 'on', '--json']).text), { programme: true, vault_writes: false, provider_keys: [] })
+  t.match(set(['default', '--programme', 'maybe']), { status: 2, text: /on, off/ })
+  t.match(set(['default']), { status: 2, text: /--programme, --vault-writes or --provider-key/ })
 })
 
 t.test('what is no provider key is refused without its text', async (t) => {

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createOrganization, findOrganization } from '../../../src/server/store/organizations.ts'
 import type { Store } from '../../../src/server/store/open.ts'
-import { createWorkspace, findWorkspace, listWorkspaces } from '../../../src/server/store/workspaces.ts'
+import { createWorkspace, findWorkspace, listWorkspaces, setWorkspace } from '../../../src/server/store/workspaces.ts'
+import { auditOf, CLI } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
@@ -31,6 +32,23 @@ t.test('a workspace is found by its id and by its slug, and not by anything else
   t.match(await findWorkspace(store.sql, made.id, null), { ok: true, value: made })
   t.match(await findWorkspace(store.sql, 'team', null), { ok: true, value: made })
   t.match(await findWorkspace(store.sql, "'; DROP TABLE workspaces; --", null), { ok: false, failure: { name: 'workspace_unknown' } })
+})
+
+t.test('a workspace is in the programme with vault writes until an operator says otherwise, which is audited', async (t) => {
+  const store = await openTestStore(t)
+  const organizationId = await organization(store, 'o')
+  const made = must(await createWorkspace(store, { organizationId, name: 'w', slug: 'team' }))
+  t.match(made, { isInProgramme: true, mayWriteVault: true })
+  t.match(await setWorkspace(store, made.id, { mayWriteVault: false }, CLI), { value: { workspace: { isInProgramme: true, mayWriteVault: false } } })
+  t.match(await setWorkspace(store, made.id, { isInProgramme: false }, CLI), {
+    value: { workspace: { isInProgramme: false, mayWriteVault: false }, change: { kind: 'workspace', id: made.id } },
+  })
+  t.match(await listWorkspaces(store, organizationId), { value: [{ isInProgramme: true }, { isInProgramme: false, mayWriteVault: false }] })
+  t.match(await auditOf(store), [
+    { operation: 'cli.workspaces-set', object_id: made.id, before: { programme: true, vault_writes: true }, after: { vault_writes: false } },
+    { actor: { kind: 'cli', id: 'ann' }, before: { programme: true }, after: { programme: false, vault_writes: false } },
+  ])
+  t.match(await setWorkspace(store, organizationId, {}, CLI), { failure: { name: 'workspace_unknown' } })
 })
 
 t.test('an organization is found by id or name, and without a reference when it is the only one', async (t) => {

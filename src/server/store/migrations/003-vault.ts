@@ -95,6 +95,7 @@ const VAULTS = `
 `
 
 const INTERNS = `
+  -- A deleted intern's row goes with its vault; the audit log says that there was one.
   CREATE TABLE interns (
     id uuid PRIMARY KEY,
     organization_id uuid NOT NULL,
@@ -111,10 +112,11 @@ const INTERNS = `
     is_in_transfer boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    deleted_at timestamptz,
     FOREIGN KEY (organization_id, workspace_id) REFERENCES workspaces (organization_id, id)
   );
-  CREATE INDEX interns_listed ON interns (organization_id, workspace_id, id) WHERE deleted_at IS NULL;
+  CREATE INDEX interns_listed ON interns (workspace_id, id);
+  CREATE INDEX interns_attached ON interns (attached_vault_id) WHERE attached_vault_id IS NOT NULL;
+  CREATE INDEX api_keys_intern ON api_keys (intern_id) WHERE intern_id IS NOT NULL;
 `
 
 const SECRETS = `
