@@ -77,7 +77,8 @@ for (const operation of OPERATIONS) {
     t.same(named('path'), [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort())
     t.same(named('query'), membersOf(operation.input.query))
     const ofContent = operation.success.content === undefined ? [] : ['range', 'if-range', 'if-none-match']
-    t.same(named('header'), [...(operation.input.headers ?? []), ...ofContent].sort())
+    const keyed = operation.idempotent === undefined ? [] : ['idempotency-key']
+    t.same(named('header'), [...(operation.input.headers ?? []), ...ofContent, ...keyed].sort())
   })
 
   t.test(`${operation.id}: its example passes its own validation`, async (t) => {

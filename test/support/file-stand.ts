@@ -1,5 +1,5 @@
 /** A whole node with its files seen from all sides: HTTP, the command line, its database, its storage, its processes. */
-import { readdir, readdirSync, readlinkSync, type Dirent } from 'node:fs'
+import { readdir, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openStore, type Store } from '../../src/server/store/open.ts'
@@ -99,7 +99,7 @@ export class FileStand {
       const keys = [...this.s3.objects.keys()].filter((key) => key.startsWith('node/objects/'))
       return new Map(keys.map((key) => [key.slice('node/objects/'.length), key]))
     }
-    const found = (await promisify(readdir)(join(this.folder, 'objects'), { recursive: true, withFileTypes: true })) as Dirent[]
+    const found = await promisify(readdir)(join(this.folder, 'objects'), { recursive: true, withFileTypes: true })
     return new Map(found.filter((entry) => entry.isFile() && OBJECT_ID.test(entry.name)).map((entry) => [entry.name, join(entry.parentPath, entry.name)]))
   }
 

@@ -82,12 +82,12 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
 function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOperation[] {
   const upload = operation({
     path: '/upload',
-    input: { upload: 'form', headers: ['idempotency-key'] },
+    idempotent: 'own',
+    input: { upload: 'form' },
     outlivesClient: true,
     async run(call: Call) {
       if (call.upload === null) throw new Error('the pipeline gives every upload')
-      const key = call.headers['idempotency-key']
-      const stored = await transfers.store(call.upload, { workspaceId, signal: call.signal, idempotency: key === undefined ? null : wishOf(key) })
+      const stored = await transfers.store(call.upload, { workspaceId, signal: call.signal, idempotency: call.idempotency })
       return stored.ok ? ok({ kind: 'json', value: stored.value }) : stored
     },
   })

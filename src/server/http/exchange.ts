@@ -157,6 +157,11 @@ export class Exchange implements UploadSocket, Listed {
     this.deadlineAt = now + this.#deadlineMs
   }
 
+  /** The call may take so much longer, for something that is not its own time. */
+  allow(ms: number): void {
+    this.deadlineAt += ms
+  }
+
   pauseBody(): void {
     this.#isPaused = true
     this.#res?.pause()

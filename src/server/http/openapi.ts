@@ -4,6 +4,7 @@ import { BODIES } from '../../schemas/bodies.ts'
 import { ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
 import { FILENAME_RULES } from '../../schemas/filenames.ts'
+import { IDEMPOTENCY_HEADERS } from '../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, PURPOSE_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import { isRateLimited, type AnyOperation } from '../operations/define.ts'
 import { listedBy, statusLine } from './reply.ts'
@@ -26,6 +27,10 @@ const STAGE_FAILURES: readonly FailureName[] = [
 ]
 const BODY_FAILURES: readonly FailureName[] = [
   'header_invalid', 'body_malformed', 'body_invalid', 'body_too_large', 'body_slow', 'busy',
+]
+
+const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
+  'header_invalid', 'idempotency_mismatch', 'idempotency_running', 'busy', 'store_unavailable',
 ]
 
 const TAG_TEXTS: Readonly<Record<string, string>> = {
@@ -160,7 +165,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           'x-request-id': { $ref: '#/components/headers/RequestId' },
           ...(isRateLimited(operation) && LIMIT_HEADERS),
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
-          ...remarksOf(success.headers),
+          ...remarksOf({ ...success.headers, ...(operation.idempotent !== undefined && IDEMPOTENCY_HEADERS) }),
         },
         ...(success.body !== null && {
           content: { [success.content ?? 'application/json']: { schema: reference(`${name}Answer`) } },
@@ -198,8 +203,9 @@ function partialAnswers(mediaType: string, schemaName: string): Json {
   }
 }
 
-function parametersOf({ input, success, example }: AnyOperation): readonly Json[] {
-  const taken = [...(input.headers ?? []), ...(success.content === undefined ? [] : CONTENT_HEADERS)]
+function parametersOf({ input, success, example, idempotent }: AnyOperation): readonly Json[] {
+  const keyed = idempotent === undefined ? [] : ['idempotency-key']
+  const taken = [...(input.headers ?? []), ...keyed, ...(success.content === undefined ? [] : CONTENT_HEADERS)]
   const examples = { ...(example.params as object | undefined), ...(example.query as object | undefined) }
   return [
     ...parametersIn('path', input.params, examples),
@@ -226,6 +232,7 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
 function failuresOf(operation: AnyOperation): Json {
   const names = [...STAGE_FAILURES, ...gatesOf(operation).map(({ failure }) => failure), ...operation.failures]
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
+  if (operation.idempotent !== undefined) names.push(...IDEMPOTENCY_FAILURES)
   if (operation.success.content !== undefined) names.push('range_unsatisfiable')
   if (operation.input.upload !== undefined) names.push(...UPLOAD_FAILURES)
   if (operation.input.upload === 'form') names.push(...FORM_FAILURES)

@@ -1,11 +1,13 @@
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
+import type { Repeatable } from '../../schemas/idempotency.ts'
+import { IDEMPOTENCY_WAIT_MS_MAX, INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Access } from '../access/access.ts'
 import { placeRefusal, writesRefusal, type RegionalHosts } from '../access/gates.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { Admitted } from '../limits/replies.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
 import type { Upload } from '../ports/byte-streams.ts'
+import type { Turn } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes, Observer } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
@@ -16,6 +18,7 @@ import type { Body } from './body.ts'
 import type { Cors } from './cors.ts'
 import { Exchange, type ExchangeHost, type ExchangeOwner } from './exchange.ts'
 import type { Head } from './head.ts'
+import { KeptCall, repeatableOf } from './kept-call.ts'
 import { parseQuery, type UrlReader } from './query.ts'
 import type { Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, statusLine, type ReplyFacts } from './reply.ts'
@@ -44,7 +47,7 @@ export const UNROUTED = 'none'
 
 /**
  * One request on its way through the stages, whose order stands here and nowhere else (style §2):
- * access → limits → validation → operation → reply → settle.
+ * access → limits → validation (line and headers → turn → body) → operation → reply → settle.
  *
  * It is also the `Call` that the operation sees. Each stage goes on by a plain call while its answer is at hand (a
  * known key, a purse with tokens, a body that came with the headers), and by a promise only when it must wait.
@@ -59,6 +62,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   body: unknown = undefined
   upload: Upload | null = null
   headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
+  idempotency: Repeatable | null = null
   readonly #parts: PipelineParts
   readonly #exchange: Exchange
   readonly #head: Head
@@ -66,6 +70,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   #key: KeyRecord | null = null
   #body: Body | null = null
   #incoming: UploadBody | null = null
+  #kept: KeptCall | null = null
   #failure: Failure | null = null
   /** `performance.now()` of the last stage's end. */
   #lapAt: number
@@ -94,6 +99,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   get signal(): AbortSignal {
     return this.#exchange.signal
+  }
+
+  get turn(): Turn | null {
+    return this.#kept?.turn ?? null
   }
 
   /** Only in the handler's synchronous part. */
@@ -125,6 +134,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   settled(): void {
     const exchange = this.#exchange
+    void this.#forget()
     this.#parts.observer.settled({
       operation: this.#operation?.id ?? UNROUTED,
       requestId: this.requestId,
@@ -202,9 +212,33 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     }
     const wanted = route.operation.input.headers
     if (wanted !== undefined) this.headers = declaredHeaders(wanted, this.#head)
+    this.#takeTurn(route.operation, () => this.#takeBody(route, body))
+  }
+
+  /** Where answers are kept a repetition waits here for the first call, its body unread. C16. */
+  #takeTurn(operation: AnyOperation, next: () => void): void {
+    if (operation.idempotent === undefined) return next()
+    const read = repeatableOf(operation, this, this.#head)
+    if (!read.ok) return this.#fail(read.failure)
+    this.idempotency = read.value
+    if (read.value === null || operation.idempotent === 'own') return next()
+    // The time of the first call is not this one's.
+    this.#exchange.allow(IDEMPOTENCY_WAIT_MS_MAX)
+    this.#after(KeptCall.begin(this.#parts.ports.idempotency, read.value, this), (begun) => {
+      if (!begun.ok) return this.#fail(begun.failure)
+      this.#kept = begun.value
+      this.#lap()
+      this.#exchange.restartDeadline(this.#lapAt)
+      next()
+    })
+  }
+
+  #takeBody(route: Route, body: Body | null): void {
     if (this.#incoming !== null) return this.#takeUpload(route.operation, this.#incoming)
     const form = route.body
     if (form === null) {
+      const compared = this.#kept?.checkBody()
+      if (compared?.ok === false) return this.#fail(compared.failure)
       this.notes.validateMs = this.#lap()
       return this.#run(route.operation)
     }
@@ -230,12 +264,22 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     return read.ok
   }
 
-  #readBody(operation: AnyOperation, { name, form }: NamedForm, received: Outcome<Uint8Array>): void {
+  #readBody(operation: AnyOperation, form: NamedForm, received: Outcome<Uint8Array>): void {
     if (!received.ok) return this.#fail(received.failure)
     // The time until the body came is nobody's stage.
     this.#lap()
     this.#exchange.restartDeadline(this.#lapAt)
     const bytes = received.value
+    if (this.#kept === null) return this.#parseBody(operation, form, bytes)
+    const kept = this.#kept
+    this.#after(kept.takeBody(bytes), () => {
+      const compared = kept.checkBody()
+      if (compared.ok) this.#parseBody(operation, form, bytes)
+      else this.#fail(compared.failure)
+    })
+  }
+
+  #parseBody(operation: AnyOperation, { name, form }: NamedForm, bytes: Uint8Array): void {
     const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
     const next = (verdict: BodyVerdict): void => {
       this.notes.validateMs = this.#lap()
@@ -268,7 +312,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.#exchange.work(operation.outlivesClient)
     try {
       // The shapes that `run` was typed by are the ones that the stages before just checked.
-      const outcome = operation.run(this as never, this.#parts.ports)
+      const run = () => operation.run(this as never, this.#parts.ports)
+      const outcome = this.#kept === null ? run() : this.#kept.run(run)
       if (!(outcome instanceof Promise)) return this.#answer(operation, outcome)
       const threw = (cause: unknown): void => this.#answer(operation, fail('internal', { cause }))
       outcome.then((late) => this.#answer(operation, late), threw)
@@ -302,7 +347,17 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   #fail(failure: Failure): void {
     this.#failure ??= failure
-    this.#exchange.send(replyOfFailure(failure, this.#operation, this))
+    const send = (): void => this.#exchange.send(replyOfFailure(failure, this.#operation, this))
+    const forgotten = this.#forget()
+    // Who then tries again finds no call that runs.
+    if (forgotten === null) send()
+    else void forgotten.then(send)
+  }
+
+  /** @returns null when this call has no turn that it must give up */
+  #forget(): Promise<void> | null {
+    const forgotten = this.#kept?.drop() ?? null
+    return forgotten?.catch((cause: unknown) => this.#parts.observer.log.error('idempotency.forget_failed', { cause })) ?? null
   }
 
   /** Preflights, pages of ours, and what leads nowhere. */

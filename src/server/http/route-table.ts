@@ -175,7 +175,8 @@ function allowedOf(node: Node): readonly string[] {
 }
 
 function routeOf(operation: AnyOperation): Route {
-  const { params, query, body } = operation.input
+  const { params, query, body, upload } = operation.input
+  if (operation.idempotent === true && upload !== undefined) throw new Error(`${operation.id}: a stream is compared by who reads it`)
   return {
     operation,
     names: segmentsOf(operation.path).filter(isParameter).map((segment) => segment.slice(1, -1)),

@@ -13,6 +13,7 @@ import { openFiles } from '../store/files.ts'
 import { openIdempotency } from '../store/idempotency.ts'
 import type { Store } from '../store/open.ts'
 import { openProviderKeyRows } from '../store/provider-keys.ts'
+import { keepUploads } from '../transfer/kept-uploads.ts'
 import { createTransfers } from '../transfer/transfers.ts'
 import { createProviderFiles } from '../upstream/files/provider-files.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
@@ -47,7 +48,8 @@ export async function openFileParts(config: Config, { store, sessions, egress, c
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
   const transfers = createTransfers({ files, uses, storage, keyRing, intake, unsealing })
   const keys = openProviderKeys({ ring: keyRing, rows: openProviderKeyRows(store) })
-  const providerFiles = createProviderFiles({ egress, keys, intake, providers: catalogue.providers })
+  const providers = createProviderFiles({ egress, keys, intake, providers: catalogue.providers })
+  const providerFiles = keepUploads(providers, { idempotency, intake })
   return {
     ports: { files, transfers, providerFiles, containers: storage.containers, containerUses: uses, idempotency },
     storage,

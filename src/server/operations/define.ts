@@ -1,14 +1,16 @@
 import type { Static, TSchema } from 'typebox'
 import type { BodyName } from '../../schemas/bodies.ts'
 import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from '../ports/byte-streams.ts'
+import type { Turn } from '../ports/idempotency.ts'
 import type { KeyKind, KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 
 /** Headers that an operation may declare as inputs; all lower case. */
 export type HeaderName =
-  | 'x-session-id' | 'idempotency-key' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version' | 'user-agent'
+  | 'x-session-id' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version' | 'user-agent'
   /** Stands for any header that begins with `x-stainless-`. C8. */
   | 'x-stainless-lang'
 
@@ -33,6 +35,12 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
    * False for reads: they are told by the signal, and nobody waits for them. Style §8.
    */
   readonly outlivesClient: boolean
+  /**
+   * It takes an `Idempotency-Key`. `true`: the pipeline keeps its answer, which is JSON, for those who repeat the call; that
+   * is all a create has to say (see `ports/idempotency.ts`). `own`: `run` keeps a record of its own under
+   * `call.idempotency`. C16.
+   */
+  readonly idempotent?: true | 'own'
   readonly input: {
     readonly params?: TSchema
     /** A query is text: what the shape calls an integer, a number or a boolean is converted before it is validated. */
@@ -102,6 +110,10 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** Of an operation that takes one; it stands still until `receive`. */
   readonly upload: Upload | null
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>
+  /** Of an operation that is `idempotent`: what a repetition has in common with this call; null without the header. */
+  readonly idempotency: Repeatable | null
+  /** Of one whose answer the pipeline keeps: for a store that keeps it in its own transaction. */
+  readonly turn: Turn | null
   /** Milliseconds of `performance.now()`. */
   readonly startedAt: number
   readonly deadlineAt: number

@@ -20,6 +20,8 @@ export interface FileHost {
 
 export interface HostedUpload {
   readonly file: ToldFile
+  /** Lower-case hex, of the bytes of the file. */
+  readonly sha256: string
   readonly isReplay: boolean
 }
 

@@ -1,6 +1,7 @@
-import type { Failure, Outcome } from '../../schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
-import type { IntakeSession, IntakeVerdict } from '../ports/intake.ts'
+import type { Intake, IntakeSession, IntakeVerdict } from '../ports/intake.ts'
 
 /** What the workspace's quota holds for the bytes that come. */
 export interface Reservation {
@@ -31,6 +32,21 @@ export function receive(upload: Upload, session: IntakeSession, reservation: Res
     session.onFailure((failure) => receiving.fail(failure))
     upload.receive(receiving)
   })
+}
+
+/**
+ * SHA-256 of an upload, in lower-case hex, whatever its content: the bytes of a repetition are only looked at. C16.
+ * @param holder the workspace that a place is held for. Failures: those of the upload and of `Intake`
+ */
+export async function digestOf(intake: Intake, upload: Upload, holder: string): Promise<Outcome<string>> {
+  const session = intake.open({ holder, target: null, content: 'any', bytesMax: FILE_BYTES_MAX })
+  if (!session.ok) return session
+  try {
+    const received = await receive(upload, session.value, UNLIMITED)
+    return received.ok ? ok(received.value.verdict.sha256) : received
+  } finally {
+    await session.value.cancel()
+  }
 }
 
 interface ReceivingParts {

@@ -7,7 +7,7 @@ import type { FileRecord } from '../ports/files.ts'
 import type { Stored, StoreWish } from '../ports/transfer.ts'
 import { FileWriting, type Written } from './file-writing.ts'
 import type { TransferParts } from './parts.ts'
-import { receive, UNLIMITED, type Received } from './receive.ts'
+import { digestOf, receive, type Received } from './receive.ts'
 
 /** Stores an upload, or compares it with what the same `Idempotency-Key` has stored. C16. */
 export async function storeFile(parts: TransferParts, upload: Upload, wish: StoreWish): Promise<Outcome<Stored>> {
@@ -33,17 +33,10 @@ export async function storeFile(parts: TransferParts, upload: Upload, wish: Stor
   return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
 }
 
-/** The bytes of a repetition are only looked at. */
 async function compare({ intake }: TransferParts, upload: Upload, file: FileRecord): Promise<Outcome<Stored>> {
-  const session = intake.open({ holder: file.workspaceId, target: null, content: 'any', bytesMax: FILE_BYTES_MAX })
-  if (!session.ok) return session
-  try {
-    const received = await receive(upload, session.value, UNLIMITED)
-    if (!received.ok) return received
-    return received.value.verdict.sha256 === file.sha256 ? ok({ file, isReplay: true }) : fail('idempotency_mismatch')
-  } finally {
-    await session.value.cancel()
-  }
+  const sha256 = await digestOf(intake, upload, file.workspaceId)
+  if (!sha256.ok) return sha256
+  return sha256.value === file.sha256 ? ok({ file, isReplay: true }) : fail('idempotency_mismatch')
 }
 
 function writtenOf({ filename, fields, verdict }: Received): Written {

@@ -16,7 +16,7 @@ class Broken extends Uint8Array {
   pieces = 0
   override subarray(begin?: number, end?: number): Uint8Array<ArrayBuffer> {
     if (this.pieces-- <= 0) throw new Error('broken part')
-    return new Uint8Array(this.buffer as ArrayBuffer).subarray(begin, end)
+    return new Uint8Array(this.buffer).subarray(begin, end)
   }
 }
 function broken(pieces: number): Uint8Array {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { FSYNCS_MAX } from '../../../src/schemas/limits.ts'
 import { must } from '../../support/must.ts'
-import { CONTAINER, openDescriptors, openDisk, openFolder, putInContainer } from '../../support/storage.ts'
+import { CONTAINER, openDescriptors, openDisk, putInContainer, type openFolder } from '../../support/storage.ts'
 
 /** Counts the calls of `fsync` on every handle until the test has ended. */
 async function watchSyncs(t: Parameters<typeof openFolder>[0]): Promise<{ count: number; most: number }> {

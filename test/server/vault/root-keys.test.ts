@@ -73,7 +73,10 @@ t.test('processes that make the first key at once all have the same one', async 
   const program = `import { openRootKeys } from ${JSON.stringify(new URL('../../../src/server/vault/root-keys.js', import.meta.url).href)}
     process.stdout.write(openRootKeys({ setting: null, file: null, dataDir: ${JSON.stringify(dataDir)} }).currentId)`
   const run = (): Promise<string> => new Promise((resolve, reject) => {
-    execFile(process.execPath, ['--input-type=module', '-e', program], { env: {} }, (problem, out) => (problem === null ? resolve(out) : reject(problem)))
+    execFile(process.execPath, ['--input-type=module', '-e', program], { env: {} }, (problem, out) => {
+      if (problem === null) resolve(out)
+      else reject(new Error('the program failed', { cause: problem }))
+    })
   })
   const ids = await Promise.all(Array.from({ length: 6 }, run))
   t.equal(new Set(ids).size, 1)

@@ -1,7 +1,7 @@
 import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { ContainerFileParams, FileAnswer, fileAnswer, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
-import { IDEMPOTENCY_HEADERS, readIdempotency, REPLAYED } from '../../../schemas/idempotency.ts'
+import { REPLAYED } from '../../../schemas/idempotency.ts'
 import { FILE_BYTES_MAX, MIB, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
@@ -19,26 +19,20 @@ export const promoteContainerFile = defineOperation({
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it, and the call settles when everything is undone.
   outlivesClient: true,
-  input: { params: ContainerFileParams, headers: [...SHAPE_HEADERS, 'idempotency-key'] },
-  success: { status: 200, body: FileAnswer, headers: IDEMPOTENCY_HEADERS },
+  idempotent: 'own',
+  input: { params: ContainerFileParams, headers: SHAPE_HEADERS },
+  success: { status: 200, body: FileAnswer },
   statuses: [400, 403, 404, 413, 429, 500, 503],
   failures: [
-    'header_invalid', 'container_file_unknown', 'file_empty', 'file_too_large', 'quota_exceeded', 'idempotency_mismatch',
-    'idempotency_running', 'upload_lost', 'content_damaged', 'data_key_unavailable', 'storage_full', 'busy',
-    'store_unavailable', 'deadline_exceeded', ...CONTAINER_FAILURES,
+    'container_file_unknown', 'file_empty', 'file_too_large', 'quota_exceeded', 'upload_lost',
+    'content_damaged', 'data_key_unavailable', 'storage_full', 'busy', 'store_unavailable', 'deadline_exceeded', ...CONTAINER_FAILURES,
   ],
   example: { params: { container_id: 'sess_abc123', file_id: 'cfile_b3V0L3JlcG9ydC5jc3Y' } },
   async run(call, ports) {
     const from = containerPathOf(call)
     if (!from.ok) return from
-    const idempotency = readIdempotency({
-      header: call.headers['idempotency-key'],
-      apiKeyHash: call.key.hash,
-      request: ['POST', '/promote', from.value.container.containerId, from.value.path],
-    })
-    if (!idempotency.ok) return idempotency
     const { workspaceId } = from.value.container
-    const stored = await ports.transfers.promote(from.value, { workspaceId, idempotency: idempotency.value, signal: call.signal })
+    const stored = await ports.transfers.promote(from.value, { workspaceId, idempotency: call.idempotency, signal: call.signal })
     if (!stored.ok) return stored
     noteUse(ports, from.value.container)
     const { file, isReplay } = stored.value

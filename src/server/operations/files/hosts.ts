@@ -32,7 +32,10 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
   const get = (id: string): Promise<Outcome<FileRecord>> =>
     isFileId(id) ? files.get(workspaceId, id) : Promise.resolve(fail('file_unknown'))
   return {
-    store: (upload, wish) => transfers.store(upload, wish),
+    async store(upload, wish) {
+      const stored = await transfers.store(upload, wish)
+      return stored.ok ? ok({ ...stored.value, sha256: stored.value.file.sha256 }) : stored
+    },
     async list(wish) {
       const unsupported = refusalOf(wish)
       if (unsupported !== null) return fail('query_invalid', { metadata: { issues: [unsupported] } })

@@ -2,7 +2,7 @@ import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { FileAnswer, fileAnswer, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
 import { FILENAME_RULES } from '../../../schemas/filenames.ts'
-import { IDEMPOTENCY_HEADERS, readIdempotency, REPLAYED } from '../../../schemas/idempotency.ts'
+import { REPLAYED } from '../../../schemas/idempotency.ts'
 import { FILE_BYTES_MAX, MIB, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
@@ -21,27 +21,21 @@ export const uploadFile = defineOperation({
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it (C24), and the call settles when everything is undone.
   outlivesClient: true,
-  input: { query: FileScopeQuery, headers: [...SHAPE_HEADERS, 'idempotency-key'], upload: 'form' },
-  success: { status: 200, body: FileAnswer, headers: IDEMPOTENCY_HEADERS },
+  idempotent: 'own',
+  input: { query: FileScopeQuery, headers: SHAPE_HEADERS, upload: 'form' },
+  success: { status: 200, body: FileAnswer },
   statuses: [400, 403, 413, 429, 500, 502, 503],
   failures: [
-    'file_empty', 'content_unsupported', 'quota_exceeded', 'idempotency_mismatch', 'idempotency_running', 'upload_lost',
-    'storage_full', 'storage_unavailable', 'busy', ...HOST_FAILURES,
+    'file_empty', 'content_unsupported', 'quota_exceeded', 'upload_lost', 'storage_full', 'storage_unavailable', 'busy', ...HOST_FAILURES,
   ],
   example: {},
   async run(call, ports) {
     if (call.upload === null) throw new Error('the pipeline gives every upload')
     const workspace = workspaceOf(call.key, call.query.workspace_id)
     if (!workspace.ok) return workspace
-    const idempotency = readIdempotency({
-      header: call.headers['idempotency-key'],
-      apiKeyHash: call.key.hash,
-      request: ['POST', '/files', call.query.workspace_id ?? '', call.query.provider ?? ''],
-    })
-    if (!idempotency.ok) return idempotency
     const host = await hostOf(call, ports)
     if (!host.ok) return host
-    const wish = { workspaceId: workspace.value, idempotency: idempotency.value, signal: call.signal }
+    const wish = { workspaceId: workspace.value, idempotency: call.idempotency, signal: call.signal }
     const stored = await host.value.store(call.upload, wish)
     if (!stored.ok) return stored
     const { file, isReplay } = stored.value

@@ -35,8 +35,8 @@ export class ProviderHost implements FileHost {
     this.#boundary = boundary
   }
 
-  async store(upload: Upload, { workspaceId, idempotency, signal }: StoreWish): Promise<Outcome<HostedUpload>> {
-    if (idempotency !== null) return fail('header_invalid', { metadata: { issues: [NO_REPLAYS] } })
+  /** Each call is a new one: who keeps what it answers stands before it. */
+  async store(upload: Upload, { workspaceId, signal }: StoreWish): Promise<Outcome<HostedUpload>> {
     const session = this.#intake.open({ holder: workspaceId, target: null, content: 'refuse', bytesMax: FILE_BYTES_MAX })
     if (!session.ok) return session
     try {
@@ -102,12 +102,12 @@ export class ProviderHost implements FileHost {
       await this.remove(file.id, FOREVER)
       return { ok: false, failure: endedBy(signal) }
     }
-    const { mimeType, sizeBytes } = verdict
+    const { mimeType, sizeBytes, sha256 } = verdict
     if (file.sizeBytes !== null && file.sizeBytes !== sizeBytes) {
       await this.remove(file.id, FOREVER)
       return this.#link.invalid(new Error('it stored another number of bytes'))
     }
-    return ok({ file: { ...file, mimeType: file.mimeType ?? mimeType, sizeBytes }, isReplay: false })
+    return ok({ file: { ...file, mimeType: file.mimeType ?? mimeType, sizeBytes }, sha256, isReplay: false })
   }
 
   async #read(id: string, { from, to, sizeBytes, signal }: Span): Promise<Outcome<ByteReader>> {
@@ -132,10 +132,6 @@ interface Span {
   readonly to: number
   readonly sizeBytes: number
   readonly signal: AbortSignal
-}
-
-const NO_REPLAYS = {
-  path: '/idempotency-key', message: 'cannot be kept for a file at a provider', expected: 'no `Idempotency-Key` beside `provider`',
 }
 
 /** Of a file below `/files`; null for what can be no id, and for what would lead out of that path. */

@@ -87,14 +87,6 @@ t.test('ranges, validators and HEAD work on a file of a provider', async (t) => 
   t.same(provider.calls.slice(before), ['GET /v1/files/file-1', 'GET /v1/files/file-1'])
 })
 
-t.test('an Idempotency-Key is refused where it could not be kept', async (t) => {
-  const { ask, provider } = await served(t)
-  const answer = await ask('/files?provider=openai', { method: 'POST', body: formOf(Buffer.from('x')), headers: { 'idempotency-key': 'k' } })
-  t.equal(answer.status, 400)
-  t.match(await answer.json(), { error: { metadata: { error_type: 'header_invalid' } } })
-  t.same(provider.calls, [])
-})
-
 t.test('a download that breaks off at the provider is cut, never ended', async (t) => {
   const { ask, provider, lines, rest } = await served(t)
   await ask('/files?provider=openai', { method: 'POST', body: formOf(text(2_000_000)) })
