@@ -1,6 +1,6 @@
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
-import { IDEMPOTENCY_WAIT_MS_MAX, INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
+import { IDEMPOTENCY_WAIT_MS_MAX } from '../../schemas/limits.ts'
 import type { Access } from '../access/access.ts'
 import { placeRefusal, writesRefusal, type RegionalHosts } from '../access/gates.ts'
 import type { Admission } from '../limits/admission.ts'
@@ -11,7 +11,7 @@ import type { Turn } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes, Observer } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { BodyVerdict, ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
+import type { ShortJobs } from '../ports/short-jobs.ts'
 import { replyOfContent, type ContentSuccess } from './content-reply.ts'
 import { bodyOf, contentRefusal, declaredHeaders, NO_HEADERS } from './inputs.ts'
 import type { Body } from './body.ts'
@@ -20,6 +20,7 @@ import { Exchange, type ExchangeHost, type ExchangeOwner } from './exchange.ts'
 import type { Head } from './head.ts'
 import { KeptCall, repeatableOf } from './kept-call.ts'
 import { parseQuery, type UrlReader } from './query.ts'
+import { readJson } from './read-json.ts'
 import type { Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, statusLine, type ReplyFacts } from './reply.ts'
 import type { Match, NamedForm, Route, Routed, RouteTable } from './route-table.ts'
@@ -280,31 +281,11 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   }
 
   #parseBody(operation: AnyOperation, { name, form }: NamedForm, bytes: Uint8Array): void {
-    const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
-    const next = (verdict: BodyVerdict): void => {
+    this.#after(readJson(this.#parts.jobs, { name, bytes, body: this.#body, call: this }), (verdict) => {
       this.notes.validateMs = this.#lap()
       if (!verdict.ok) return this.#fail(verdict.failure)
       this.body = bodyOf(verdict, form.bulk)
       this.#run(operation)
-    }
-    if (!input.isOnLoop) return this.#readInJob(input, next)
-    const verdict = this.#parts.jobs.here('read_body', input)
-    // The bytes are only lent.
-    if (!verdict.ok && verdict.isUnexplained === true) this.#readInJob({ body: name, bytes: bytes.slice() }, next)
-    else next(verdict)
-  }
-
-  #readInJob(input: ShortJobTypes['read_body']['in'], next: (verdict: BodyVerdict) => void): void {
-    const transfer = [input.bytes.buffer as ArrayBuffer]
-    const job = this.#parts.jobs.run('read_body', input, { transfer, signal: this.signal })
-    // A thread that has the bytes keeps them to its end, whoever leaves.
-    const body = this.#body
-    body?.lend()
-    const returned = (): void => body?.returned()
-    job.then(returned, returned)
-    this.#after(job, (read) => {
-      if (read.ok) next(read.value)
-      else this.#fail(read.failure)
     })
   }
 
