@@ -38,6 +38,7 @@ export const Settings = Type.Object({
   }),
   SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
+  SLUICE_EGRESS_ALLOW: list('a comma list of [http:]CIDR[:port]', '^\\S{1,80}$'),
   SLUICE_EGRESS_CA: file('a readable PEM file'),
   SLUICE_OBJECTS: Type.Optional(text(
     's3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters, digits, and between them . and -; prefix: 128 characters), or a directory',

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { parseAllowEntry } from '../schemas/destinations.ts'
 import { masked } from '../schemas/masked.ts'
 import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
 import { Secret } from '../schemas/secret.ts'
@@ -32,6 +33,8 @@ export interface Config {
   readonly logLevel: Settings['SLUICE_LOG_LEVEL']
   readonly broadcastUrl: Secret | null
   readonly otlpEndpoint: Secret | null
+  /** Entries of `schemas/destinations.ts`, each of which can be parsed. */
+  readonly egressAllow: readonly string[]
   readonly egressCaFile: string | null
   readonly objects: ObjectsConfig
   /** Where the root keys are; both null: in the data directory. Design §8. */
@@ -203,6 +206,7 @@ function configOf(values: Settings): Config {
     logLevel: values.SLUICE_LOG_LEVEL,
     broadcastUrl: secret(values.SLUICE_BROADCAST),
     otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),
+    egressAllow: Object.freeze(values.SLUICE_EGRESS_ALLOW),
     egressCaFile: path(values.SLUICE_EGRESS_CA),
     objects: objectsOf(values),
     rootKey: secret(values.SLUICE_ROOT_KEY),
@@ -257,6 +261,10 @@ function contradictions(
   const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
   if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {
     problems.push({ name: 'SLUICE_KEY_GRACE', expected: `at least ${KEY_GRACE_MS_MIN / 1000}s`, got: JSON.stringify(grace) })
+  }
+  for (const entry of (values['SLUICE_EGRESS_ALLOW'] ?? []) as readonly string[]) {
+    const parsed = parseAllowEntry(entry)
+    if (typeof parsed === 'string') problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
   }
   if (port === adminPort && port !== undefined) {
     const expected = 'another port than SLUICE_PORT'

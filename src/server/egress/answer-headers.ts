@@ -37,6 +37,11 @@ export function headerOf(raw: readonly Uint8Array[], name: string): string | nul
   return null
 }
 
+/** All of them as they came, as a flat list: names in lower case. */
+export function flatHeaders(raw: readonly Uint8Array[]): readonly string[] {
+  return raw.map((bytes, nth) => (nth % 2 === 0 ? latin1(bytes).toLowerCase() : latin1(bytes)))
+}
+
 function isNamed(name: Uint8Array, expected: string): boolean {
   return latin1(name).toLowerCase() === expected
 }

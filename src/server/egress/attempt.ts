@@ -7,6 +7,7 @@ import type { AnswerBudget } from './answer-budget.ts'
 import { readHeaders, type AnswerHeaders } from './answer-headers.ts'
 import { decode, isPlain } from './decode.ts'
 import { HeldBody } from './held-body.ts'
+import { failureOf } from './reach.ts'
 
 /** What an attempt needs of its origin. */
 export interface AttemptHome {
@@ -138,8 +139,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }
     this.#home.ended()
     if (this.isSettled || this.#isComplete) return
-    const detail = this.isSent ? 'The connection to it broke.' : 'It could not be reached.'
-    this.#finish(fail('upstream_failed', { detail, cause: error }))
+    this.#finish({ ok: false, failure: failureOf(error, this.isSent) })
   }
 
   get #isSuccess(): boolean {

@@ -1,32 +1,60 @@
-import { UPSTREAM_ANSWERS_BYTES_MAX } from '../../schemas/limits.ts'
-import { fail } from '../../schemas/failures.ts'
+import {
+  UPSTREAM_ANSWERS_BYTES_MAX,
+  UPSTREAM_CONNECTIONS_MAX,
+  UPSTREAM_KEEP_ALIVE_MS,
+  UPSTREAM_WAITING_MAX,
+} from '../../schemas/limits.ts'
 import type { Egress, TrustedOrigin } from '../ports/egress.ts'
+import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
+import { trustedConnector, trustOf } from './connect.ts'
+import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
 import { PooledOrigin } from './origin.ts'
+import type { OwnPorts } from './ourselves.ts'
+import { VettedOrigins } from './vetted.ts'
 
 export interface EgressOptions {
   /** PEM roots of the operator's own, beside those of Node. */
   readonly extraCa?: readonly string[]
+  /** Entries of SLUICE_EGRESS_ALLOW, checked at the start. */
+  readonly allow?: readonly string[]
+  /** Where callers never get to, whatever the allow-list says. */
+  readonly own?: OwnPorts
+  /** How names of callers are resolved; tests give answers of their own. */
+  readonly resolve?: Resolve
   /** Bytes of answers held at once; tests set a smaller one. */
   readonly answersBytesMax?: number
+}
+
+const LIMITS = {
+  connections: UPSTREAM_CONNECTIONS_MAX,
+  waiting: UPSTREAM_WAITING_MAX,
+  keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
 }
 
 /** Opens the one gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
 export function openEgress({
   extraCa = [],
+  allow = [],
+  own = { node: [], stores: [] },
+  resolve = resolveBySystem,
   answersBytesMax = UPSTREAM_ANSWERS_BYTES_MAX,
 }: EgressOptions = {}): Egress {
   const budget = new AnswerBudget(answersBytesMax)
+  const trust = trustOf(extraCa)
+  const connect = trustedConnector(trust)
   const origins = new Map<string, PooledOrigin>()
+  const vetting = { allowList: new AllowList(allow), lookups: new Lookups(resolve), own }
+  const vetted = new VettedOrigins({ budget, trust, vetting })
   return {
     trusted(origin: string): TrustedOrigin {
       const known = origins.get(origin)
       if (known !== undefined) return known
-      const opened = new PooledOrigin(origin, budget, extraCa)
+      const opened = new PooledOrigin(origin, { budget, connect, limits: LIMITS })
       origins.set(origin, opened)
       return opened
     },
-    vetted: () => fail('destination_refused'),
+    vetted: (destination) => vetted.origin(destination),
     hold(bytes: number): (() => void) | null {
       if (!budget.take(bytes)) return null
       let isHeld = true
@@ -36,12 +64,12 @@ export function openEgress({
       }
     },
     get load() {
-      let calls = 0
+      let { calls } = vetted
       for (const origin of origins.values()) calls += origin.calls
       return { heldBytes: budget.heldBytes, calls }
     },
     async close() {
-      await Promise.all([...origins.values()].map((origin) => origin.destroy()))
+      await Promise.all([vetted.close(), ...[...origins.values()].map((origin) => origin.destroy())])
     },
   }
 }

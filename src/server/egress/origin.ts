@@ -1,49 +1,66 @@
-import { rootCertificates } from 'node:tls'
-import { Pool, buildConnector } from 'undici'
+import { Readable } from 'node:stream'
+import { Pool } from 'undici'
 import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import {
-  UPSTREAM_CONNECTIONS_MAX,
-  UPSTREAM_CONNECT_MS,
-  UPSTREAM_KEEP_ALIVE_MS,
-  UPSTREAM_STREAMS_MAX,
-  UPSTREAM_WAITING_MAX,
-} from '../../schemas/limits.ts'
+import { UPSTREAM_STREAMS_MAX } from '../../schemas/limits.ts'
 import { Roster } from '../../schemas/roster.ts'
-import type { EgressAnswer, EgressRequest, EgressStream, EgressStreamRequest, TrustedOrigin } from '../ports/egress.ts'
+import type {
+  EgressAnswer,
+  EgressExchange,
+  EgressExchangeRequest,
+  EgressRequest,
+  EgressStream,
+  EgressStreamRequest,
+  TrustedOrigin,
+} from '../ports/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome } from './attempt.ts'
+import type { Connect } from './connect.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
 
 /** Milliseconds that an attempt's end, or the leave of a caller whose request waits, may be noticed late. */
 const TICK_MS = 10
 
-/** A keep-alive pool to one origin of the operator's. Design §9. */
+export interface PoolLimits {
+  readonly connections: number
+  /** Calls that may wait for one. */
+  readonly waiting: number
+  /** Milliseconds that an idle connection is kept: when the other side names no time, and at most. */
+  readonly keepAliveTimeout: number
+  readonly keepAliveMaxTimeout?: number
+}
+
+export interface PoolParts {
+  readonly budget: AnswerBudget
+  readonly connect: Connect
+  readonly limits: PoolLimits
+}
+
+/** A keep-alive pool to one origin. Design §9. */
 export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   readonly budget: AnswerBudget
   /** Attempts that undici still knows, settled or not. */
   calls = 0
   #streams = 0
   readonly #pool: Pool
+  readonly #callsMax: number
   readonly #staleErrors = new WeakSet<Error>()
+  readonly #socketErrors = new WeakSet<Error>()
   /** Attempts that are not settled. */
   readonly #open = new Roster<Attempt>()
   #clock: NodeJS.Timeout | null = null
 
-  constructor(origin: string, budget: AnswerBudget, extraCa: readonly string[]) {
+  constructor(origin: string, { budget, connect, limits }: PoolParts) {
+    const { waiting, ...ofPool } = limits
     this.budget = budget
-    const connect = buildConnector({
-      timeout: UPSTREAM_CONNECT_MS,
-      ...(extraCa.length > 0 ? { ca: [...rootCertificates, ...extraCa] } : {}),
-    })
+    this.#callsMax = limits.connections + waiting
     this.#pool = new Pool(origin, {
+      ...ofPool,
       pipelining: 1,
-      connections: UPSTREAM_CONNECTIONS_MAX,
       // Ours are finer, and cover the whole attempt.
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
       connect: (options, connected) => {
         connect(options, (error, socket) => {
           if (error !== null) {
@@ -52,6 +69,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
           }
           // Noted before undici's own listener fails the request that sits on the connection.
           socket.on('error', (cause: Error) => {
+            this.#socketErrors.add(cause)
             if (socket.bytesRead > 0) this.#staleErrors.add(cause)
           })
           connected(null, socket)
@@ -61,7 +79,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 
   call(request: EgressRequest): Promise<Outcome<EgressAnswer>> {
-    if (this.calls >= UPSTREAM_CONNECTIONS_MAX + UPSTREAM_WAITING_MAX) return Promise.resolve(fail('busy'))
+    if (this.calls >= this.#callsMax) return Promise.resolve(fail('busy'))
     this.calls++
     return new Promise((settle) => {
       const attempt = new Attempt(request, this, settle)
@@ -74,6 +92,16 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
 
   open(request: EgressStreamRequest): Promise<Outcome<EgressStream>> {
     if (this.#streams >= UPSTREAM_STREAMS_MAX) return Promise.resolve(fail('busy'))
+    const { beginsBy } = request
+    return this.#begin({ ...request, method: 'GET', body: null, bodyBytes: null, beginsBy: () => beginsBy })
+  }
+
+  /** As `VettedOrigin.exchange`. */
+  exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>> {
+    return this.calls >= this.#callsMax ? Promise.resolve(fail('busy')) : this.#begin(request)
+  }
+
+  #begin(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>> {
     if (request.signal.aborted) return Promise.resolve({ ok: false, failure: endedBy(request.signal) })
     this.#streams++
     this.calls++
@@ -88,6 +116,10 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   streamEnded(): void {
     this.#streams--
     this.calls--
+  }
+
+  isOfSocket(error: Error): boolean {
+    return this.#socketErrors.has(error)
   }
 
   isStale(error: Error): boolean {
@@ -126,8 +158,11 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 
   #dispatchStream(attempt: StreamAttempt): void {
-    const { path, headers } = attempt.request
-    this.#pool.dispatch({ method: 'GET', path, headers: headers as string[] }, attempt)
+    const { method, path, headers, body, bodyBytes } = attempt.request
+    const content = bodyOf(body)
+    const length = content.lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)
+    const all = length === null ? headers : [...headers, 'content-length', length]
+    this.#pool.dispatch({ method, path, headers: all as string[], body: content.content }, attempt)
   }
 
   /**

@@ -1,15 +1,19 @@
+import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { endedBy } from '../../schemas/call-ended.ts'
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_STREAM_BYTES_MAX } from '../../schemas/limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
-import type { EgressStream, EgressStreamRequest } from '../ports/egress.ts'
-import { headerOf } from './answer-headers.ts'
+import type { EgressExchange, EgressExchangeRequest } from '../ports/egress.ts'
+import { flatHeaders, headerOf } from './answer-headers.ts'
+import { codeOf, failureOf } from './reach.ts'
 
 /** What a stream needs of its origin. */
 export interface StreamHome {
   /** True when the error is the end of a connection that had served answers before. */
   isStale(error: Error): boolean
+  /** True when the error is one of a socket: whatever was read or written on it fails by it. */
+  isOfSocket(error: Error): boolean
   /** Sends the request once more. */
   repeatStream(attempt: StreamAttempt): void
   /** undici is done with it. */
@@ -18,15 +22,18 @@ export interface StreamHome {
 
 type Settle<T> = (outcome: Outcome<T>) => void
 
+/** Methods that a second sending does not change, RFC 9110 §9.2.2. */
+const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
+
 /**
- * One GET and its answer, read as fast as somebody asks. undici pushes: what nobody has asked for yet is kept up to a
- * bound, and beyond it the connection is not read, so that the provider waits too.
+ * One request and its answer, read as fast as somebody asks. undici pushes: what nobody has asked for yet is kept up to
+ * a bound, and beyond it the connection is not read, so that the other side waits too.
  */
 export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
-  readonly request: EgressStreamRequest
+  readonly request: EgressExchangeRequest
   readonly #home: StreamHome
   /** Null once the answer has begun, or failed. */
-  #settle: Settle<EgressStream> | null
+  #settle: Settle<EgressExchange> | null
   /** Until the answer has begun its time-out, then that of a reader who waits. */
   #timer: NodeJS.Timeout
   readonly #pieces: Uint8Array[] = []
@@ -42,12 +49,14 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
   #end: Outcome<null> | null = null
   #asked: Settle<Uint8Array | null> | null = null
 
-  constructor(request: EgressStreamRequest, home: StreamHome, settle: Settle<EgressStream>) {
+  constructor(request: EgressExchangeRequest, home: StreamHome, settle: Settle<EgressExchange>) {
     this.request = request
     this.#home = home
     this.#settle = settle
-    this.#timer = setTimeout(this.#onSlow, request.beginsBy - performance.now()).unref()
+    this.#timer = setTimeout(this.#onLate, request.beginsBy() - performance.now()).unref()
     request.signal.addEventListener('abort', this.#onLeave)
+    // undici listens only while it reads: a body that is destroyed later would end the process.
+    if (request.body instanceof Readable) request.body.on('error', () => undefined)
   }
 
   next(): Promise<Outcome<Uint8Array | null>> {
@@ -90,7 +99,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
     this.#resume = resume
     this.#unwatch()
     this.#timer = setTimeout(this.#onSlow, this.request.stallMs).unref()
-    settle(ok({ status, isSuccess: status < 300, header, body: this }))
+    settle(ok({ status, isSuccess: status < 300, header, headers: flatHeaders(raw), body: this }))
     return true
   }
 
@@ -121,16 +130,37 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
       return this.#home.repeatStream(this)
     }
     this.#home.streamEnded()
-    const detail = this.#cut === null ? 'It could not be reached.' : 'The connection to it broke.'
-    this.#finish(fail('upstream_failed', { detail, cause }))
+    this.#finish({ ok: false, failure: this.#failureOf(cause) })
+  }
+
+  #failureOf(cause: Error): Failure {
+    const code = codeOf(cause)
+    if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return { name: 'header_invalid', cause }
+    return this.#isOfBody(cause, code) ? { name: 'client_gone', cause } : failureOf(cause, this.#cut !== null)
+  }
+
+  /** undici fails a request by its body's error, and a body by its socket's. */
+  #isOfBody(cause: Error, code: string): boolean {
+    const { body } = this.request
+    if (!(body instanceof Readable)) return false
+    if (code === 'UND_ERR_ABORTED' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH') return true
+    return body.errored === cause && !code.startsWith('UND_ERR_') && !this.#home.isOfSocket(cause)
   }
 
   #mayRepeat(cause: Error): boolean {
+    const { method, body } = this.request
+    if (!REPEATABLE.has(method) || body instanceof Readable) return false
     if (this.#end !== null || this.#isRepeated || this.#hasAnswerBegun || this.#cut === null) return false
     return this.#home.isStale(cause)
   }
 
   readonly #onLeave = (): void => this.#stop({ ok: false, failure: endedBy(this.request.signal) })
+
+  readonly #onLate = (): void => {
+    const leftMs = this.request.beginsBy() - performance.now()
+    if (leftMs <= 0) return this.#onSlow()
+    this.#timer = setTimeout(this.#onLate, leftMs).unref()
+  }
 
   /** Nobody waits while pieces lie here: then it is the reader who is slow, and its own watch decides. */
   readonly #onSlow = (): void => {

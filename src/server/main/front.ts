@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { BROADCAST_POST_MS_MAX, DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
 import { Secret } from '../../schemas/secret.ts'
 import { openPools } from '../../workers/pool.ts'
@@ -6,7 +5,6 @@ import { createAccess } from '../access/access.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { Config } from '../config.ts'
-import { openEgress } from '../egress/egress.ts'
 import { startHttp, type HttpFront } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
@@ -30,6 +28,7 @@ import { connectionsNeeded, FRONT_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
+import { openGate } from './egress.ts'
 import { openFileParts } from './files.ts'
 
 /** Short-job threads of a front, and jobs that may wait for them. Design §2. */
@@ -63,7 +62,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, log,
   })
   const { jobs } = pools
-  const egress = openEgress({ extraCa: rootsOf(config) })
+  const egress = openGate(config)
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const now = (): number => performance.now()
   const { random } = Math
@@ -121,10 +120,6 @@ async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
 async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
   const closed = Promise.allSettled(parts.map((part) => part?.close()))
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))])
-}
-
-function rootsOf({ egressCaFile }: Config): readonly string[] {
-  return egressCaFile === null ? [] : [readFileSync(egressCaFile, 'utf8')]
 }
 
 interface Observation {

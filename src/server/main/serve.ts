@@ -23,6 +23,7 @@ import type { NodeGauges, NodeGeneration, NodeStore, PreparedFiles } from '../su
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { openRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
+import { countRoots } from './egress.ts'
 import { openStorage, placeOfObjects } from './storage.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
@@ -99,7 +100,7 @@ function readGeneration(): NodeGeneration {
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
   const frozen = {
     ...(text === null ? {} : { SLUICE_CATALOG: text }),
-    ...frozenFile('SLUICE_EGRESS_CA', config.egressCaFile),
+    ...roots(frozenFile('SLUICE_EGRESS_CA', config.egressCaFile)),
     ...frozenFile('SLUICE_TLS_CERT', config.tls?.certFile ?? null),
     ...frozenFile('SLUICE_TLS_KEY', config.tls?.keyFile ?? null),
   }
@@ -113,6 +114,16 @@ function frozenFile(name: string, file: string | null): Texts {
   } catch {
     throw new ConfigInvalid([{ name, expected: 'a readable PEM file', got: JSON.stringify(file) }])
   }
+}
+
+/** Roots that cannot be read would only show when a certificate is refused. */
+function roots(frozen: Texts): Texts {
+  for (const [name, pem] of Object.entries(frozen)) {
+    const count = countRoots(pem)
+    const got = count === null ? 'one that cannot be read' : 'none'
+    if (count === null || count === 0) throw new ConfigInvalid([{ name, expected: 'a PEM file of certificates', got }])
+  }
+  return frozen
 }
 
 /** The catalogue and the text that it was checked from: a file that changes meanwhile is read again. */

@@ -83,26 +83,33 @@ export interface TrustedOrigin {
 
 /** A destination that a caller chose. */
 export interface Destination {
-  /** Lower case, without a trailing dot. */
+  /** A name in lower case without a trailing dot, an IPv4 address, or an IPv6 address in brackets as RFC 5952 writes it. */
   readonly host: string
-  /** Null = that of the scheme. */
+  /** Null = 443. */
   readonly port: number | null
   /** Callbacks never speak plain HTTP, whatever the operator's allow-list says. C17. */
   readonly purpose: 'caller' | 'callback'
 }
 
+/** Which rule refused a destination: `fields.rule` of `destination_refused`. */
+export type DestinationRule = 'host' | 'port' | 'address'
+
 /** Any request to a vetted destination, streamed both ways. */
 export interface EgressExchangeRequest {
+  /** Any but CONNECT. */
   readonly method: string
   /** Path with query, as it goes out. */
   readonly path: string
-  /** Flat name, value list, without `host`, `content-length` and hop-by-hop fields. */
+  /** Flat name, value list. `host`, `content-length`, `expect` and hop-by-hop fields are the gate's, and left out. */
   readonly headers: readonly string[]
-  /** A stream is read as fast as the other side takes it, and stays the caller's to destroy. */
+  /**
+   * A stream is read as fast as the other side takes it. The gate destroys it when it wants no more of it: at its end,
+   * when the exchange fails, and when the whole answer has come before it, which ends the connection too.
+   */
   readonly body: Uint8Array | Readable | null
   /** Bytes of a stream where they are known: it is then not sent in chunks. */
   readonly bodyBytes: number | null
-  /** `performance.now()` until which the answer has to begin; a body that still flows puts it off. */
+  /** `performance.now()` until which the answer has to begin, asked again whenever it has come: a body that still flows puts it off. */
   readonly beginsBy: () => number
   /** Milliseconds that a reader waits for a piece. */
   readonly stallMs: number
@@ -114,12 +121,25 @@ export interface EgressExchange extends EgressStream {
   readonly headers: readonly string[]
 }
 
-/** A destination whose every connection is checked when it is made. Design §9. */
+/** A destination whose every connection is checked when it is made. May be kept: it holds no connection. Design §9. */
 export interface VettedOrigin {
-  /** As `TrustedOrigin.call`. Failures: also destination_refused (an address of its name is not public). */
+  /**
+   * As `TrustedOrigin.call`, asking for identity encoding whatever `headers` say. Failures: also destination_refused (an
+   * address of its name is not public); the `detail` of upstream_failed tells a name that does not resolve and a
+   * certificate that was refused from the rest.
+   */
   call(request: EgressRequest): Promise<Outcome<EgressAnswer>>
-  /** Resolves when the answer has begun, whatever its status. Failures: as `open`, and destination_refused. */
+  /**
+   * Resolves when the answer has begun, whatever its status; informational ones and trailers are dropped.
+   * Failures: as `open` and `call`; header_invalid (what cannot be written into a request); client_gone when the
+   * body's stream failed or ended before `bodyBytes`.
+   */
   exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>>
+  /**
+   * Looks at the addresses of its name now, without connecting. Failures: destination_refused; upstream_failed when it
+   * does not resolve at this moment; busy. What it finds binds nobody: connections are checked again. C17.
+   */
+  check(): Promise<Outcome<null>>
 }
 
 /** The one gate to the outside. */
@@ -128,7 +148,7 @@ export interface Egress {
   trusted(origin: string): TrustedOrigin
   /**
    * The way to a destination that a caller chose: HTTPS and a public address, unless the operator's allow-list says
-   * otherwise. Asked again, it gives the same pool. Failure: destination_refused (host or port are not allowed).
+   * otherwise. Asked again, its connections are the same. Failure: destination_refused (host or port are not allowed).
    */
   vetted(destination: Destination): Outcome<VettedOrigin>
   /**

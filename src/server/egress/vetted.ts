@@ -1,0 +1,154 @@
+import { setImmediate } from 'node:timers/promises'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import {
+  VETTED_CALLS_MAX,
+  VETTED_CONNECTIONS_MAX,
+  VETTED_IDLE_MS,
+  VETTED_KEEP_ALIVE_MS,
+  VETTED_POOLS_MAX,
+  VETTED_SOCKETS_MAX,
+  VETTED_WAITING_MAX,
+} from '../../schemas/limits.ts'
+import type { Destination, VettedOrigin } from '../ports/egress.ts'
+import type { AnswerBudget } from './answer-budget.ts'
+import { vettedConnector, type trustOf } from './connect.ts'
+import { GateBusy } from './lookups.ts'
+import { PooledOrigin } from './origin.ts'
+import { failureOf } from './reach.ts'
+import { portOf, vet, type VettingParts } from './vetting.ts'
+
+export interface VettedParts {
+  readonly budget: AnswerBudget
+  readonly trust: ReturnType<typeof trustOf>
+  readonly vetting: VettingParts
+}
+
+interface KeptPool {
+  readonly pool: PooledOrigin
+  usedAtMs: number
+}
+
+const LIMITS = {
+  connections: VETTED_CONNECTIONS_MAX,
+  waiting: VETTED_WAITING_MAX,
+  keepAliveTimeout: VETTED_KEEP_ALIVE_MS,
+  keepAliveMaxTimeout: VETTED_KEEP_ALIVE_MS,
+}
+/** Of the places for sockets, beyond which idle pools are closed so that a new connection finds one. */
+const CROWDED_SHARE = 3 / 4
+
+/** The pools to destinations that callers chose: they can name endless ones, so that all of it is bounded. */
+export class VettedOrigins {
+  readonly #parts: VettedParts
+  /** In order of their use, the latest last. */
+  readonly #pools = new Map<string, KeptPool>()
+  readonly #places = {
+    take: async (): Promise<void> => {
+      if (this.#sockets >= VETTED_SOCKETS_MAX * CROWDED_SHARE) this.#dropIdle()
+      // A destroyed socket is closed at the end of the loop's turn, and counts until then.
+      for (let turn = 0; turn < 2 && this.#sockets >= VETTED_SOCKETS_MAX; turn++) await setImmediate()
+      if (this.#sockets >= VETTED_SOCKETS_MAX) throw new GateBusy()
+      this.#sockets++
+    },
+    giveBack: (): void => void this.#sockets--,
+  }
+  readonly #clock: NodeJS.Timeout
+  #sockets = 0
+
+  constructor(parts: VettedParts) {
+    this.#parts = parts
+    this.#clock = setInterval(() => this.#dropIdle(performance.now() - VETTED_IDLE_MS), VETTED_IDLE_MS).unref()
+  }
+
+  origin(destination: Destination): Outcome<VettedOrigin> {
+    const port = portOf(destination)
+    if (!port.ok) return port
+    const to: Target = { ...destination, port: port.value }
+    return ok({
+      call: async (request) => {
+        const pool = this.#poolTo(to)
+        return pool === null ? fail('busy') : pool.call({ ...request, headers: plainly(request.headers) })
+      },
+      exchange: async (request) => {
+        const pool = this.#poolTo(to)
+        return pool === null ? fail('busy') : pool.exchange({ ...request, headers: sendable(request.headers) })
+      },
+      check: async () => {
+        try {
+          await vet(to, to.port, this.#parts.vetting)
+          return ok(null)
+        } catch (cause) {
+          return { ok: false, failure: failureOf(cause, false) }
+        }
+      },
+    })
+  }
+
+  get calls(): number {
+    let calls = 0
+    for (const { pool } of this.#pools.values()) calls += pool.calls
+    return calls
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#clock)
+    await Promise.all([...this.#pools.values()].map(({ pool }) => pool.destroy()))
+  }
+
+  /** Null when the gate has no room for a call. */
+  #poolTo(to: Target): PooledOrigin | null {
+    if (this.calls >= VETTED_CALLS_MAX) return null
+    const key = `${to.purpose} ${to.host}:${to.port}`
+    const known = this.#pools.get(key)
+    this.#pools.delete(key)
+    if (known === undefined && this.#pools.size >= VETTED_POOLS_MAX && !this.#dropOldest()) return null
+    const kept = { pool: known?.pool ?? this.#poolFor(to), usedAtMs: performance.now() }
+    this.#pools.set(key, kept)
+    return kept.pool
+  }
+
+  #poolFor(to: Target): PooledOrigin {
+    const { budget, trust, vetting } = this.#parts
+    const connect = vettedConnector(trust, () => vet(to, to.port, vetting), this.#places)
+    return new PooledOrigin(`https://${to.host}:${to.port}`, { budget, connect, limits: LIMITS })
+  }
+
+  #dropOldest(): boolean {
+    for (const [key, { pool }] of this.#pools) if (pool.calls === 0) return this.#drop(key, pool)
+    return false
+  }
+
+  /** @param untilMs only those that were last used before that */
+  #dropIdle(untilMs = Infinity): void {
+    for (const [key, { pool, usedAtMs }] of this.#pools) if (pool.calls === 0 && usedAtMs < untilMs) this.#drop(key, pool)
+  }
+
+  #drop(key: string, pool: PooledOrigin): true {
+    this.#pools.delete(key)
+    void pool.destroy()
+    return true
+  }
+}
+
+interface Target extends Destination {
+  readonly port: number
+}
+
+/** Names that are the gate's to write, or that belong to one connection. */
+const OURS: ReadonlySet<string> = new Set([
+  'host', 'content-length', 'expect', 'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer',
+  'transfer-encoding', 'upgrade',
+])
+
+function sendable(headers: readonly string[]): readonly string[] {
+  return without(headers, OURS)
+}
+
+/** An answer that is held is asked for as it is: what is small on the wire could be large in memory. */
+function plainly(headers: readonly string[]): readonly string[] {
+  return [...without(headers, new Set([...OURS, 'accept-encoding'])), 'accept-encoding', 'identity']
+}
+
+function without(headers: readonly string[], names: ReadonlySet<string>): readonly string[] {
+  return headers.filter((_, nth) => !names.has((headers[nth - (nth % 2)] ?? '').toLowerCase()))
+}

@@ -1,0 +1,79 @@
+import { hostFormOf, isPortAllowed } from '../../schemas/destinations.ts'
+import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import type { Destination, DestinationRule } from '../ports/egress.ts'
+import { canonical, standingOf } from './addresses.ts'
+import type { AllowList } from './allow-list.ts'
+import type { Lookups } from './lookups.ts'
+import { isOurs, type OwnPorts } from './ourselves.ts'
+
+/** Why a connection was not made: an address of the destination is one that callers may not reach. */
+export class DestinationRefused extends Error {
+  constructor(address: string) {
+    super(`${address} is not public`)
+  }
+}
+
+/** Where to connect, and how. */
+export interface Vetted {
+  /** One or more, each in its canonical form. */
+  readonly addresses: readonly string[]
+  readonly isPlain: boolean
+}
+
+export interface VettingParts {
+  readonly allowList: AllowList
+  readonly lookups: Lookups
+  readonly own: OwnPorts
+}
+
+const DETAILS: Readonly<Record<DestinationRule, string>> = {
+  host: 'The host is neither a name in lower case nor an address in its usual form.',
+  port: 'The port is not allowed: 443 is, and 1024 to 65535 less those of databases, mail and the like.',
+  address: 'Its address is not public.',
+}
+
+/** What a refusal says: the rule, and nothing of what a name resolved to. @param cause for the log */
+export function refusal(rule: DestinationRule, cause?: unknown): Failure {
+  return { name: 'destination_refused', detail: DETAILS[rule], fields: { rule }, ...(cause === undefined ? {} : { cause }) }
+}
+
+/** The port of a destination whose host and port may be asked for at all; what its name means comes later. */
+export function portOf({ host, port }: Destination): Outcome<number> {
+  if (hostFormOf(host) === null) return { ok: false, failure: refusal('host') }
+  const wanted = port ?? 443
+  return isPortAllowed(wanted) ? ok(wanted) : { ok: false, failure: refusal('port') }
+}
+
+/**
+ * Finds the addresses of a destination and refuses all of them when one may not be reached: a name with a public and a
+ * private address is a trap. Rejects with DestinationRefused, NameUnresolved or GateBusy.
+ * Plain HTTP is spoken only where the allow-list says so of every address.
+ */
+export async function vet(destination: Destination, port: number, parts: VettingParts): Promise<Vetted> {
+  const { host, purpose } = destination
+  const form = hostFormOf(host)
+  const found = form === 'name' ? await parts.lookups.find(host) : [form === 'ipv6' ? host.slice(1, -1) : host]
+  const schemes = found.map((address) => schemeFor(address, port, { purpose, parts }))
+  return {
+    addresses: found.map((address) => canonical(address) ?? address),
+    isPlain: schemes.every((scheme) => scheme === 'http'),
+  }
+}
+
+interface Asked {
+  readonly purpose: Destination['purpose']
+  readonly parts: VettingParts
+}
+
+function schemeFor(address: string, port: number, { purpose, parts }: Asked): 'http' | 'https' {
+  const standing = standingOf(address)
+  if (standing === 'never' || isOwn(address, port, parts.own, standing)) throw new DestinationRefused(address)
+  if (standing === 'public') return 'https'
+  const scheme = parts.allowList.schemeFor(address, port, purpose)
+  if (scheme === null) throw new DestinationRefused(address)
+  return scheme
+}
+
+function isOwn(address: string, port: number, own: OwnPorts, standing: 'public' | 'private'): boolean {
+  return isOurs(address, port, standing === 'public' ? { ...own, stores: [] } : own)
+}

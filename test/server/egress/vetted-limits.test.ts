@@ -1,0 +1,131 @@
+import t, { type Test } from 'tap'
+import type { Outcome } from '../../../src/schemas/failures.ts'
+import {
+  LOOKUP_MS_MAX,
+  LOOKUPS_MAX,
+  LOOKUPS_WAITING_MAX,
+  VETTED_CALLS_MAX,
+  VETTED_CONNECTIONS_MAX,
+  VETTED_IDLE_MS,
+  VETTED_KEEP_ALIVE_MS,
+  VETTED_POOLS_MAX,
+  VETTED_SOCKETS_MAX,
+  VETTED_WAITING_MAX,
+} from '../../../src/schemas/limits.ts'
+import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
+import { exchangeRequest, startTarget, type Target } from '../../support/vetted-stand.ts'
+
+interface Rig {
+  readonly target: Target
+  readonly egress: ReturnType<typeof openEgress>
+  /** Makes an exchange and reads its answer. */
+  ask(host: string): Promise<string>
+  /** Resolves once `isSo`. */
+  until(isSo: () => boolean): Promise<void>
+}
+
+async function rigged(test: Test, options: EgressOptions = {}): Promise<Rig> {
+  const target = await startTarget()
+  const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']), ...options })
+  test.teardown(async () => {
+    await egress.close()
+    await target.close()
+  })
+  return {
+    target, egress,
+    ask: async (host) => {
+      const origin = egress.vetted({ host, port: target.port, purpose: 'caller' })
+      if (!origin.ok) return nameOf(origin)
+      const outcome = await origin.value.exchange(exchangeRequest())
+      if (!outcome.ok) return nameOf(outcome)
+      for (;;) {
+        const piece = await outcome.value.body.next()
+        if (!piece.ok || piece.value === null) return nameOf(piece)
+      }
+    },
+    until: async (isSo) => {
+      while (!isSo()) await new Promise((next) => setTimeout(next, 5))
+    },
+  }
+}
+
+function nameOf(outcome: Outcome<unknown>): string {
+  return outcome.ok ? 'answered' : outcome.failure.name
+}
+
+function times<T>(count: number, make: (nth: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, nth) => make(nth))
+}
+
+t.test('one host has so many connections, so many wait for them, and one more is busy', async (t) => {
+  const { target, ask, until } = await rigged(t)
+  const held: (() => void)[] = []
+  target.answer((_req, res) => void held.push(() => res.end('late')))
+  const asked = times(VETTED_CONNECTIONS_MAX + VETTED_WAITING_MAX, () => ask('one.example'))
+  t.equal(await ask('one.example'), 'busy')
+  await until(() => held.length === VETTED_CONNECTIONS_MAX)
+  t.equal(target.connections, VETTED_CONNECTIONS_MAX)
+  target.answer((_req, res) => void res.end('at once'))
+  for (const release of held) release()
+  t.same(new Set(await Promise.all(asked)), new Set(['answered']))
+})
+
+t.test('a front has so many calls to hosts of callers, and one more is busy', async (t) => {
+  const { target, ask, egress } = await rigged(t)
+  target.answer(() => undefined)
+  const hosts = VETTED_CALLS_MAX / VETTED_CONNECTIONS_MAX
+  const asked = times(VETTED_CALLS_MAX, (nth) => ask(`h${nth % hosts}.example`))
+  t.equal(egress.load.calls, VETTED_CALLS_MAX)
+  t.equal(await ask('one-more.example'), 'busy')
+  await egress.close()
+  await Promise.all(asked)
+})
+
+t.test('endless hosts do not make endless pools: the one that was used longest ago is closed', async (t) => {
+  const { target, ask, until } = await rigged(t)
+  for (let nth = 0; nth < VETTED_POOLS_MAX + 20; nth++) t.equal(await ask(`h${nth}.example`), 'answered')
+  t.equal(target.connections, VETTED_POOLS_MAX + 20)
+  await until(() => target.open <= VETTED_POOLS_MAX)
+})
+
+t.test('idle sockets of other hosts make room before the gate runs out of them', async (t) => {
+  const { target, ask, until } = await rigged(t)
+  const hosts = 9
+  for (const round of ['a', 'b', 'c']) {
+    const held: (() => void)[] = []
+    target.answer((_req, res) => void held.push(() => res.end()))
+    const asked = times(hosts * VETTED_CONNECTIONS_MAX, (nth) => ask(`${round}${nth % hosts}.example`))
+    await until(() => held.length === asked.length)
+    t.ok(target.open <= VETTED_SOCKETS_MAX, `${target.open} sockets`)
+    for (const release of held) release()
+    t.same(new Set(await Promise.all(asked)), new Set(['answered']))
+  }
+})
+
+t.test('an idle connection is closed soon, though the other side would keep it for minutes, and before its pool', async (t) => {
+  const { target, ask, until } = await rigged(t)
+  target.answer((_req, res) => void res.writeHead(200, { 'keep-alive': 'timeout=600' }).end())
+  t.equal(await ask('one.example'), 'answered')
+  const cutByServerMs = 5_000
+  t.ok(VETTED_KEEP_ALIVE_MS < cutByServerMs && VETTED_KEEP_ALIVE_MS < VETTED_IDLE_MS)
+  await until(() => target.open === 0)
+})
+
+t.test('names that never resolve hold few lookups, and nobody waits for one for long', async (t) => {
+  let running = 0
+  const { egress } = await rigged(t, { resolve: () => (running++, new Promise(() => undefined)) })
+  const check = async (nth: number): Promise<Outcome<null>> => {
+    const origin = egress.vetted({ host: `slow${nth}.example`, port: null, purpose: 'callback' })
+    return origin.ok ? origin.value.check() : origin
+  }
+  const began = performance.now()
+  const asked = times(LOOKUPS_MAX + LOOKUPS_WAITING_MAX, check)
+  t.equal(nameOf(await check(1_000)), 'busy')
+  const shared = check(0)
+  t.ok(performance.now() - began < LOOKUP_MS_MAX)
+  const names = (await Promise.all(asked)).map(nameOf)
+  t.equal(nameOf(await shared), 'upstream_failed')
+  t.equal(running, LOOKUPS_MAX, 'who asks for a name that is being asked for shares the answer')
+  t.equal(names.filter((name) => name === 'upstream_failed').length, LOOKUPS_MAX)
+  t.equal(names.filter((name) => name === 'busy').length, LOOKUPS_WAITING_MAX)
+})
