@@ -257,6 +257,14 @@ export const FILES_PAGE_MAX = 1_000
 export const FILES_PAGE_DEFAULT = 100
 /** Bytes of one read from storage. Facts, front end §3. */
 export const STORAGE_PIECE_BYTES = 256 * KIB
+/**
+ * Bytes of a larger read, for one that keeps up: it has worked off so many bytes, each piece within so many milliseconds
+ * (2.6 MB/s). Sockets swallow the first megabytes of a slow reader as quickly. Bytes of larger pieces of all readers. Decision.
+ */
+export const LARGE_PIECE_BYTES = 512 * KIB
+export const KEEPING_UP_BYTES = 4 * MIB
+export const KEEPING_UP_MS = 100
+export const READ_AHEAD_BYTES_MAX = 32 * MIB
 /** Calls of `fsync` under way at once. Design §2, §5. */
 export const FSYNCS_MAX = 8
 /** Bytes that uploads leave free on the disk. Decision. */

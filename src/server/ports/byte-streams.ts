@@ -3,7 +3,7 @@ import type { Failure, Outcome } from '../../schemas/failures.ts'
 /** Bytes that are pulled. Back-pressure is that nobody asks. Both storage and the sealed format are read so. */
 export interface ByteReader {
   /**
-   * @returns the next 1 to STORAGE_PIECE_BYTES bytes; null at the end, when exactly the range has been given out. They
+   * @returns the next 1 to LARGE_PIECE_BYTES bytes; null at the end, when exactly the range has been given out. They
    *   are valid until the next call unless the reader's maker says otherwise
    * Failures: content_damaged (what is there is not what was stored), storage_unavailable, client_gone.
    */

@@ -1,10 +1,15 @@
 import { once } from 'node:events'
+import { open, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import Type from 'typebox'
 import t, { type Test } from 'tap'
 import { ok, type Failure } from '../../../src/schemas/failures.ts'
+import { KEEPING_UP_BYTES } from '../../../src/schemas/limits.ts'
 import type { Content } from '../../../src/server/ports/byte-streams.ts'
+import { storedFile } from '../../../src/server/storage/descriptor-reader.ts'
 import { AUTHORIZATION, openFront, operation, type TestFront } from '../../support/front.ts'
 import { rawClient } from '../../support/raw-http.ts'
+import { openDescriptors, openFolder } from '../../support/storage.ts'
 
 const PIECE = 64 * 1024
 const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
@@ -217,4 +222,31 @@ t.test('an exception of the content is an internal error', async (t) => {
   })])
   t.equal((await get(front)).status, 500)
   t.equal(closed, 1)
+})
+
+t.test('a client that leaves while its file is read ahead leaves neither a descriptor nor a reader', async (t) => {
+  const path = join(await openFolder(t), 'file')
+  await writeFile(path, Buffer.alloc(8 * KEEPING_UP_BYTES, 'x'))
+  let closed = 0
+  const front = await openFront(t, [operation({
+    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+    async run() {
+      const handle = await open(path)
+      const file = storedFile(handle, await handle.stat({ bigint: true }))
+      const close = (): void => void file.close().then(() => closed++)
+      const content: Content = { sizeBytes: file.sizeBytes, etag: 'e', read: async (from, to) => ok(file.read(from, to)), close }
+      return ok({ kind: 'content', content, contentType: 'application/octet-stream', filename: 'x' })
+    },
+  })])
+  const before = await openDescriptors()
+  for (const bytes of [1, KEEPING_UP_BYTES, 2 * KEEPING_UP_BYTES, 3 * KEEPING_UP_BYTES]) {
+    const client = rawClient(front.port)
+    client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+    await client.untilBody(bytes)
+    client.destroy()
+    await once(client.socket, 'close')
+  }
+  await front.untilSettled(4)
+  while (closed < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal(await openDescriptors(), before)
 })

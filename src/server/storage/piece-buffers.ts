@@ -1,0 +1,30 @@
+import { LARGE_PIECE_BYTES, READ_AHEAD_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
+
+/** Bytes of buffers of either size that are kept for the next readers. Decision. */
+const FREE_BYTES_MAX = 16 * 1_048_576
+
+/** Buffers that readers of files share: a download then allocates nothing per piece. */
+export class PieceBuffers {
+  readonly #free = { small: [] as Buffer[], large: [] as Buffer[] }
+  #largeBytesLent = 0
+
+  /** Every reader may have one at a time. */
+  small(): Buffer {
+    return this.#free.small.pop() ?? Buffer.allocUnsafeSlow(STORAGE_PIECE_BYTES)
+  }
+
+  /** @returns null when READ_AHEAD_BYTES_MAX are lent */
+  large(): Buffer | null {
+    if (this.#largeBytesLent + LARGE_PIECE_BYTES > READ_AHEAD_BYTES_MAX) return null
+    this.#largeBytesLent += LARGE_PIECE_BYTES
+    return this.#free.large.pop() ?? Buffer.allocUnsafeSlow(LARGE_PIECE_BYTES)
+  }
+
+  /** @param buffer lent by this; once */
+  giveBack(buffer: Buffer): void {
+    const isLarge = buffer.length === LARGE_PIECE_BYTES
+    if (isLarge) this.#largeBytesLent -= LARGE_PIECE_BYTES
+    const free = isLarge ? this.#free.large : this.#free.small
+    if ((free.length + 1) * buffer.length <= FREE_BYTES_MAX) free.push(buffer)
+  }
+}

@@ -1,0 +1,122 @@
+import { endedBy } from '../../schemas/call-ended.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { KEEPING_UP_BYTES, KEEPING_UP_MS, STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
+import type { ByteReader } from '../ports/byte-streams.ts'
+import type { ReadOptions } from '../ports/storage.ts'
+import type { PieceBuffers } from './piece-buffers.ts'
+
+export interface PieceSource {
+  /** Reads up to `wanted` bytes from `at` into the buffer. Never rejects. */
+  readonly read: (buffer: Buffer, piece: { readonly at: number; readonly wanted: number }) => Promise<Outcome<number>>
+  readonly buffers: PieceBuffers
+  /** Milliseconds. */
+  readonly now: () => number
+}
+
+interface Piece {
+  readonly buffer: Buffer
+  readonly got: Outcome<number>
+}
+
+/**
+ * Reads a range of a file piece by piece. One that keeps up gets larger pieces, of which the next one is read while the
+ * one before is worked off: fewer turns of the file pool and none that anybody waits for. One that does not holds one
+ * small piece. Design §5.
+ */
+export class PieceReader implements ByteReader {
+  readonly #source: PieceSource
+  readonly #options: ReadOptions
+  readonly #to: number
+  #at: number
+  /** Of the piece that was given out last; null as well when it is the asker's. */
+  #lent: Buffer | null = null
+  #givenAtMs = 0
+  #givenBytes = 0
+  /** Bytes in a row that were worked off in time. */
+  #keptUpBytes = 0
+  #ahead: Promise<Piece> | null = null
+  #isAsked = false
+  #isClosed = false
+
+  constructor(source: PieceSource, range: { readonly from: number; readonly to: number }, options: ReadOptions) {
+    this.#source = source
+    this.#options = options
+    this.#at = range.from
+    this.#to = range.to
+  }
+
+  async next(): Promise<Outcome<Uint8Array | null>> {
+    if (this.#isClosed || this.#isAsked) throw new Error('a reader is asked once at a time, and not after its end')
+    const { signal } = this.#options
+    if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
+    this.#takeBack()
+    const reading = this.#ahead ?? this.#read()
+    this.#ahead = null
+    if (reading === null) return ok(null)
+    this.#isAsked = true
+    const { buffer, got } = await reading
+    this.#isAsked = false
+    if (this.#isClosed || !got.ok || got.value === 0) return this.#nothing(buffer, got)
+    this.#at += got.value
+    this.#give(buffer, got.value)
+    return ok(buffer.subarray(0, got.value))
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (this.#lent !== null) this.#giveBack(this.#lent)
+    this.#lent = null
+    // While a read runs the buffer is the kernel's.
+    void this.#ahead?.then(({ buffer }) => this.#giveBack(buffer))
+    this.#ahead = null
+  }
+
+  #give(buffer: Buffer, bytes: number): void {
+    this.#givenAtMs = this.#source.now()
+    this.#givenBytes = bytes
+    if (this.#options.mayTransfer === true) return
+    this.#lent = buffer
+    if (this.#keepsUp) this.#ahead = this.#read()
+  }
+
+  #takeBack(): void {
+    const tookMs = this.#source.now() - this.#givenAtMs
+    this.#keptUpBytes = tookMs <= KEEPING_UP_MS ? this.#keptUpBytes + this.#givenBytes : 0
+    if (this.#lent !== null) this.#giveBack(this.#lent)
+    this.#lent = null
+  }
+
+  get #keepsUp(): boolean {
+    return this.#keptUpBytes >= KEEPING_UP_BYTES
+  }
+
+  /** Null: at the end of the range, or where there is no room to read ahead. */
+  #read(): Promise<Piece> | null {
+    const leftBytes = this.#to - this.#at
+    if (leftBytes <= 0) return null
+    const buffer = this.#buffer(leftBytes)
+    if (buffer === null) return null
+    const wanted = Math.min(buffer.length, leftBytes)
+    return this.#source.read(buffer, { at: this.#at, wanted }).then((got) => ({ buffer, got }))
+  }
+
+  #buffer(leftBytes: number): Buffer | null {
+    if (this.#options.mayTransfer === true) return Buffer.allocUnsafeSlow(Math.min(STORAGE_PIECE_BYTES, leftBytes))
+    const { buffers } = this.#source
+    const large = this.#keepsUp ? buffers.large() : null
+    // Its small buffer is the one that it holds, if it holds one.
+    return large ?? (this.#lent === null ? buffers.small() : null)
+  }
+
+  #nothing(buffer: Buffer, got: Outcome<number>): Outcome<never> {
+    this.#giveBack(buffer)
+    if (!got.ok) return got
+    if (this.#isClosed) return fail('client_gone')
+    return fail('content_damaged', { cause: new Error(`the file ends at ${this.#at}, ${this.#to} bytes were there`) })
+  }
+
+  #giveBack(buffer: Buffer): void {
+    if (this.#options.mayTransfer !== true) this.#source.buffers.giveBack(buffer)
+  }
+}
