@@ -1,4 +1,5 @@
-import { broken, UNCLAIMED, whole, type StructureEnd, type StructureScanner } from './verdict.ts'
+import { ArchiveBehind } from './archive-behind.ts'
+import { broken, foreign, UNCLAIMED, whole, type StructureEnd, type StructureScanner } from './verdict.ts'
 import { HeadWindow, TailWindow } from './windows.ts'
 
 /** Bytes of white space before the header, and of it or zeros behind the end marker. */
@@ -15,11 +16,13 @@ const END = /^startxref\s{1,8}(\d{1,12})\s{1,8}%%EOF[\0\t\n\f\r ]{0,1024}$/
 /**
  * PDF: its header at the beginning, an object, and at the end `startxref` with a place inside the file and the end
  * marker. Readers bear other bytes before and behind, and so would take what is another format, too: here is only a
- * byte order mark and white space. The objects themselves are not read.
+ * byte order mark and white space. An archive whose comment ends as a PDF does is found all the same. The objects
+ * themselves are not read.
  */
 export class PdfScanner implements StructureScanner {
   readonly #head = new HeadWindow(PADDING_BYTES_MAX + MARK_BYTES + HEADER_BYTES)
   readonly #tail = new TailWindow(TAIL_BYTES)
+  readonly #archive = new ArchiveBehind()
   #hasHeader: boolean | null = null
   #hasObject = false
   #sizeBytes = 0
@@ -28,14 +31,18 @@ export class PdfScanner implements StructureScanner {
   push(chunk: Uint8Array): boolean {
     this.#sizeBytes += chunk.length
     this.#head.push(chunk)
+    // What is none must not cost what only a PDF needs.
+    if (this.#hasHeader === null && this.#head.isFull && !this.#findHeader()) return false
     this.#tail.push(chunk)
+    this.#archive.push(chunk)
     if (!this.#hasObject) this.#lookForObject(chunk)
-    return this.#hasHeader === true || !this.#head.isFull || this.#findHeader()
+    return true
   }
 
   finish(): StructureEnd {
     if (!(this.#hasHeader ?? this.#findHeader())) return UNCLAIMED
-    return this.#hasObject && this.#endsWell() ? whole('application/pdf') : broken('a PDF document')
+    if (!this.#hasObject || !this.#endsWell()) return broken('a PDF document')
+    return this.#archive.isThere() ? foreign('a PDF document that is a ZIP archive, too') : whole('application/pdf')
   }
 
   #findHeader(): boolean {

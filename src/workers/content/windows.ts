@@ -1,17 +1,17 @@
 /** The last bytes of a stream, at most `size` of them. */
 export class TailWindow {
   readonly #size: number
-  readonly #bytes: Uint8Array
+  #bytes: Uint8Array
   #length = 0
 
   constructor(size: number) {
     this.#size = size
-    // Twice the room, so that bytes are moved once in `size` bytes and not with each small chunk.
-    this.#bytes = new Uint8Array(2 * size)
+    this.#bytes = new Uint8Array(Math.min(2 * size, 256))
   }
 
   push(chunk: Uint8Array): void {
     const kept = chunk.length > this.#size ? chunk.subarray(chunk.length - this.#size) : chunk
+    if (this.#length + kept.length > this.#bytes.length) this.#grow(this.#length + kept.length)
     if (this.#length + kept.length > this.#bytes.length) {
       const stay = Math.min(this.#length, this.#size)
       this.#bytes.copyWithin(0, this.#length - stay, this.#length)
@@ -19,6 +19,15 @@ export class TailWindow {
     }
     this.#bytes.set(kept, this.#length)
     this.#length += kept.length
+  }
+
+  /** To twice the size: bytes are then moved once in `size` bytes and not with each small chunk. */
+  #grow(length: number): void {
+    const most = 2 * this.#size
+    if (this.#bytes.length === most) return
+    const grown = new Uint8Array(Math.min(most, Math.max(length, 2 * this.#bytes.length)))
+    grown.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = grown
   }
 
   /** One character a byte. */

@@ -45,6 +45,41 @@ const PDFS: readonly CorpusFile[] = [
   file('mail that quotes a whole PDF', 'text/plain', bytes('Look at this:\n%PDF-1.4\n', OBJECTS, END)),
 ]
 
+const docxOf = (comment = ''): Buffer => office('word/document.xml', DOCX, {}, { comment })
+
+/** A PDF with an attachment that is not compressed. */
+function attached(attachment: Uint8Array, { eol = '\n', before = '', behind = '' } = {}): Buffer {
+  const head = `5 0 obj\n<< /Type /EmbeddedFile /Length ${attachment.length} >>\nstream${eol}`
+  return bytes('%PDF-1.7\n%\xe2\xe3\n', OBJECTS, head, before, attachment, behind, `${eol}endstream\nendobj\n`, END)
+}
+
+/** Zip readers look for the end of an archive near the end of a file: here it must be that of an attachment. */
+const PDF_ARCHIVES: readonly CorpusFile[] = [
+  file('polyglot: pdf with an archive whose comment ends as a PDF', /PDF document that is a ZIP/, () => bytes(pdf(), docxOf('startxref\n120\n%%EOF'))),
+  file('polyglot: pdf with an archive whose comment has a whole trailer', /PDF document that is a ZIP/, () => bytes(pdf(), docxOf(END))),
+  file('polyglot: pdf with an archive whose comment is as long as it may be', /PDF document that is a ZIP/, () =>
+    bytes(pdf(), docxOf(END.padStart(65_535))),
+  ),
+  file('polyglot: pdf with a trailer behind an archive without a comment', /PDF document that is a ZIP/, () => bytes(pdf(), docxOf(), END)),
+  file('polyglot: pdf with an archive that claims to have been a stream', /PDF document that is a ZIP/, () =>
+    bytes(pdf(), docxOf(), '\nendstream\nendobj\n', END)),
+  file('polyglot: pdf with an attachment whose comment reaches to the end', /PDF document that is a ZIP/, () => {
+    const behind = `\nendstream\nendobj\n${END}`
+    return attached(docxOf('x'.repeat(behind.length)).subarray(0, -behind.length))
+  }),
+  file('polyglot: pdf with an archive inside a longer stream', /PDF document that is a ZIP/, () => attached(docxOf(), { before: 'x' })),
+  file('polyglot: pdf with an attachment, and more behind it', /PDF document that is a ZIP/, () => attached(docxOf(), { behind: 'more' })),
+  file('polyglot: pdf with an empty archive behind', /PDF document that is a ZIP/, () => bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18), END)),
+  file('polyglot: pdf with an archive of 64 bits behind', /PDF document that is a ZIP/, () =>
+    bytes(pdf(), office('word/document.xml', DOCX, {}, { zip64: true, comment: END }))),
+  file('pdf with a document attached', 'application/pdf', () => attached(docxOf())),
+  file('pdf with a document attached, its lines ended by CR LF', 'application/pdf', () => attached(docxOf('a comment'), { eol: '\r\n' })),
+  file('pdf with an empty archive attached', 'application/pdf', () => attached(bytes('PK\x05\x06', Buffer.alloc(18)))),
+  file('pdf with a document attached in an update', 'application/pdf', () => bytes(pdf(), attached(docxOf()).subarray(11))),
+  file('pdf with a document attached far from its end', 'application/pdf', () => bytes(attached(docxOf(), { behind: 'more' }), noise(70_000), END)),
+  file('pdf with the mark of an archive by chance', 'application/pdf', () => attached(bytes('PK\x05\x06', noise(500)))),
+]
+
 /** Files that are two things at once: what stands first must be whole, or nothing is. */
 const POLYGLOTS: readonly CorpusFile[] = [
   file('polyglot: pdf with a document behind', /PDF/, () =>
@@ -52,6 +87,7 @@ const POLYGLOTS: readonly CorpusFile[] = [
   ),
   file('polyglot: pdf with a small archive behind', /PDF/, () => bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18))),
   file('polyglot: pdf with a document close behind', /PDF/, () => bytes(pdf(), office('word/document.xml', DOCX))),
+  ...PDF_ARCHIVES,
   file('polyglot: page with a PDF behind', /not UTF-8/, () =>
     bytes('<script>alert(1)</script>', LATIN_PDF),
   ),

@@ -1,0 +1,83 @@
+import { TailWindow } from './windows.ts'
+
+/** `PK`, 5, 6: the record at the end of every zip, with a comment behind it of at most 65,535 bytes. */
+const END_MARK = 'PK\x05\x06'
+const END_BYTES = 22
+const LINE_MARK = 'PK\x01\x02'
+/** Stands right before that record where sizes need 64 bits, and tells where they are. */
+const WIDE_MARK = 'PK\x06\x07'
+const WIDE_BYTES = 20
+/** Where readers of zip look for that record. */
+const TAIL_BYTES = END_BYTES + 0xffff
+/** What an archive begins with: the mark of an entry, or that of its end where it is empty. */
+const START_MARKS = ['PK\x03\x04', END_MARK].map((mark) => Buffer.from(mark, 'latin1'))
+/** `stream` and its line end, at most; then such a mark. */
+const STREAM_START = /stream(?:\r\n|\n|\r)$/
+const STREAM_START_BYTES = 8
+const BORDER_BYTES = STREAM_START_BYTES + 4
+const STREAM_END = /^[\0\t\n\f\r ]{0,8}endstream/
+const STREAM_END_BYTES = 17
+/** Entries of archives in streams that are looked at, the first ones: with more a PDF is not told from an archive. Decision. */
+const MARKS_MAX = 65_536
+
+/**
+ * Tells whether readers of zip would take a PDF for an archive. They look for the record at its end from the end of the
+ * file backward, bear what stands before the archive, and some of them what stands behind. So each such record near the
+ * end must be that of an attachment: an archive that begins where a stream does, and after which the stream ends.
+ */
+export class ArchiveBehind {
+  readonly #tail = new TailWindow(TAIL_BYTES)
+  readonly #starts = new Set<number>()
+  #sizeBytes = 0
+  #marks = 0
+  /** The last bytes of what came before. */
+  #border = ''
+
+  push(chunk: Uint8Array): void {
+    this.#tail.push(chunk)
+    this.#lookForStarts(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
+    this.#sizeBytes += chunk.length
+  }
+
+  isThere(): boolean {
+    const tail = this.#tail.latin1()
+    const tailAt = this.#sizeBytes - tail.length
+    for (let at = tail.indexOf(END_MARK); at >= 0; at = tail.indexOf(END_MARK, at + 1)) {
+      if (at + END_BYTES <= tail.length && this.#endsArchive(tail, at, tailAt)) return true
+    }
+    return false
+  }
+
+  #endsArchive(tail: string, at: number, tailAt: number): boolean {
+    const record = Buffer.from(tail.slice(at, at + END_BYTES), 'latin1')
+    const [directoryBytes, directoryAt] = [record.readUInt32LE(12), record.readUInt32LE(16)]
+    // No attachment is as large.
+    if (tail.startsWith(WIDE_MARK, at - WIDE_BYTES)) return true
+    const lineAt = at - directoryBytes
+    // Chance has written the mark: no directory is before it. One that begins before the tail is believed.
+    if (tailAt + lineAt < 0 || (lineAt >= 0 && directoryBytes > 0 && !tail.startsWith(LINE_MARK, lineAt))) return false
+    const isAttached = this.#starts.has(tailAt + lineAt - directoryAt)
+    const behind = at + END_BYTES + record.readUInt16LE(20)
+    return !isAttached || !STREAM_END.test(tail.slice(behind, behind + STREAM_END_BYTES))
+  }
+
+  #lookForStarts(bytes: Buffer): void {
+    // What lies across the border first.
+    const across = Buffer.from(this.#border + bytes.toString('latin1', 0, BORDER_BYTES), 'latin1')
+    this.#look(across, this.#sizeBytes - this.#border.length)
+    this.#look(bytes, this.#sizeBytes)
+    const last = bytes.length < BORDER_BYTES ? across : bytes
+    this.#border = last.toString('latin1', Math.max(0, last.length - BORDER_BYTES))
+  }
+
+  /** @param bytesAt place of the bytes in the file */
+  #look(bytes: Buffer, bytesAt: number): void {
+    for (const mark of START_MARKS) {
+      for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + mark.length)) {
+        if (++this.#marks > MARKS_MAX) return
+        const isStart = STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
+        if (isStart) this.#starts.add(bytesAt + at)
+      }
+    }
+  }
+}
