@@ -1,7 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { EgressExchangeRequest } from '../../src/server/ports/egress.ts'
+import type { Test } from 'tap'
+import type { Outcome } from '../../src/schemas/failures.ts'
+import { openEgress, type EgressOptions } from '../../src/server/egress/egress.ts'
+import type { Destination, EgressExchange, EgressExchangeRequest, VettedOrigin } from '../../src/server/ports/egress.ts'
 
 /** A server on loopback that counts who comes. */
 export interface Target {
@@ -52,4 +55,49 @@ export function exchangeRequest(more: Partial<EgressExchangeRequest> = {}): Egre
     beginsBy: () => endsAt, stallMs: 20_000, signal: new AbortController().signal,
     ...more,
   }
+}
+
+export interface Rig {
+  readonly target: Target
+  readonly egress: ReturnType<typeof openEgress>
+  origin(more?: Partial<Destination>): VettedOrigin
+  exchange(more?: Partial<EgressExchangeRequest>): Promise<Outcome<EgressExchange>>
+  /** Resolves when undici is done with everything. */
+  rest(): Promise<void>
+}
+
+/** A target and a gate that admits loopback without TLS and finds every name there, unless `options` say otherwise. */
+export async function rigged(test: Test, options: EgressOptions = {}): Promise<Rig> {
+  const target = await startTarget()
+  const egress = openEgress({ allow: ['http:127.0.0.0/8'], resolve: () => Promise.resolve(['127.0.0.1']), ...options })
+  test.teardown(async () => {
+    await egress.close()
+    await target.close()
+  })
+  const origin = (more: Partial<Destination> = {}): VettedOrigin => {
+    const found = egress.vetted({ host: 'good.example', port: target.port, purpose: 'caller', ...more })
+    if (!found.ok) throw new Error(found.failure.detail)
+    return found.value
+  }
+  return {
+    target, egress, origin,
+    exchange: (more) => origin().exchange(exchangeRequest(more)),
+    rest: () => until(() => egress.load.calls === 0),
+  }
+}
+
+/** The whole body, or the name of what it failed by. */
+export async function textOf(outcome: Outcome<EgressExchange>): Promise<string> {
+  if (!outcome.ok) return outcome.failure.name
+  const pieces: Uint8Array[] = []
+  for (;;) {
+    const piece = await outcome.value.body.next()
+    if (!piece.ok) return piece.failure.name
+    if (piece.value === null) return Buffer.concat(pieces).toString()
+    pieces.push(piece.value)
+  }
+}
+
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((next) => setTimeout(next, 2))
 }

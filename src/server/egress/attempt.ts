@@ -9,8 +9,16 @@ import { decode, isPlain } from './decode.ts'
 import { HeldBody } from './held-body.ts'
 import { failureOf } from './reach.ts'
 
+/** What waits for a connection. */
+export interface Queued {
+  /** undici has it and has not given it a connection. The home's to write. */
+  isQueued: boolean
+}
+
 /** What an attempt needs of its origin. */
 export interface AttemptHome {
+  /** It has a connection, or will have none. */
+  unqueued(attempt: Queued): void
   readonly budget: AnswerBudget
   /** True when the error is the end of a connection that had served answers before. */
   isStale(error: Error): boolean
@@ -26,9 +34,10 @@ export interface AttemptHome {
  * One request and its answer. undici's handler in the form that gets raw headers, which spares parsing all of them.
  * It settles exactly once; whatever comes later only returns what was borrowed.
  */
-export class Attempt implements Dispatcher.DispatchHandler {
+export class Attempt implements Dispatcher.DispatchHandler, Queued {
   readonly request: EgressRequest
   isSent = false
+  isQueued = false
   isSettled = false
   /** True once a tick of its origin has found it unsent. */
   isWaiting = false
@@ -79,6 +88,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onConnect(cut: (error?: Error) => void): void {
+    this.#home.unqueued(this)
     // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the connection.
     if (this.isSettled) throw CUT
     this.#cut = cut
@@ -130,6 +140,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
+    this.#home.unqueued(this)
     if (this.#mayRepeat(error)) {
       this.#isRepeated = true
       this.isSent = false

@@ -14,7 +14,7 @@ import type {
   TrustedOrigin,
 } from '../ports/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
-import { Attempt, type AttemptHome } from './attempt.ts'
+import { Attempt, type AttemptHome, type Queued } from './attempt.ts'
 import type { Connect } from './connect.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
@@ -43,6 +43,8 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   /** Attempts that undici still knows, settled or not. */
   calls = 0
   #streams = 0
+  /** Those that have no connection yet. */
+  #queued = 0
   readonly #pool: Pool
   readonly #callsMax: number
   readonly #staleErrors = new WeakSet<Error>()
@@ -62,17 +64,10 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (options, connected) => {
-        connect(options, (error, socket) => {
-          if (error !== null) {
-            connected(error, null)
-            return
-          }
-          // Noted before undici's own listener fails the request that sits on the connection.
-          socket.on('error', (cause: Error) => {
-            this.#socketErrors.add(cause)
-            if (socket.bytesRead > 0) this.#staleErrors.add(cause)
-          })
-          connected(null, socket)
+        // For a request that was cut undici connects once more, although nobody waits for that connection.
+        queueMicrotask(() => {
+          if (this.#queued === 0) connected(new Error('nobody waits for a connection'), null)
+          else connect(options, (...made) => connected(...this.#noted(made)))
         })
       },
     })
@@ -118,6 +113,11 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     this.calls--
   }
 
+  unqueued(attempt: Queued): void {
+    if (attempt.isQueued) this.#queued--
+    attempt.isQueued = false
+  }
+
   isOfSocket(error: Error): boolean {
     return this.#socketErrors.has(error)
   }
@@ -146,7 +146,23 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     return this.#pool.destroy()
   }
 
+  /** Before undici's own listener fails the request that sits on the connection. */
+  #noted(made: Parameters<Parameters<Connect>[1]>): Parameters<Parameters<Connect>[1]> {
+    const [, socket] = made
+    socket?.on('error', (cause: Error) => {
+      this.#socketErrors.add(cause)
+      if (socket.bytesRead > 0) this.#staleErrors.add(cause)
+    })
+    return made
+  }
+
+  #queue(attempt: Queued): void {
+    attempt.isQueued = true
+    this.#queued++
+  }
+
   #dispatch(attempt: Attempt): void {
+    this.#queue(attempt)
     const { request } = attempt
     const body = bodyOf(request.body)
     const headers =
@@ -158,6 +174,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 
   #dispatchStream(attempt: StreamAttempt): void {
+    this.#queue(attempt)
     const { method, path, headers, body, bodyBytes } = attempt.request
     const content = bodyOf(body)
     const length = content.lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)

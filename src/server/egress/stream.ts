@@ -6,12 +6,15 @@ import { UPSTREAM_STREAM_BYTES_MAX } from '../../schemas/limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { EgressExchange, EgressExchangeRequest } from '../ports/egress.ts'
 import { flatHeaders, headerOf } from './answer-headers.ts'
+import type { Queued } from './attempt.ts'
 import { codeOf, failureOf } from './reach.ts'
 
 /** What a stream needs of its origin. */
 export interface StreamHome {
   /** True when the error is the end of a connection that had served answers before. */
   isStale(error: Error): boolean
+  /** It has a connection, or will have none. */
+  unqueued(attempt: Queued): void
   /** True when the error is one of a socket: whatever was read or written on it fails by it. */
   isOfSocket(error: Error): boolean
   /** Sends the request once more. */
@@ -29,8 +32,9 @@ const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
  * One request and its answer, read as fast as somebody asks. undici pushes: what nobody has asked for yet is kept up to
  * a bound, and beyond it the connection is not read, so that the other side waits too.
  */
-export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
+export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Queued {
   readonly request: EgressExchangeRequest
+  isQueued = false
   readonly #home: StreamHome
   /** Null once the answer has begun, or failed. */
   #settle: Settle<EgressExchange> | null
@@ -45,6 +49,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
   #isPaused = false
   #isRepeated = false
   #hasAnswerBegun = false
+  #status = 0
   /** How it ended; null while bytes may come. */
   #end: Outcome<null> | null = null
   #asked: Settle<Uint8Array | null> | null = null
@@ -81,6 +86,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
   }
 
   onConnect(cut: (error?: Error) => void): void {
+    this.#home.unqueued(this)
     // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the connection.
     if (this.#end !== null) throw CUT
     this.#cut = cut
@@ -93,6 +99,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
   onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
     const settle = this.#settle
     if (status < 200 || settle === null) return true
+    this.#status = status
     const header = (name: string): string | null => headerOf(raw, name)
     const length = header('content-length')
     if (length !== null) this.#missingBytes = Number(length)
@@ -124,12 +131,15 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader {
   }
 
   onError(cause: Error): void {
+    this.#home.unqueued(this)
     if (this.#mayRepeat(cause)) {
       this.#isRepeated = true
       this.#cut = null
       return this.#home.repeatStream(this)
     }
     this.#home.streamEnded()
+    // It tells the length of what it leaves out, which undici takes for a body that broke off.
+    if (this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return this.#finish(ok(null))
     this.#finish({ ok: false, failure: this.#failureOf(cause) })
   }
 

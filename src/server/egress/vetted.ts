@@ -70,6 +70,8 @@ export class VettedOrigins {
         return pool === null ? fail('busy') : pool.call({ ...request, headers: plainly(request.headers) })
       },
       exchange: async (request) => {
+        // Another form would name an authority of its own.
+        if (!request.path.startsWith('/')) return fail('header_invalid')
         const pool = this.#poolTo(to)
         return pool === null ? fail('busy') : pool.exchange({ ...request, headers: sendable(request.headers) })
       },

@@ -1,5 +1,5 @@
-import t, { type Test } from 'tap'
-import type { Outcome } from '../../../src/schemas/failures.ts'
+import t from 'tap'
+import { FAILURES, type Outcome } from '../../../src/schemas/failures.ts'
 import {
   LOOKUP_MS_MAX,
   LOOKUPS_MAX,
@@ -12,40 +12,14 @@ import {
   VETTED_SOCKETS_MAX,
   VETTED_WAITING_MAX,
 } from '../../../src/schemas/limits.ts'
-import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
-import { exchangeRequest, startTarget, type Target } from '../../support/vetted-stand.ts'
+import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
 
-interface Rig {
-  readonly target: Target
-  readonly egress: ReturnType<typeof openEgress>
-  /** Makes an exchange and reads its answer. */
-  ask(host: string): Promise<string>
-  /** Resolves once `isSo`. */
-  until(isSo: () => boolean): Promise<void>
-}
-
-async function rigged(test: Test, options: EgressOptions = {}): Promise<Rig> {
-  const target = await startTarget()
-  const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']), ...options })
-  test.teardown(async () => {
-    await egress.close()
-    await target.close()
-  })
-  return {
-    target, egress,
-    ask: async (host) => {
-      const origin = egress.vetted({ host, port: target.port, purpose: 'caller' })
-      if (!origin.ok) return nameOf(origin)
-      const outcome = await origin.value.exchange(exchangeRequest())
-      if (!outcome.ok) return nameOf(outcome)
-      for (;;) {
-        const piece = await outcome.value.body.next()
-        if (!piece.ok || piece.value === null) return nameOf(piece)
-      }
-    },
-    until: async (isSo) => {
-      while (!isSo()) await new Promise((next) => setTimeout(next, 5))
-    },
+/** Makes an exchange with a host and reads its answer. */
+function asker({ egress, target }: Rig): (host: string) => Promise<string> {
+  return async (host) => {
+    const origin = egress.vetted({ host, port: target.port, purpose: 'caller' })
+    const text = origin.ok ? await textOf(await origin.value.exchange(exchangeRequest())) : nameOf(origin)
+    return text in FAILURES ? text : 'answered'
   }
 }
 
@@ -58,7 +32,9 @@ function times<T>(count: number, make: (nth: number) => T): readonly T[] {
 }
 
 t.test('one host has so many connections, so many wait for them, and one more is busy', async (t) => {
-  const { target, ask, until } = await rigged(t)
+  const rig = await rigged(t)
+  const { target } = rig
+  const ask = asker(rig)
   const held: (() => void)[] = []
   target.answer((_req, res) => void held.push(() => res.end('late')))
   const asked = times(VETTED_CONNECTIONS_MAX + VETTED_WAITING_MAX, () => ask('one.example'))
@@ -71,7 +47,9 @@ t.test('one host has so many connections, so many wait for them, and one more is
 })
 
 t.test('a front has so many calls to hosts of callers, and one more is busy', async (t) => {
-  const { target, ask, egress } = await rigged(t)
+  const rig = await rigged(t)
+  const { target, egress } = rig
+  const ask = asker(rig)
   target.answer(() => undefined)
   const hosts = VETTED_CALLS_MAX / VETTED_CONNECTIONS_MAX
   const asked = times(VETTED_CALLS_MAX, (nth) => ask(`h${nth % hosts}.example`))
@@ -82,14 +60,18 @@ t.test('a front has so many calls to hosts of callers, and one more is busy', as
 })
 
 t.test('endless hosts do not make endless pools: the one that was used longest ago is closed', async (t) => {
-  const { target, ask, until } = await rigged(t)
+  const rig = await rigged(t)
+  const { target } = rig
+  const ask = asker(rig)
   for (let nth = 0; nth < VETTED_POOLS_MAX + 20; nth++) t.equal(await ask(`h${nth}.example`), 'answered')
   t.equal(target.connections, VETTED_POOLS_MAX + 20)
   await until(() => target.open <= VETTED_POOLS_MAX)
 })
 
 t.test('idle sockets of other hosts make room before the gate runs out of them', async (t) => {
-  const { target, ask, until } = await rigged(t)
+  const rig = await rigged(t)
+  const { target } = rig
+  const ask = asker(rig)
   const hosts = 9
   for (const round of ['a', 'b', 'c']) {
     const held: (() => void)[] = []
@@ -103,7 +85,9 @@ t.test('idle sockets of other hosts make room before the gate runs out of them',
 })
 
 t.test('an idle connection is closed soon, though the other side would keep it for minutes, and before its pool', async (t) => {
-  const { target, ask, until } = await rigged(t)
+  const rig = await rigged(t)
+  const { target } = rig
+  const ask = asker(rig)
   target.answer((_req, res) => void res.writeHead(200, { 'keep-alive': 'timeout=600' }).end())
   t.equal(await ask('one.example'), 'answered')
   const cutByServerMs = 5_000

@@ -1,51 +1,5 @@
-import t, { type Test } from 'tap'
-import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
-import type { Outcome } from '../../../src/schemas/failures.ts'
-import type { Destination, EgressExchange, EgressExchangeRequest, VettedOrigin } from '../../../src/server/ports/egress.ts'
-import { exchangeRequest, startTarget, type Target } from '../../support/vetted-stand.ts'
-
-const PLAIN = ['http:127.0.0.0/8']
-
-interface Rig {
-  readonly target: Target
-  readonly egress: ReturnType<typeof openEgress>
-  origin(more?: Partial<Destination>): VettedOrigin
-  exchange(more?: Partial<EgressExchangeRequest>): Promise<Outcome<EgressExchange>>
-  /** Resolves when undici is done with everything. */
-  rest(): Promise<void>
-}
-
-async function rigged(test: Test, options: EgressOptions = {}): Promise<Rig> {
-  const target = await startTarget()
-  const egress = openEgress({ allow: PLAIN, resolve: () => Promise.resolve(['127.0.0.1']), ...options })
-  test.teardown(async () => {
-    await egress.close()
-    await target.close()
-  })
-  const origin = (more: Partial<Destination> = {}): VettedOrigin => {
-    const found = egress.vetted({ host: 'good.example', port: target.port, purpose: 'caller', ...more })
-    if (!found.ok) throw new Error(found.failure.detail)
-    return found.value
-  }
-  return {
-    target, egress, origin,
-    exchange: (more) => origin().exchange(exchangeRequest(more)),
-    rest: async () => {
-      while (egress.load.calls > 0) await new Promise((next) => setImmediate(next))
-    },
-  }
-}
-
-async function textOf(outcome: Outcome<EgressExchange>): Promise<string> {
-  if (!outcome.ok) return outcome.failure.name
-  const pieces: Uint8Array[] = []
-  for (;;) {
-    const piece = await outcome.value.body.next()
-    if (!piece.ok) return piece.failure.name
-    if (piece.value === null) return Buffer.concat(pieces).toString()
-    pieces.push(piece.value)
-  }
-}
+import t from 'tap'
+import { exchangeRequest, rigged, textOf } from '../../support/vetted-stand.ts'
 
 t.test('an exchange with an admitted address goes there under its name, and comes back as it is', async (t) => {
   const { target, exchange, egress } = await rigged(t)
@@ -78,5 +32,52 @@ t.test('a name with one address that is not public is refused whole, and says no
   t.match(await exchange(), {
     failure: { name: 'destination_refused', detail: 'Its address is not public.', fields: { rule: 'address' } },
   })
+  t.equal(target.connections, 0)
+})
+
+t.test('each connection is checked anew: a name that turns private is refused then', async (t) => {
+  const answers = [['127.0.0.1'], ['10.0.0.1']]
+  const { target, exchange } = await rigged(t, { resolve: () => Promise.resolve(answers.shift() ?? []) })
+  target.answer((_req, res) => void res.writeHead(200, { connection: 'close' }).end('first'))
+  t.equal(await textOf(await exchange()), 'first')
+  t.equal(await textOf(await exchange()), 'destination_refused')
+  t.equal(await textOf(await exchange()), 'upstream_failed', 'and one without addresses is not reached')
+  t.equal(target.connections, 1)
+})
+
+t.test('of several addresses the next one is tried when the first does not answer', async (t) => {
+  const { exchange } = await rigged(t, { resolve: () => Promise.resolve(['127.0.0.2', '127.0.0.1']) })
+  t.equal(await textOf(await exchange()), 'here')
+})
+
+t.test('one own port is refused though the list admits loopback, and so is a store of ours at any such address', async (t) => {
+  const own = { node: [0], stores: [0] }
+  const { target, origin, exchange } = await rigged(t, { own, allow: ['http:127.0.0.0/8', 'http:10.0.0.0/8'] })
+  own.node = [target.port]
+  t.equal(await textOf(await exchange()), 'destination_refused')
+  Object.assign(own, { node: [], stores: [target.port] })
+  t.equal(await textOf(await exchange()), 'destination_refused')
+  t.match(await origin({ host: '10.0.0.9' }).check(), { failure: { name: 'destination_refused' } })
+  t.equal(target.connections, 0)
+})
+
+t.test('an entry with a port admits that port alone, and a callback never speaks plain HTTP', async (t) => {
+  const first = await rigged(t, { allow: ['http:127.0.0.1:1024'] })
+  t.equal(await textOf(await first.exchange()), 'destination_refused')
+  const { exchange, origin, target } = await rigged(t)
+  t.equal(await textOf(await exchange()), 'here')
+  let firstByte = 0
+  target.answer(() => void firstByte++)
+  const { exchange: callback } = origin({ purpose: 'callback' })
+  t.match(await callback(exchangeRequest()), { failure: { name: 'upstream_failed' } })
+  t.equal(firstByte, 0, 'it got a TLS greeting, which is no request')
+})
+
+t.test('a check looks at the name and connects to nothing', async (t) => {
+  const answers = [['127.0.0.1'], ['10.0.0.1', '127.0.0.1'], []]
+  const { target, origin } = await rigged(t, { resolve: () => Promise.resolve(answers.shift() ?? []) })
+  t.match(await origin().check(), { ok: true })
+  t.match(await origin().check(), { failure: { name: 'destination_refused' } })
+  t.match(await origin().check(), { failure: { name: 'upstream_failed', detail: 'Its name does not resolve.' } })
   t.equal(target.connections, 0)
 })

@@ -1,0 +1,240 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import t, { type Test } from 'tap'
+import { CallEnded } from '../../../src/schemas/call-ended.ts'
+import { UPSTREAM_STREAM_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
+
+const PIECE = Buffer.alloc(64 * 1024, 'x')
+const MANY = 400
+
+/** A body of `count` pieces that tells how many were taken, and whether it was destroyed. */
+function pieces(count: number): { body: Readable; taken: () => number } {
+  let taken = 0
+  const body = new Readable({
+    highWaterMark: 1,
+    read() {
+      this.push(taken < count ? (taken++, PIECE) : null)
+    },
+  })
+  return { body, taken: () => taken }
+}
+
+/** A server that writes these bytes for each connection once it has read something, whatever that was. */
+async function says(test: Test, text: string): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(text))
+    test.teardown(() => socket.destroy())
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  test.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+for (const isKnown of [true, false]) {
+  t.test(`a streamed body ${isKnown ? 'of known length goes with its length' : 'of unknown length goes in chunks'}, and arrives whole`, async (t) => {
+    const { target, exchange, rest } = await rigged(t)
+    target.answer((req, res) => {
+      let bytes = 0
+      req.on('data', (chunk: Buffer) => void (bytes += chunk.length))
+      req.on('end', () => res.end(`${bytes} ${req.headers['content-length']} ${req.headers['transfer-encoding']}`))
+    })
+    const { body } = pieces(10)
+    const bytes = 10 * PIECE.length
+    const outcome = await exchange({ method: 'PUT', body, bodyBytes: isKnown ? bytes : null })
+    t.equal(await textOf(outcome), isKnown ? `${bytes} ${bytes} undefined` : `${bytes} undefined chunked`)
+    await rest()
+  })
+}
+
+t.test('a body of bytes goes with its length, with any method', async (t) => {
+  const { target, exchange } = await rigged(t)
+  target.answer((req, res) => void req.on('data', (chunk: Buffer) => res.end(`${req.method} ${req.headers['content-length']} ${chunk.toString()}`)))
+  t.equal(await textOf(await exchange({ method: 'DELETE', body: Buffer.from('bytes') })), 'DELETE 5 bytes')
+})
+
+t.test('a body is read no faster than the other side takes it', async (t) => {
+  const { target, exchange } = await rigged(t)
+  let resume: () => void = () => undefined
+  target.answer((req, res) => void (resume = () => void req.resume().on('end', () => res.end('whole'))))
+  const { body, taken } = pieces(MANY)
+  const outcome = exchange({ method: 'POST', body })
+  let before = -1
+  while (taken() !== before || before === 0) {
+    before = taken()
+    await new Promise((next) => setTimeout(next, 50))
+  }
+  t.ok(before < MANY, `${before} of ${MANY} pieces were read`)
+  resume()
+  t.equal(await textOf(await outcome), 'whole')
+})
+
+t.test('an answer is read no faster than its reader asks', async (t) => {
+  const { target, exchange } = await rigged(t)
+  let sent = 0
+  target.answer((_req, res) => void pieces(MANY).body.on('data', (chunk: Buffer) => void (sent += chunk.length)).pipe(res))
+  const outcome = await exchange()
+  let before = -1
+  while (sent !== before) {
+    before = sent
+    await new Promise((next) => setTimeout(next, 50))
+  }
+  t.ok(before < MANY * PIECE.length, `${before} bytes were sent`)
+  t.ok(before > UPSTREAM_STREAM_BYTES_MAX / 2)
+  t.equal((await textOf(outcome)).length, MANY * PIECE.length)
+})
+
+t.test('both ways flow at once', async (t) => {
+  const { target, exchange } = await rigged(t)
+  target.answer((req, res) => void req.pipe(res))
+  const outcome = await exchange({ method: 'POST', body: pieces(MANY).body })
+  t.equal((await textOf(outcome)).length, MANY * PIECE.length)
+})
+
+t.test('an answer that is whole while the body still flows stops the body and closes the connection', async (t) => {
+  const { target, exchange, rest } = await rigged(t)
+  target.answer((_req, res) => void res.writeHead(413, { 'content-length': 5 }).end('early'))
+  const endless = pieces(Infinity)
+  const outcome = await exchange({ method: 'POST', body: endless.body })
+  t.match(outcome, { value: { status: 413 } })
+  t.equal(await textOf(outcome), 'early')
+  await rest()
+  await until(() => endless.body.destroyed && target.open === 0)
+  t.pass('stopped')
+})
+
+t.test('a body that fails, or is destroyed, is client_gone, and the connection ends', async (t) => {
+  for (const cause of [new Error('gone'), undefined]) {
+    const { target, exchange, rest } = await rigged(t)
+    const { body } = pieces(Infinity)
+    target.answer((req) => void req.once('data', () => body.destroy(cause)).on('error', () => undefined))
+    t.equal(await textOf(await exchange({ method: 'POST', body })), 'client_gone')
+    await rest()
+    await until(() => target.open === 0)
+  }
+})
+
+t.test('a body that ends before its length is client_gone', async (t) => {
+  const { target, exchange } = await rigged(t)
+  target.answer((req) => void req.resume())
+  t.equal(await textOf(await exchange({ method: 'POST', body: pieces(1).body, bodyBytes: 2 * PIECE.length })), 'client_gone')
+})
+
+t.test('a body of a refused destination may be destroyed with an error later', async (t) => {
+  const { exchange } = await rigged(t, { allow: [] })
+  const { body } = pieces(1)
+  t.equal(await textOf(await exchange({ method: 'POST', body })), 'destination_refused')
+  body.destroy(new Error('the caller left'))
+  await new Promise((next) => setImmediate(next))
+})
+
+for (const [method, status, headers] of [['HEAD', 200, { 'content-length': '10' }], ['GET', 204, {}], ['GET', 304, { 'content-length': '10' }]] as const) {
+  t.test(`${method} with ${status} has no body, whatever its length says`, async (t) => {
+    const { target, exchange, rest } = await rigged(t)
+    target.answer((_req, res) => void res.writeHead(status, headers).end())
+    const outcome = await exchange({ method })
+    t.match(outcome, { value: { status } })
+    t.equal(await textOf(outcome), '')
+    await rest()
+  })
+}
+
+t.test('informational answers and trailers are dropped', async (t) => {
+  const { origin } = await rigged(t)
+  const last = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-end\r\n\r\n4\r\nbody\r\n0\r\nx-end: 1\r\n\r\n'
+  const port = await says(t, `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${last}`)
+  const outcome = await origin({ port }).exchange(exchangeRequest())
+  if (!outcome.ok) throw new Error(outcome.failure.name)
+  t.same(outcome.value.headers, ['transfer-encoding', 'chunked', 'trailer', 'x-end'])
+  t.equal(await textOf(outcome), 'body')
+})
+
+for (const [what, text] of [
+  ['an upgrade that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'],
+  ['what is no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
+  ['headers without end', `HTTP/1.1 200 OK\r\n${'x-long: y\r\n'.repeat(20_000)}`],
+] as const) {
+  t.test(`${what} is upstream_failed`, async (t) => {
+    const { origin } = await rigged(t)
+    const port = await says(t, text)
+    t.equal(await textOf(await origin({ port }).exchange(exchangeRequest())), 'upstream_failed')
+  })
+}
+
+t.test('an answer that breaks off ends its reader with upstream_failed, never as if it were whole', async (t) => {
+  const { target, exchange, rest } = await rigged(t)
+  target.answer((_req, res) => {
+    res.writeHead(200, { 'content-length': 1_000 }).write('half')
+    setImmediate(() => res.destroy())
+  })
+  t.equal(await textOf(await exchange()), 'upstream_failed')
+  await rest()
+})
+
+t.test('the time for an answer to begin is asked again whenever it has come', async (t) => {
+  const { target, exchange, rest } = await rigged(t)
+  target.answer(() => undefined)
+  let asked = 0
+  const outcome = await exchange({ beginsBy: () => performance.now() + (asked++ < 5 ? 10 : -1) })
+  t.equal(await textOf(outcome), 'upstream_slow')
+  t.ok(asked > 5)
+  await rest()
+})
+
+t.test('a reader who waits longer than stallMs is told upstream_slow', async (t) => {
+  const { target, exchange, rest } = await rigged(t)
+  target.answer((_req, res) => void res.write('some'))
+  t.equal(await textOf(await exchange({ stallMs: 30 })), 'upstream_slow')
+  await rest()
+})
+
+t.test('the signal ends an exchange that has no answer yet, with its connection', async (t) => {
+  const { target, exchange, rest } = await rigged(t)
+  const ender = new AbortController()
+  target.answer(() => ender.abort(new CallEnded('deadline')))
+  t.equal(await textOf(await exchange({ signal: ender.signal })), 'deadline_exceeded')
+  await rest()
+  await until(() => target.open === 0)
+  t.equal(target.connections, 1, 'and makes no further connection')
+})
+
+t.test('a reader that is closed ends an answer, with its connection', async (t) => {
+  const { target, exchange, rest } = await rigged(t)
+  target.answer((_req, res) => void pieces(Infinity).body.pipe(res))
+  const outcome = await exchange()
+  if (outcome.ok) outcome.value.body.close()
+  await rest()
+  await until(() => target.open === 0)
+  t.equal(target.connections, 1, 'and makes no further connection')
+})
+
+t.test('what cannot be written into a request is header_invalid, and nothing is sent', async (t) => {
+  const { target, exchange, rest } = await rigged(t)
+  for (const more of [
+    { path: '/a b' }, { path: '/a\r\nx: y' }, { path: 'http://[' }, { path: 'x' }, { headers: ['x', 'a\r\nb: c'] },
+    { headers: ['x y', '1'] }, { headers: ['x'] }, { method: 'CONNECT' }, { method: 'GET / HTTP/1.1\r\n' },
+  ]) t.equal(await textOf(await exchange(more)), 'header_invalid', JSON.stringify(more))
+  await rest()
+  t.equal(target.connections, 0)
+})
+
+t.test('a kept-alive connection that turns out to be closed is replaced once, for what may be repeated', async (t) => {
+  const rig = await rigged(t)
+  t.equal(await afterStale(rig, 'GET'), 'again')
+  t.equal(await afterStale(rig, 'POST'), 'upstream_failed')
+})
+
+/** The second exchange on a connection that its server cuts instead of answering. */
+async function afterStale({ target, exchange }: Rig, method: string): Promise<string> {
+  target.answer((_req, res) => void res.end('first'))
+  await textOf(await exchange())
+  for (let turn = 0; turn < 3; turn++) await new Promise((next) => setImmediate(next))
+  target.answer((req) => {
+    target.answer((_req, res) => void res.end('again'))
+    req.socket.destroy()
+  })
+  return textOf(await exchange({ method, body: Buffer.from('a') }))
+}
+

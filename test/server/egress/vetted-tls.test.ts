@@ -1,0 +1,68 @@
+import t, { type Test } from 'tap'
+import { openEgress } from '../../../src/server/egress/egress.ts'
+import type { Outcome } from '../../../src/schemas/failures.ts'
+import type { EgressExchange } from '../../../src/server/ports/egress.ts'
+import { NO_OPENSSL } from '../../support/certificate.ts'
+import { startAuthority, type KeyPair } from '../../support/certificate-authority.ts'
+import { exchangeRequest, startTarget, textOf, type Target } from '../../support/vetted-stand.ts'
+
+const skip = NO_OPENSSL
+
+interface Wish {
+  readonly tls: KeyPair
+  readonly roots?: readonly string[]
+  readonly host?: string
+}
+
+interface Asked {
+  readonly outcome: Outcome<EgressExchange>
+  readonly target: Target
+  readonly requests: () => number
+}
+
+/** One exchange with a TLS server on loopback, which the allow-list admits without `http:`. */
+async function asked(t: Test, { tls, roots = [], host = 'good.example' }: Wish): Promise<Asked> {
+  const target = await startTarget(tls)
+  let requests = 0
+  target.answer((req, res) => {
+    requests++
+    res.end(`${req.headers.host?.replace(/:\d+$/, '')} ${'servername' in req.socket ? String(req.socket.servername) : ''}`)
+  })
+  const egress = openEgress({ allow: ['127.0.0.0/8'], extraCa: roots, resolve: () => Promise.resolve(['127.0.0.1']) })
+  t.teardown(() => egress.close().then(() => target.close()))
+  const origin = egress.vetted({ host, port: target.port, purpose: 'callback' })
+  if (!origin.ok) throw new Error(origin.failure.detail)
+  return { outcome: await origin.value.exchange(exchangeRequest()), target, requests: () => requests }
+}
+
+t.test('with a root of the operator\'s the name is verified and sent, though the address was chosen here', { skip }, async (t) => {
+  const authority = startAuthority(t)
+  const { outcome } = await asked(t, { tls: authority.issue(['DNS:good.example']), roots: [authority.root] })
+  t.equal(await textOf(outcome), 'good.example good.example')
+})
+
+t.test('an address that a caller names itself is verified as that address', { skip }, async (t) => {
+  const authority = startAuthority(t)
+  const good = await asked(t, { tls: authority.issue(['IP:127.0.0.1']), roots: [authority.root], host: '127.0.0.1' })
+  t.equal(await textOf(good.outcome), '127.0.0.1 false')
+  const other = await asked(t, { tls: authority.issue(['IP:127.0.0.2']), roots: [authority.root], host: '127.0.0.1' })
+  t.match(other.outcome, { failure: { name: 'upstream_failed', detail: 'Its certificate was refused.' } })
+})
+
+t.test('a certificate of another name, of nobody we know, or whose time is over is refused, and nothing is sent', { skip }, async (t) => {
+  const [known, unknown] = [startAuthority(t), startAuthority(t)]
+  const bad: Readonly<Record<string, Wish>> = {
+    'another name': { tls: known.issue(['DNS:other.example']), roots: [known.root] },
+    'a parent name': { tls: known.issue(['DNS:example']), roots: [known.root] },
+    'a name below': { tls: known.issue(['DNS:*.good.example']), roots: [known.root] },
+    'the address and not the name': { tls: known.issue(['IP:127.0.0.1']), roots: [known.root] },
+    'a root that is not ours': { tls: unknown.issue(['DNS:good.example']), roots: [known.root] },
+    'no root of ours at all': { tls: known.issue(['DNS:good.example']) },
+    'a time that is over': { tls: known.issue(['DNS:good.example'], true), roots: [known.root] },
+  }
+  for (const [what, wish] of Object.entries(bad)) {
+    const { outcome, requests, target } = await asked(t, wish)
+    t.match(outcome, { failure: { name: 'upstream_failed', detail: 'Its certificate was refused.' } }, what)
+    t.same([requests(), target.connections], [0, 1], what)
+  }
+})
