@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
-import { EMBEDDINGS_BODY_BYTES_MAX } from './limits.ts'
+import { CreateInternBody, UpdateInternBody } from './interns.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX } from './limits.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
 export interface BodyForm {
@@ -17,6 +18,8 @@ export interface BodyForm {
 /** Every JSON body by name; operations and worker threads look forms up here. */
 export const BODIES = {
   embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
+  intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
+  intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
 

@@ -32,6 +32,7 @@ export const FAILURES = {
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),
   reference_ambiguous: row([400], 'caller', 'after_change', 'Several {what} match; {remedy}.'),
+  name_taken: row([409, 400], 'caller', 'after_change', 'This name is taken in the workspace.'),
   slug_taken: row([400], 'caller', 'after_change', 'This slug is taken in the organization.'),
   // Limits
   rate_limited: row(
@@ -39,6 +40,7 @@ export const FAILURES = {
     'The key is over its limit of {limit} requests a minute (one each {each} s, burst {burst}); try again in {retry} s.',
   ),
   // Bodies
+  content_type_unsupported: row([415, 400], 'caller', 'after_change', 'The body is of another type than the operation takes.'),
   body_malformed: row([400], 'caller', 'after_change', 'The body is not valid JSON.'),
   body_invalid: row([400], 'caller', 'after_change', 'The body is not valid.'),
   body_too_large: row([413], 'caller', 'after_change', 'The body is larger than {limit} bytes.'),

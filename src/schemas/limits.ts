@@ -225,6 +225,11 @@ export const TURN_LEASE_MS = 24_000
 export const TURN_RENEW_MS = 6_000
 /** Bytes of an answer that is kept for repetitions: those that are, are single objects. Decision. */
 export const KEPT_ANSWER_BYTES_MAX = MIB
+/** Bytes of the body that makes or changes an intern. B2.4. */
+export const INTERN_BODY_BYTES_MAX = MIB
+/** Interns of one page, and when no number is asked for. B2. */
+export const INTERNS_PAGE_MAX = 100
+export const INTERNS_PAGE_DEFAULT = 50
 /** Bytes of an uploaded or promoted file. §8, C10. */
 export const FILE_BYTES_MAX = 100 * MIB
 /** Characters of a file's name. B1.7. */

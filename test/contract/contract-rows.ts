@@ -14,6 +14,9 @@ export interface ContractRow {
 }
 
 const EVERY_KEY = ['inference', 'management', 'intern'] as const
+const INTERN_ROW = [400, 403, 404, 408, 429, 500, 502, 503, 504]
+const NO_BODY = 'it takes no body that could be slow'
+const NO_UPSTREAM = 'nothing upstream'
 const NO_MISSING_ROW = 'a list is never missing'
 
 export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
@@ -193,5 +196,68 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     keys: ['inference', 'intern'],
     source: 'our extension: C22; statuses of the container reads, and 413',
     uncaused: {},
+  },
+  'interns.create': {
+    method: 'post',
+    path: '/interns',
+    success: 201,
+    statuses: [...INTERN_ROW, 413, 415],
+    keys: ['management'],
+    source: 'B2.4, C6',
+    uncaused: { 502: NO_UPSTREAM },
+  },
+  'interns.list': {
+    method: 'get',
+    path: '/interns',
+    success: 200,
+    statuses: INTERN_ROW,
+    keys: ['management'],
+    source: 'B2.4, C6',
+    uncaused: { 408: NO_BODY, 502: NO_UPSTREAM },
+  },
+  'interns.get': {
+    method: 'get',
+    path: '/interns/{intern_id}',
+    success: 200,
+    statuses: INTERN_ROW,
+    keys: ['management'],
+    source: 'B2.4, C6',
+    uncaused: { 400: 'it has no input that can be wrong', 408: NO_BODY, 502: NO_UPSTREAM },
+  },
+  'interns.update': {
+    method: 'patch',
+    path: '/interns/{intern_id}',
+    success: 200,
+    statuses: [...INTERN_ROW, 413, 415],
+    keys: ['management'],
+    source: 'B2.4, C6',
+    uncaused: { 502: NO_UPSTREAM },
+  },
+  'interns.delete': {
+    method: 'delete',
+    path: '/interns/{intern_id}',
+    success: 202,
+    statuses: INTERN_ROW,
+    keys: ['management'],
+    source: 'B2.4, C6',
+    uncaused: { 400: 'it has no input that can be wrong', 408: NO_BODY, 502: NO_UPSTREAM },
+  },
+  'interns.provision': {
+    method: 'post',
+    path: '/interns/{intern_id}/provision',
+    success: 202,
+    statuses: INTERN_ROW,
+    keys: ['management'],
+    source: 'B2.4, C6',
+    uncaused: { 202: 'Sluice does not run interns', 408: NO_BODY, 502: NO_UPSTREAM },
+  },
+  'interns.suspend': {
+    method: 'post',
+    path: '/interns/{intern_id}/suspend',
+    success: 200,
+    statuses: INTERN_ROW,
+    keys: ['management'],
+    source: 'B2.4, C6',
+    uncaused: { 200: 'Sluice does not run interns', 408: NO_BODY, 502: NO_UPSTREAM },
   },
 }

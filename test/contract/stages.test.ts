@@ -1,14 +1,16 @@
 import t from 'tap'
+import { BODIES } from '../../src/schemas/bodies.ts'
 import { ok } from '../../src/schemas/failures.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'
 import {
-  accessTo, DISABLED_KEY, INTERN_KEY, KEY, keyRecords, LIMITED_KEY, LIMITED_MANAGEMENT_KEY, MANAGEMENT_KEY, openFront,
+  accessTo, DISABLED_KEY, hurried, INTERN_KEY, KEY, keyRecords, LIMITED_KEY, LIMITED_MANAGEMENT_KEY, MANAGEMENT_KEY, openFront,
 } from '../support/front.ts'
+import { rawClient, requestText } from '../support/raw-http.ts'
 
 /**
  * What the stages before and around an operation answer for every one of them, through the pipeline itself. These
- * statuses need no test beside each operation: `SHARED_STATUSES` of status-coverage.ts names them.
+ * statuses need no test beside each operation: `sharedStatuses` of status-coverage.ts names them.
  */
 for (const operation of OPERATIONS) {
   const listed = (status: number, otherwise: number): number =>
@@ -53,6 +55,36 @@ for (const operation of OPERATIONS) {
       t.equal((await ask(url, operation, key)).status, operation.statuses.includes(429) ? 429 : 500)
     },
   )
+
+  if (operation.statuses.includes(504)) {
+    t.test(`${operation.id} 504: a call that does not end within its deadline`, async (t) => {
+      const { url } = await openFront(t, [{ ...crashing(operation), deadlineMs: 1, run: () => new Promise(() => undefined) }])
+      t.match(await ask(url, operation, keyFor(operation)), { status: 504, type: 'deadline_exceeded' })
+    })
+  }
+
+  if (operation.input.body !== undefined) {
+    t.test(`${operation.id} ${listed(413, 400)}: a body that says it is too large`, async (t) => {
+      const { url } = await openFront(t, [crashing(operation)])
+      const body = ' '.repeat(BODIES[operation.input.body ?? 'embeddings'].bytesMax + 1)
+      t.match(await ask(url, operation, keyFor(operation), { body }), { status: listed(413, 400), type: 'body_too_large' })
+    })
+
+    t.test(`${operation.id} ${listed(415, 400)}: a body of another type`, async (t) => {
+      const { url } = await openFront(t, [crashing(operation)])
+      const told = await ask(url, operation, keyFor(operation), { type: 'text/plain' })
+      t.match(told, { status: listed(415, 400), type: 'content_type_unsupported' })
+    })
+
+    t.test(`${operation.id} ${listed(408, 400)}: a body that does not come`, async (t) => {
+      const { port } = await openFront(t, [crashing(operation)], { timers: hurried() })
+      const client = rawClient(port)
+      t.teardown(() => client.destroy())
+      const authorization = `Bearer ${keyFor(operation)}`
+      client.send(requestText(`${operation.method.toUpperCase()} /api/v1${pathOf(operation)}`, { authorization, 'content-length': '9' }, '{'))
+      t.match(await client.until(/\}$/), new RegExp(`^HTTP/1.1 ${listed(408, 400)} [\\s\\S]*body_slow`))
+    })
+  }
 
   const { isOfProgramme, refusesRegional, writesVault } = operation.access
   if (isOfProgramme === true) {
@@ -101,18 +133,14 @@ interface Told {
 }
 
 /** The operation's own example, sent with a key. */
-async function ask(url: string, operation: AnyOperation, key: string | null): Promise<Told> {
-  const params = (operation.example.params ?? {}) as Readonly<Record<string, string>>
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(params[name] ?? 'x'),
-  )
-  const answer = await fetch(`${url}/api/v1${path}`, {
+async function ask(
+  url: string, operation: AnyOperation, key: string | null, more: { readonly body?: string; readonly type?: string } = {},
+): Promise<Told> {
+  const type = operation.input.upload === 'form' ? 'multipart/form-data; boundary=b' : 'application/json'
+  const answer = await fetch(`${url}/api/v1${pathOf(operation)}`, {
     method: operation.method.toUpperCase(),
-    headers: {
-      'content-type': operation.input.upload === 'form' ? 'multipart/form-data; boundary=b' : 'application/json',
-      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-    },
-    ...(operation.input.body === undefined ? {} : { body: JSON.stringify(operation.example.body) }),
+    headers: { 'content-type': more.type ?? type, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
+    ...(operation.input.body === undefined ? {} : { body: more.body ?? JSON.stringify(operation.example.body) }),
   })
   const text = await answer.text()
   const { error } = JSON.parse(text) as { error: { metadata: { error_type: string } } }
@@ -122,4 +150,10 @@ async function ask(url: string, operation: AnyOperation, key: string | null): Pr
     challenge: answer.headers.get('www-authenticate'),
     text,
   }
+}
+
+/** Of its example. */
+function pathOf({ path, example }: AnyOperation): string {
+  const params = (example.params ?? {}) as Readonly<Record<string, string>>
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x'))
 }

@@ -3,10 +3,18 @@
  * and the status, `'embeddings.create 413: a body of 40 MiB is refused'`; several are separated by a comma,
  * `'models.list 400, 403: …'`. So a forgotten status is found by name, and `grep 'embeddings.create 413'` finds the test.
  */
+import type { AnyOperation } from '../../src/server/operations/define.ts'
 import type { SourceFile } from '../support/source.ts'
 
 /** Answered by the stages around every operation; stages.test.ts shows them for each that lists them. */
-export const SHARED_STATUSES: readonly number[] = [401, 403, 429, 500]
+const SHARED_STATUSES: readonly number[] = [401, 403, 429, 500, 504]
+/** The same of those with a JSON body. */
+const BODY_STATUSES: readonly number[] = [408, 413, 415]
+
+/** Statuses that need no test beside the operation. */
+export function sharedStatuses(operation: AnyOperation): readonly number[] {
+  return operation.input.body === undefined ? SHARED_STATUSES : [...SHARED_STATUSES, ...BODY_STATUSES]
+}
 
 const TITLE = /^['"`](?<id>[a-z_-]+\.[a-z_-]+) (?<statuses>\d{3}(?:, \d{3})*): ./
 

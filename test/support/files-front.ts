@@ -9,6 +9,7 @@ import { openIdempotency } from '../../src/server/store/idempotency.ts'
 import { accessTo, AUTHORIZATION, keyRecords, openFront, type TestFront } from './front.ts'
 import { SILENT } from './log.ts'
 import { must } from './must.ts'
+import { NO_FILES } from './no-files.ts'
 import { staged } from './storage.ts'
 import { openTransfers, type TransferOptions, type TransferStand } from './transfers.ts'
 
@@ -40,6 +41,7 @@ export async function openFilesFront(t: Parameters<typeof openTransfers>[0], opt
   const idempotency = openIdempotency({ store, now: () => performance.now(), random: Math.random })
   t.teardown(() => idempotency.close())
   const ports: Ports = {
+    ...NO_FILES,
     models: { resolve: () => null } as unknown as Ports['models'],
     embedder: { embed: unused },
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },

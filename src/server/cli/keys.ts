@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { RATE_LIMIT_RPM_MAX } from '../../schemas/limits.ts'
-import { createKey, listKeys, revokeKey, type ApiKey, type KeyWish } from '../store/api-keys.ts'
+import { createInternKey, createKey, listKeys, revokeKey, type ApiKey, type CreatedKey, type KeyWish } from '../store/api-keys.ts'
 import { frontsAt } from '../store/fronts.ts'
 import type { Store } from '../store/open.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
-import { nameOf, need, withAdmin } from './admin.ts'
+import { nameOf, need, withAdmin, type Admin } from './admin.ts'
 import { addVerb, CliFailure, print, table } from './verb.ts'
 
 /** Milliseconds that `--wait` waits for live fronts, and between two looks at them. */
@@ -15,7 +15,8 @@ const LOOK_MS = 20
 interface CreateOptions {
   readonly json?: boolean
   readonly name: string
-  readonly kind: KeyWish['kind']
+  readonly kind: KeyWish['kind'] | 'intern'
+  readonly intern?: string
   readonly workspace?: string
   readonly organization?: string
   readonly rpm?: number
@@ -53,22 +54,39 @@ export function addKeyVerbs(program: Command): void {
 function addCreate(group: Command): void {
   addVerb(group, 'create', 'make a key, and print it this once')
     .requiredOption('--name <name>', 'its name', nameOf)
-    .addOption(new Option('--kind <kind>', 'what it may call').choices(['inference', 'management']).makeOptionMandatory())
+    .addOption(new Option('--kind <kind>', 'what it may call').choices(['inference', 'management', 'intern']).makeOptionMandatory())
     .option('--workspace <ref>', 'id or slug, for inference keys; left out: the workspace `default`')
+    .option('--intern <id>', 'id of the intern, for intern keys')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
     .option('--rpm <count>', 'requests a minute at most; left out: SLUICE_RATE_LIMIT_RPM, or no limit', rpmOf)
     .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', instantOf)
     .action((options: CreateOptions, command: Command) => {
-      if (options.kind === 'management' && options.workspace !== undefined) {
-        command.error('error: a management key belongs to an organization, not to a workspace', { exitCode: 2 })
-      }
-      return withAdmin(async ({ store, publish, rateLimitRpm: byDefault }) => {
-        const wish = { name: options.name, kind: options.kind, rateLimitRpm: options.rpm ?? byDefault, expiresAt: options.expires ?? null }
-        const { apiKey, key, change } = need(await createKey(store, { ...wish, ...(await ownerOf(store, options)) }))
-        await publish(change)
+      const mistake = mistakeIn(options)
+      if (mistake !== null) command.error(`error: ${mistake}`, { exitCode: 2 })
+      return withAdmin(async (admin) => {
+        const { apiKey, key, change } = await made(admin, options)
+        await admin.publish(change)
         print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
       })
     })
+}
+
+/** What each kind needs beside its name. */
+function mistakeIn({ kind, intern, workspace }: CreateOptions): string | null {
+  if (kind === 'intern' && intern === undefined) return 'an intern key needs its intern: --intern <id>'
+  if (kind !== 'intern' && intern !== undefined) return `--intern goes with --kind intern, not with ${kind}`
+  if (kind === 'inference' || workspace === undefined) return null
+  return kind === 'intern'
+    ? "an intern key acts in its intern's workspace: leave --workspace out"
+    : 'a management key belongs to an organization, not to a workspace'
+}
+
+async function made({ store, by, rateLimitRpm: byDefault }: Admin, options: CreateOptions): Promise<CreatedKey> {
+  const { kind, intern, organization } = options
+  const wish = { name: options.name, rateLimitRpm: options.rpm ?? byDefault, expiresAt: options.expires ?? null }
+  if (kind !== 'intern') return need(await createKey(store, { ...wish, kind, ...(await ownerOf(store, options)) }))
+  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+  return need(await createInternKey(store, { ...wish, internId: intern ?? '', organizationId }, by))
 }
 
 async function ownerOf(store: Store, options: CreateOptions): Promise<Pick<KeyWish, 'organizationId' | 'workspaceId'>> {
@@ -117,6 +135,7 @@ function wireOf(key: ApiKey): object {
     kind: key.kind,
     organization_id: key.organizationId,
     workspace_id: key.workspaceId,
+    intern_id: key.internId,
     rate_limit_rpm: key.rateLimitRpm,
     disabled: key.isDisabled,
     expires_at: key.expiresAt?.toISOString() ?? null,

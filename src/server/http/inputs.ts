@@ -19,10 +19,11 @@ export function declaredHeaders(wanted: readonly HeaderName[], head: Head): Decl
   return headers
 }
 
-/** `header_invalid` for a body that is not JSON by its type, or compressed. A missing type is taken as JSON. */
+/** For a body that is not JSON by its type (`content_type_unsupported`), or compressed (`header_invalid`). A missing type is taken as JSON. */
 export function contentRefusal({ contentType, contentEncoding }: Head): Failure | null {
   if (contentType !== '' && !JSON_TYPES.test(contentType)) {
-    return refusal('content-type', 'is not a JSON type', 'application/json')
+    const issues = [{ path: '/content-type', message: 'is not a JSON type', expected: 'application/json' }]
+    return { name: 'content_type_unsupported', metadata: { issues } }
   }
   return encodingRefusal({ contentEncoding })
 }

@@ -26,7 +26,7 @@ const STAGE_FAILURES: readonly FailureName[] = [
   'credentials_missing', 'key_unknown', 'key_expired', 'key_disabled', 'wrong_key_kind', 'internal',
 ]
 const BODY_FAILURES: readonly FailureName[] = [
-  'header_invalid', 'body_malformed', 'body_invalid', 'body_too_large', 'body_slow', 'busy',
+  'header_invalid', 'content_type_unsupported', 'body_malformed', 'body_invalid', 'body_too_large', 'body_slow', 'busy',
 ]
 
 const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
@@ -37,6 +37,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   embeddings: 'Turn text, tokens and media into vectors.',
   files: 'Uploads and promoted files, sealed at rest.',
   containers: 'Files that sandboxes write.',
+  Interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
   models: 'What can be called, by whom it is provided, and what it costs.',
 }
 

@@ -21,6 +21,7 @@ import { openRateAuthority } from '../state/rates.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
 import { enrol, startHeartbeat } from '../store/fronts.ts'
+import { openInterns } from '../store/interns.ts'
 import { openStore } from '../store/open.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
@@ -81,7 +82,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: { models: loaded.catalogue, embedder, observer, ...fileParts.ports },
+    ports: { models: loaded.catalogue, embedder, observer, interns: openInterns(store, hints.publish), ...fileParts.ports },
     observer,
   })
   metrics.watch({

@@ -10,6 +10,13 @@ import { getFileContent } from './files/get-file-content.ts'
 import { getFile } from './files/get-file.ts'
 import { listFiles } from './files/list-files.ts'
 import { uploadFile } from './files/upload-file.ts'
+import { createIntern } from './interns/create-intern.ts'
+import { deleteIntern } from './interns/delete-intern.ts'
+import { getIntern } from './interns/get-intern.ts'
+import { listInterns } from './interns/list-interns.ts'
+import { provisionIntern } from './interns/provision-intern.ts'
+import { suspendIntern } from './interns/suspend-intern.ts'
+import { updateIntern } from './interns/update-intern.ts'
 import { countModels } from './models/count-models.ts'
 import { getModel } from './models/get-model.ts'
 import { listEmbeddingModels } from './models/list-embedding-models.ts'
@@ -40,4 +47,11 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getContainerFileContent,
   promoteContainerFile,
   writeContainerFile,
+  createIntern,
+  listInterns,
+  getIntern,
+  updateIntern,
+  deleteIntern,
+  provisionIntern,
+  suspendIntern,
 ]

@@ -3,6 +3,7 @@ import type { ModelCatalogue } from './models.ts'
 import type { ProviderFiles } from './file-hosts.ts'
 import type { ContainerUses, Files } from './files.ts'
 import type { Idempotency } from './idempotency.ts'
+import type { Interns } from './interns.ts'
 import type { Observer } from './observe.ts'
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
@@ -18,4 +19,5 @@ export interface Ports {
   readonly containers: ContainerFolders
   readonly containerUses: ContainerUses
   readonly idempotency: Idempotency
+  readonly interns: Interns
 }

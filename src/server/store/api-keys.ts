@@ -2,7 +2,10 @@ import { newApiKey, type KeyKind } from '../../schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEY_LOAD_MS_MAX } from '../../schemas/limits.ts'
 import type { Invalidation, KeyRecord, KeyStore } from '../ports/keys.ts'
+import type { ChangedBy } from '../ports/vault.ts'
+import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
+import { isId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { bearScopes } from './scopes.ts'
 import { reach } from './translate.ts'
@@ -13,6 +16,8 @@ export interface ApiKey {
   readonly name: string
   readonly organizationId: string
   readonly workspaceId: string | null
+  /** Of intern keys. */
+  readonly internId: string | null
   readonly rateLimitRpm: number | null
   readonly isDisabled: boolean
   readonly expiresAt: Date | null
@@ -27,6 +32,13 @@ export interface KeyWish {
   readonly workspaceId: string | null
   readonly rateLimitRpm: number | null
   readonly expiresAt: Date | null
+}
+
+/** An intern key acts in its intern's workspace. C5. */
+export type InternKeyWish = Pick<KeyWish, 'name' | 'rateLimitRpm' | 'expiresAt'> & {
+  readonly internId: string
+  /** Null = whichever the intern belongs to. */
+  readonly organizationId: string | null
 }
 
 export interface CreatedKey {
@@ -47,6 +59,26 @@ export function openKeyStore(store: Store): KeyStore {
 /** Makes a key with its scope. Failures: store_unavailable. */
 export function createKey(store: Store, wish: KeyWish): Promise<Outcome<CreatedKey>> {
   return reach(async () => ok(await store.sql.begin((tx) => insertKey(tx, wish))))
+}
+
+/** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, store_unavailable. */
+export function createInternKey(store: Store, wish: InternKeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
+  return reach(() => store.sql.begin(async (tx) => {
+    const { internId, organizationId } = wish
+    if (!isId(internId)) return fail('intern_unknown')
+    // A removal of the intern waits for this, and then ends the key too.
+    const [intern] = await tx<{ organization_id: string; workspace_id: string }[]>`
+      SELECT organization_id, workspace_id FROM interns
+      WHERE id = ${internId} AND ${organizationId === null ? tx`true` : tx`organization_id = ${organizationId}`} FOR SHARE`
+    if (intern === undefined) return fail('intern_unknown')
+    const owner = { organizationId: intern.organization_id, workspaceId: intern.workspace_id }
+    const made = await addKey(tx, { ...wish, ...owner, kind: 'intern' })
+    await appendAudit(tx, {
+      ...by, ...owner, operation: 'cli.keys-create', outcome: 'changed', objectKind: 'key', objectId: made.apiKey.hash, before: null,
+      after: { kind: 'intern', name: wish.name, intern_id: internId, rate_limit_rpm: wish.rateLimitRpm, expires_at: wish.expiresAt },
+    })
+    return ok({ ...made, change: await bump(tx, 'key', made.apiKey.hash) })
+  }))
 }
 
 /** Newest first, without the revoked. @param organizationId null = of all. Failures: store_unavailable. */
@@ -74,6 +106,13 @@ export function revokeKey(store: Store, hash: string): Promise<Outcome<Invalidat
 }
 
 export async function insertKey(tx: Transaction, wish: KeyWish): Promise<CreatedKey> {
+  const made = await addKey(tx, { ...wish, internId: null })
+  return { ...made, change: await bump(tx, 'key', made.apiKey.hash) }
+}
+
+type KeyRowWish = Omit<KeyWish, 'kind'> & { readonly kind: KeyKind; readonly internId: string | null }
+
+async function addKey(tx: Transaction, wish: KeyRowWish): Promise<Pick<CreatedKey, 'apiKey' | 'key'>> {
   const { key, hash } = newApiKey(wish.kind)
   const [row] = await tx<KeyRow[]>`
     INSERT INTO api_keys ${tx({
@@ -82,12 +121,13 @@ export async function insertKey(tx: Transaction, wish: KeyWish): Promise<Created
       name: wish.name,
       organization_id: wish.organizationId,
       workspace_id: wish.workspaceId,
+      intern_id: wish.internId,
       rate_limit_rpm: wish.rateLimitRpm,
       expires_at: wish.expiresAt,
     })} RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
   await bearScopes(tx, 'key', hash)
-  return { apiKey: apiKeyOf(row), key, change: await bump(tx, 'key', hash) }
+  return { apiKey: apiKeyOf(row), key }
 }
 
 /** The transaction of a revocation, for callers that have more to do in theirs. @returns null for an unknown key */
@@ -149,6 +189,7 @@ function apiKeyOf(row: KeyRow): ApiKey {
     name: row.name,
     organizationId: row.organization_id,
     workspaceId: row.workspace_id,
+    internId: row.intern_id,
     rateLimitRpm: row.rate_limit_rpm,
     isDisabled: row.is_disabled,
     expiresAt: row.expires_at,

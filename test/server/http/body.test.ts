@@ -8,7 +8,7 @@ import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
 import { createEmbeddings } from '../../../src/server/operations/embeddings/create-embeddings.ts'
-import { accessTo, AUTHORIZATION, keyRecords, LIMITED_KEY, openFront, operation, patient, threads } from '../../support/front.ts'
+import { accessTo, AUTHORIZATION, hurried, keyRecords, LIMITED_KEY, openFront, operation, patient, threads } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
 
 const MIB = 1024 * 1024
@@ -31,7 +31,6 @@ const measure = operation({
 /** Nothing ends by time, unless a test brings its own timers. */
 const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [measure], { timers: patient(), ...more })
 /** Eight seconds pass in a fifth of one. */
-const hurried = (): Timers => new Timers(() => performance.now() * 40)
 const errorOf = (text: string): unknown => (JSON.parse(/\{"error".*\}/.exec(text)?.[0] ?? 'null') as { error?: { metadata?: unknown } } | null)?.error?.metadata
 
 t.test('a body is read whole at every size, small ones on the loop and large ones as bytes', async (t) => {

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
-import { Timers } from '../../../src/server/http/timers.ts'
 import type { CallEnded } from '../../../src/schemas/call-ended.ts'
 import type { Call, Operation } from '../../../src/server/operations/define.ts'
-import { accessTo, AUTHORIZATION, keyRecords, openFront, operation } from '../../support/front.ts'
+import { accessTo, AUTHORIZATION, hurried, keyRecords, openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
 
 const MIB = 1024 * 1024
@@ -14,7 +13,6 @@ const body = '{"model":"m","input":"x"}'
 const head = (bytes = body.length): string =>
   requestText('POST /api/v1/echo', { authorization: AUTHORIZATION, 'content-length': String(bytes) })
 const valid = head() + body
-const hurried = (): Timers => new Timers(() => performance.now() * 40)
 
 interface Gate {
   readonly opened: Promise<void>

@@ -1,3 +1,4 @@
+import { cursorBehind, idOfCursor } from '../../../schemas/cursor.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { FileListAnswer, fileListAnswer, ListFilesQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
 import { CONTROL_DEADLINE_MS, FILES_PAGE_DEFAULT } from '../../../schemas/limits.ts'
@@ -34,25 +35,17 @@ export const listFiles = defineOperation({
       signal,
     })
     if (!page.ok) return page
-    return ok({ kind: 'json', value: fileListAnswer({ ...page.value, cursor: cursorOf }, shapeOf(call.headers)) })
+    return ok({ kind: 'json', value: fileListAnswer({ ...page.value, cursor: cursorBehind }, shapeOf(call.headers)) })
   },
 })
-
-const CURSOR_PREFIX = 'after:'
-
-/** Opaque to callers, so that what it holds may change. */
-function cursorOf(id: string): string {
-  return Buffer.from(CURSOR_PREFIX + id).toString('base64url')
-}
 
 /** The three names of the same thing exclude each other. Failure: query_invalid. */
 function afterOf({ cursor, after, after_id: afterId }: ListFilesQuery): Outcome<string | null> {
   const given = [cursor, after, afterId].filter((text) => text !== undefined)
   if (given.length > 1) return refuse('', 'has more than one place to continue at', 'one of cursor, after and after_id')
   if (cursor === undefined) return ok(after ?? afterId ?? null)
-  const text = Buffer.from(cursor, 'base64url').toString()
-  const id = text.slice(CURSOR_PREFIX.length)
-  if (cursorOf(id) !== cursor) return refuse('/cursor', 'is not one that a page gave', 'the cursor of the page before')
+  const id = idOfCursor(cursor)
+  if (id === null) return refuse('/cursor', 'is not one that a page gave', 'the cursor of the page before')
   return ok(id)
 }
 

@@ -1,0 +1,12 @@
+const PREFIX = 'after:'
+
+/** Where the next page of a list begins: behind this id. Opaque to callers, so that what it holds may change. */
+export function cursorBehind(id: string): string {
+  return Buffer.from(PREFIX + id).toString('base64url')
+}
+
+/** @returns the id, or null for a text that is no cursor of ours */
+export function idOfCursor(cursor: string): string | null {
+  const id = Buffer.from(cursor, 'base64url').toString().slice(PREFIX.length)
+  return cursorBehind(id) === cursor ? id : null
+}

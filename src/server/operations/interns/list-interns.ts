@@ -1,0 +1,46 @@
+import { cursorBehind, idOfCursor } from '../../../schemas/cursor.ts'
+import { fail, ok } from '../../../schemas/failures.ts'
+import { InternListAnswer, isInternId, ListInternsQuery } from '../../../schemas/interns.ts'
+import { CONTROL_DEADLINE_MS, INTERNS_PAGE_DEFAULT } from '../../../schemas/limits.ts'
+import { defineOperation, ownWorkspaceOf } from '../define.ts'
+import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
+
+/** Lists a workspace's interns, oldest first, page by page. Source: B2.4. */
+export const listInterns = defineOperation({
+  id: 'interns.list',
+  method: 'get',
+  path: '/interns',
+  tag: 'Interns',
+  summary: 'List interns',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListInternsQuery },
+  success: { status: 200, body: InternListAnswer },
+  statuses: INTERN_STATUSES_LISTED,
+  failures: ['query_invalid', 'workspace_unknown', ...INTERN_FAILURES],
+  example: { query: { status: 'stopped', limit: 20 } },
+  async run(call, ports) {
+    const { workspace_id: workspace, status, limit, cursor } = call.query
+    const after = cursor === undefined ? null : idOfCursor(cursor)
+    if (cursor !== undefined && (after === null || !isInternId(after))) return fail('query_invalid', NO_CURSOR)
+    const page = await ports.interns.list({
+      organizationId: call.key.organizationId,
+      workspace: workspace ?? ownWorkspaceOf(call.key),
+      status: status ?? null,
+      after,
+      limit: limit ?? INTERNS_PAGE_DEFAULT,
+    })
+    if (!page.ok) return page
+    const { interns, hasMore } = page.value
+    const last = interns.at(-1)
+    const value = {
+      data: interns.map(internAnswer), has_more: hasMore, ...(hasMore && last !== undefined && { next_cursor: cursorBehind(last.id) }),
+    }
+    return ok({ kind: 'json', value })
+  },
+})
+
+const NO_CURSOR = {
+  metadata: { issues: [{ path: '/cursor', message: 'is not one that a page gave', expected: 'the `next_cursor` of the page before' }] },
+}
