@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import { CreateInternBody, UpdateInternBody } from './interns.ts'
-import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX } from './limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX, VAULT_BODY_BYTES_MAX } from './limits.ts'
+import { CopySecretsBody, SecretBody } from './vault.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
 export interface BodyForm {
@@ -13,6 +14,8 @@ export interface BodyForm {
    * A form without one comes back whole: its `bytesMax` is about 1 MiB, and a few long texts are cloned at once.
    */
   readonly bulk?: string
+  /** It holds what nobody may find: its bytes are cleared when they were read. */
+  readonly isSecret?: true
 }
 
 /** Every JSON body by name; operations and worker threads look forms up here. */
@@ -20,6 +23,8 @@ export const BODIES = {
   embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
+  secret: { schema: SecretBody, bytesMax: VAULT_BODY_BYTES_MAX, isSecret: true },
+  secret_copy: { schema: CopySecretsBody, bytesMax: VAULT_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
 

@@ -94,6 +94,7 @@ export const FAILURES = {
   vault_writes_disabled: row([503], 'ours', 'backoff', 'Writes to vaults are disabled for this workspace.', 'info'),
   secret_unknown: row([404], 'caller', 'after_change', 'There is no such secret.'),
   secret_uncopyable: row([409], 'caller', 'after_change', 'A secret without hosts cannot be copied; store it again first.'),
+  intern_in_transfer: row([409], 'caller', 'backoff', 'The intern is in transfer; try again later.'),
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
   vault_full: row([409], 'caller', 'after_change', 'A vault holds at most {limit} secrets.'),

@@ -331,3 +331,25 @@ export const AUDIT_FLUSH_MS = 50
 export const AUDIT_RETRY_MS = 250
 /** Events that wait for the store; beyond, what would cause another is refused. Decision. */
 export const AUDIT_WAITING_MAX = 20_000
+
+/** Characters of a secret's name, and of its value. §4.4, §8, C31. */
+export const SECRET_NAME_CHARS_MAX = 255
+export const SECRET_VALUE_CHARS_MAX = 65_536
+/** Hosts of a secret; characters of one as it is given, of one without its trailing dot, and of a label. §4.4, §8, B1.4. */
+export const SECRET_HOSTS_MAX = 100
+export const HOST_CHARS_MAX = 254
+export const HOST_NORMALIZED_CHARS_MAX = 253
+export const HOST_LABEL_CHARS_MAX = 63
+/** Bytes of a body of the vault. B1.4, C10. */
+export const VAULT_BODY_BYTES_MAX = 425_000
+/** Secrets of a page, which is the default too, and how many may be skipped. B2.4. */
+export const SECRETS_PAGE_MAX = 100
+export const SECRETS_OFFSET_MAX = 10_000
+/** Names of one copy. B2.4. */
+export const SECRETS_COPIED_MAX = 100
+/** Secrets of one vault: what a list can reach. Decision. */
+export const SECRETS_PER_VAULT_MAX = 10_000
+/** Unwrapped keys of vaults that one process holds. Decision. */
+export const VAULT_KEYS_CACHED_MAX = 4_096
+/** Tries of a write whose vault changed between its sealing and its commit. Decision. */
+export const VAULT_WRITE_TRIES_MAX = 5

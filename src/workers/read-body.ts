@@ -22,12 +22,14 @@ const UNEXPLAINED = { ...fail('body_invalid'), isUnexplained: true } as const
  * @param input.isOnLoop a body over INLINE_ISSUES_BYTES_MAX that is not valid is refused without saying why
  */
 export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
+  const form: BodyForm = BODIES[input.body]
   const parsed = parseBody(input)
+  // Bytes that are not explained yet are read once more.
+  if (form.isSecret === true && parsed !== UNEXPLAINED) input.bytes.fill(0)
   // A checked body is an object.
   if (!parsed.ok) return parsed
   const whole = parsed.value as Record<string, unknown>
   if (input.bytes.length <= INLINE_JSON_BYTES_MAX) return { ok: true, value: whole, bulk: null }
-  const form: BodyForm = BODIES[input.body]
   const value = knownMembers(form.schema, whole)
   if (form.bulk === undefined) return { ok: true, value, bulk: null }
   const bulk = bulkOf(input.bytes, form.bulk, value[form.bulk])

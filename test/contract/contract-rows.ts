@@ -18,6 +18,10 @@ const INTERN_ROW = [400, 403, 404, 408, 429, 500, 502, 503, 504]
 const NO_BODY = 'it takes no body that could be slow'
 const NO_UPSTREAM = 'nothing upstream'
 const NO_MISSING_ROW = 'a list is never missing'
+/** Of B2.4's head. */
+const VAULT_STATUSES = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
+const VAULT = { 502: 'the vault asks nobody else' } as const
+const BODILESS_VAULT = { ...VAULT, 408: 'it has no body' } as const
 
 export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   'embeddings.create': {
@@ -259,5 +263,85 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     keys: ['management'],
     source: 'B2.4, C6',
     uncaused: { 200: 'Sluice does not run interns', 408: NO_BODY, 502: NO_UPSTREAM },
+  },
+  'vault.list-secrets': {
+    method: 'get',
+    path: '/vault/secrets',
+    success: 200,
+    statuses: VAULT_STATUSES,
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional'],
+    source: 'B2.4',
+    uncaused: BODILESS_VAULT,
+  },
+  'vault.put-secret': {
+    method: 'put',
+    path: '/vault/secrets/{name}',
+    success: 200,
+    statuses: [...VAULT_STATUSES, 413],
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional', 'writes'],
+    source: '§4.4, §7 vault secret store, B1.4',
+    uncaused: VAULT,
+  },
+  'vault.delete-secret': {
+    method: 'delete',
+    path: '/vault/secrets/{name}',
+    success: 204,
+    statuses: VAULT_STATUSES,
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional', 'writes'],
+    source: 'B2.4, C6',
+    uncaused: BODILESS_VAULT,
+  },
+  'vault.list-intern-secrets': {
+    method: 'get',
+    path: '/vault/interns/{intern_id}/secrets',
+    success: 200,
+    statuses: VAULT_STATUSES,
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional'],
+    source: 'B2.4',
+    uncaused: BODILESS_VAULT,
+  },
+  'vault.put-intern-secret': {
+    method: 'put',
+    path: '/vault/interns/{intern_id}/secrets/{name}',
+    success: 200,
+    statuses: [...VAULT_STATUSES, 409, 413],
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional', 'writes'],
+    source: 'B2.4',
+    uncaused: VAULT,
+  },
+  'vault.delete-intern-secret': {
+    method: 'delete',
+    path: '/vault/interns/{intern_id}/secrets/{name}',
+    success: 204,
+    statuses: VAULT_STATUSES,
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional', 'writes'],
+    source: 'B2.4, C6',
+    uncaused: BODILESS_VAULT,
+  },
+  'vault.copy-secrets': {
+    method: 'post',
+    path: '/vault/interns/{intern_id}/secrets/copy',
+    success: 200,
+    statuses: [...VAULT_STATUSES, 409, 413],
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional', 'writes'],
+    source: 'B2.4',
+    uncaused: VAULT,
+  },
+  'vault.list-effective-secrets': {
+    method: 'get',
+    path: '/vault/interns/{intern_id}/effective-secrets',
+    success: 200,
+    statuses: VAULT_STATUSES,
+    keys: ['inference', 'intern'],
+    gates: ['programme', 'regional'],
+    source: 'B2.4',
+    uncaused: BODILESS_VAULT,
   },
 }

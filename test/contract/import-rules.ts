@@ -23,7 +23,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   upstream: DRIVER,
   egress: DRIVER,
   vault: DRIVER,
-  workers: DRIVER,
+  // The one form of an envelope: the front's own small secrets are sealed by it too.
+  workers: [...DRIVER, 'vault/envelope'],
   http: ['schemas', 'ports', 'access', 'limits', 'observe', 'operations/define', 'operations/index'],
   // It implements the port `Observer`, whose types it takes.
   observe: ['schemas', 'ports'],

@@ -38,6 +38,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   files: 'Uploads and promoted files, sealed at rest.',
   containers: 'Files that sandboxes write.',
   Interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
+  Vault: 'Secrets that programs use without seeing them.',
   models: 'What can be called, by whom it is provided, and what it costs.',
 }
 

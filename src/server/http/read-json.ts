@@ -1,4 +1,4 @@
-import type { BodyName } from '../../schemas/bodies.ts'
+import { BODIES, type BodyForm, type BodyName } from '../../schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Call } from '../operations/define.ts'
 import type { BodyVerdict, ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
@@ -19,8 +19,12 @@ export function readJson(jobs: ShortJobs, wish: ReadWish): BodyVerdict | Promise
   const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
   if (!input.isOnLoop) return readInJob(jobs, input, wish)
   const verdict = jobs.here('read_body', input)
+  if (verdict.ok || verdict.isUnexplained !== true) return verdict
   // The bytes are only lent.
-  return !verdict.ok && verdict.isUnexplained === true ? readInJob(jobs, { body: name, bytes: bytes.slice() }, wish) : verdict
+  const copy = bytes.slice()
+  const form: BodyForm = BODIES[name]
+  if (form.isSecret === true) bytes.fill(0)
+  return readInJob(jobs, { body: name, bytes: copy }, wish)
 }
 
 async function readInJob(jobs: ShortJobs, input: ShortJobTypes['read_body']['in'], { body, call }: ReadWish): Promise<BodyVerdict> {

@@ -18,7 +18,7 @@ import { createTransfers } from '../transfer/transfers.ts'
 import { createProviderFiles } from '../upstream/files/provider-files.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
 import { openProviderKeys } from '../vault/provider-keys.ts'
-import { openRootKeys } from '../vault/root-keys.ts'
+import { openRootKeys, type RootKeys } from '../vault/root-keys.ts'
 import { openStorage } from './storage.ts'
 
 export interface FileParts {
@@ -65,7 +65,10 @@ export async function openFileParts(config: Config, { store, sessions, egress, c
 
 /** Data keys under the root keys of the configuration. Throws RootKeyInvalid. */
 export function openRing(config: Config, store: Store): KeyRing {
-  const { rootKey, rootKeyFile, dataDir } = config
-  const rootKeys = openRootKeys({ setting: rootKey, file: rootKeyFile, dataDir })
-  return openKeyRing({ rootKeys, rows: openDataKeys(store) })
+  return openKeyRing({ rootKeys: rootKeysOf(config), rows: openDataKeys(store) })
+}
+
+/** Throws RootKeyInvalid. */
+export function rootKeysOf({ rootKey, rootKeyFile, dataDir }: Config): RootKeys {
+  return openRootKeys({ setting: rootKey, file: rootKeyFile, dataDir })
 }

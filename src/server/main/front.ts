@@ -30,7 +30,8 @@ import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
-import { openFileParts } from './files.ts'
+import { openFileParts, rootKeysOf } from './files.ts'
+import { openVaultParts } from './vault.ts'
 
 /** Short-job threads of a front, and jobs that may wait for them. Design §2. */
 const SHORT_THREADS = 1
@@ -70,6 +71,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue })
+  const vault = openVaultParts({ store, rootKeys: rootKeysOf(config), jobs })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({
@@ -82,7 +84,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: { models: loaded.catalogue, embedder, observer, interns: openInterns(store, hints.publish), ...fileParts.ports },
+    ports: {
+      models: loaded.catalogue, embedder, observer, interns: openInterns(store, hints.publish), ...fileParts.ports, ...vault.ports,
+    },
     observer,
   })
   metrics.watch({
@@ -102,7 +106,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     void drainFront(http, isReplaced)
       // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front.
       .then(() => closeAll([heartbeat]))
-      .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
+      .then(() => closeAll([feed, hints, state, fileParts, vault, pools, egress, broadcast, tracer, store]))
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })

@@ -25,6 +25,10 @@ import { listModels } from './models/list-models.ts'
 import { listUserModels } from './models/list-user-models.ts'
 import { retrieveModel } from './models/retrieve-model.ts'
 import { retrieveModelByAuthor } from './models/retrieve-model-by-author.ts'
+import { copySecrets } from './vault/copy-secrets.ts'
+import { deleteInternSecret, deleteSecret } from './vault/delete-secret.ts'
+import { listEffectiveSecrets, listInternSecrets, listSecrets } from './vault/list-secrets.ts'
+import { putInternSecret, putSecret } from './vault/put-secret.ts'
 
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -54,4 +58,12 @@ export const OPERATIONS: readonly AnyOperation[] = [
   deleteIntern,
   provisionIntern,
   suspendIntern,
+  listSecrets,
+  putSecret,
+  deleteSecret,
+  listInternSecrets,
+  putInternSecret,
+  deleteInternSecret,
+  copySecrets,
+  listEffectiveSecrets,
 ]

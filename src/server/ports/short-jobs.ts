@@ -1,6 +1,7 @@
 import type { BodyName } from '../../schemas/bodies.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
+import type { SecretFacts, VaultPlace } from './secret-rows.ts'
 
 /**
  * Verdict of reading a JSON body. Up to INLINE_JSON_BYTES_MAX: the checked value, whole. Above: the known members
@@ -74,6 +75,39 @@ export interface ShortJobTypes {
       | { readonly ok: true; readonly data: Uint8Array; readonly promptTokens: number | null; readonly totalTokens: number | null }
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
+  /** Seals one value of a vault, and clears it. */
+  seal_secret: {
+    in: { readonly vault: VaultPlace; readonly keys: SealingKeys; readonly facts: SecretFacts; readonly value: Uint8Array }
+    out: SealedOut
+  }
+  /** The value, or null when it is not what was sealed for this place and these facts. */
+  open_secret: { in: SealedValue; out: Uint8Array | null }
+  /** Seals values of one vault for another; null when one of them does not open. */
+  copy_secrets: {
+    in: {
+      readonly from: readonly SealedValue[]
+      readonly to: { readonly vault: VaultPlace; readonly keys: SealingKeys; readonly versions: readonly string[] }
+    }
+    out: readonly SealedOut[] | null
+  }
+}
+/** Keys that a value is fingerprinted and sealed with, 32 bytes each. Whoever runs the task clears them. */
+export interface SealingKeys {
+  readonly fingerprint: Uint8Array
+  readonly sealing: Uint8Array
+}
+/** A sealed value, and the key that opens it, which the task clears. */
+export interface SealedValue {
+  readonly vault: VaultPlace
+  readonly facts: SecretFacts
+  readonly sealed: Uint8Array
+  readonly sealingKey: Uint8Array<ArrayBuffer>
+}
+/** How a value is stored. */
+export interface SealedOut {
+  /** `sha256:` and hex digits. */
+  readonly fingerprint: string
+  readonly sealed: Uint8Array
 }
 /** Texts, or their list as UTF-8 JSON. */
 type LexicalTexts = readonly string[] | Uint8Array

@@ -47,6 +47,8 @@ export interface ChangedBy {
 
 /** Secrets of vaults: stored, listed, removed; never read back. Failures of all: store_unavailable, intern_unknown. */
 export interface Vaults {
+  /** Whether there is such a vault for its callers to see. */
+  see(scope: VaultScope): Promise<Outcome<null>>
   list(scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage>>
   /** Failures: data_key_unavailable, busy, vault_full. */
   put(
@@ -58,7 +60,7 @@ export interface Vaults {
   remove(scope: VaultScope, name: string, by: ChangedBy): Promise<Outcome<null>>
   /**
    * Copies secrets of the workspace's vault into an intern's, all or none.
-   * Failures: secret_unknown, secret_uncopyable (a legacy row, or an intern in transfer), data_key_unavailable, busy.
+   * Failures: secret_unknown, secret_uncopyable (a legacy row), intern_in_transfer, vault_full, data_key_unavailable, busy.
    */
   copy(scope: VaultScope & { readonly internId: string }, names: readonly string[], by: ChangedBy): Promise<Outcome<readonly SecretMetadata[]>>
   /** Failure: vault_unknown (the attached vault is gone). */

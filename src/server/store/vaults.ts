@@ -1,5 +1,8 @@
-import { newId } from './ids.ts'
-import type { Transaction } from './open.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { VaultForWriting, VaultKeyPurpose, WrappedVaultKey } from '../ports/secret-rows.ts'
+import type { VaultScope } from '../ports/vault.ts'
+import { isId, newId } from './ids.ts'
+import type { Queryable, Transaction } from './open.ts'
 
 /** The workspace's own, an intern's own, or one that interns of the workspace may have attached. */
 export type VaultKind = 'workspace' | 'intern' | 'attachable'
@@ -19,4 +22,135 @@ export async function insertVault(tx: Transaction, { organizationId, workspaceId
     INSERT INTO vaults (id, organization_id, workspace_id, kind, name)
     VALUES (${id}, ${organizationId}, ${workspaceId}, ${kind}, ${name})`
   return id
+}
+
+export interface InternSeen {
+  readonly isInTransfer: boolean
+  /** Null = none is attached. */
+  readonly attachedVaultId: string | null
+  /** One is attached, and it is there. */
+  readonly hasAttached: boolean
+}
+
+/** @returns null for an intern that is not of this workspace, deleted or unknown */
+export async function internOf(sql: Queryable, { workspaceId, organizationId, internId }: VaultScope): Promise<InternSeen | null> {
+  if (internId === null || !isId(internId)) return null
+  const [row] = await sql<{ is_in_transfer: boolean; attached_vault_id: string | null; has_attached: boolean }[]>`
+    SELECT i.is_in_transfer, i.attached_vault_id, v.id IS NOT NULL AS has_attached FROM interns i
+    LEFT JOIN vaults v ON v.id = i.attached_vault_id AND v.workspace_id = i.workspace_id AND v.kind = 'attachable'
+    WHERE i.id = ${internId} AND i.workspace_id = ${workspaceId} AND i.organization_id = ${organizationId} AND i.deleted_at IS NULL`
+  if (row === undefined) return null
+  return { isInTransfer: row.is_in_transfer, attachedVaultId: row.attached_vault_id, hasAttached: row.has_attached }
+}
+
+/** True when its effective secrets cannot be told: a vault was attached, and it is gone. B2.4. */
+export function isAttachedGone({ attachedVaultId, hasAttached }: InternSeen): boolean {
+  return attachedVaultId !== null && !hasAttached
+}
+
+/**
+ * The vaults of a scope by rank, the first of which counts: intern (1), attached (2), workspace (3). Of an intern that
+ * `internOf` does not find there is none.
+ */
+export function effectiveVaults(sql: Queryable, { workspaceId, internId }: VaultScope) {
+  const own = sql`SELECT id AS vault_id, workspace_id, 3 AS rank FROM vaults WHERE workspace_id = ${workspaceId} AND kind = 'workspace'`
+  if (internId === null) return own
+  return sql`
+    SELECT vault_id, workspace_id, 1 AS rank FROM interns
+    WHERE id = ${internId} AND workspace_id = ${workspaceId} AND deleted_at IS NULL
+    UNION ALL
+    SELECT v.id, v.workspace_id, 2 FROM interns i
+    JOIN vaults v ON v.id = i.attached_vault_id AND v.workspace_id = i.workspace_id AND v.kind = 'attachable'
+    WHERE i.id = ${internId} AND i.workspace_id = ${workspaceId} AND i.deleted_at IS NULL
+    UNION ALL ${own}`
+}
+
+/** The vault of a scope alone, without those that an intern sees beside it. */
+export function ownVault(sql: Queryable, { workspaceId, internId }: VaultScope) {
+  return internId === null
+    ? sql`SELECT id FROM vaults WHERE workspace_id = ${workspaceId} AND kind = 'workspace'`
+    : sql`SELECT vault_id FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId} AND deleted_at IS NULL`
+}
+
+/** Failure: intern_unknown. The vault of a workspace is made with its first secret. */
+export async function vaultForWriting(sql: Queryable, scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>> {
+  const found = (await seenVault(sql, scope)) ?? (await madeVault(sql, scope))
+  if (found === null) return fail('intern_unknown')
+  const rows = await sql<{ version: string }[]>`SELECT nextval('secret_versions') AS version FROM generate_series(1, ${versions})`
+  return ok({ ...found, versions: rows.map(({ version }) => version) })
+}
+
+type SeenVault = Omit<VaultForWriting, 'versions'>
+
+async function madeVault(sql: Queryable, { organizationId, workspaceId, internId }: VaultScope): Promise<SeenVault | null> {
+  if (internId !== null) return null
+  await sql`
+    INSERT INTO vaults (id, organization_id, workspace_id, kind) VALUES (${newId()}, ${organizationId}, ${workspaceId}, 'workspace')
+    ON CONFLICT (workspace_id) WHERE kind = 'workspace' DO NOTHING`
+  return seenVault(sql, { organizationId, workspaceId, internId })
+}
+
+async function seenVault(sql: Queryable, scope: VaultScope): Promise<SeenVault | null> {
+  if (scope.internId !== null && !isId(scope.internId)) return null
+  const [row] = await sql<VaultRow[]>`
+    SELECT v.id, v.workspace_id, f.id AS f_id, f.root_key_id AS f_root, f.wrapped AS f_wrapped,
+      s.id AS s_id, s.root_key_id AS s_root, s.wrapped AS s_wrapped
+    FROM vaults v
+    LEFT JOIN vault_keys f ON f.vault_id = v.id AND f.purpose = 'fingerprint' AND f.is_current
+    LEFT JOIN vault_keys s ON s.vault_id = v.id AND s.purpose = 'sealing' AND s.is_current
+    WHERE v.id = (${ownVault(sql, scope)})`
+  if (row === undefined) return null
+  const key = (purpose: VaultKeyPurpose, id: string | null, rootKeyId: string | null, wrapped: Uint8Array | null): WrappedVaultKey | null =>
+    id === null || rootKeyId === null || wrapped === null ? null : { id, vaultId: row.id, purpose, rootKeyId, wrapped }
+  return {
+    vaultId: row.id,
+    workspaceId: row.workspace_id,
+    fingerprintKey: key('fingerprint', row.f_id, row.f_root, row.f_wrapped),
+    sealingKey: key('sealing', row.s_id, row.s_root, row.s_wrapped),
+  }
+}
+
+interface VaultRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly f_id: string | null
+  readonly f_root: string | null
+  readonly f_wrapped: Buffer | null
+  readonly s_id: string | null
+  readonly s_root: string | null
+  readonly s_wrapped: Buffer | null
+}
+
+/** @returns the current keys: whoever lost a race waited for the winner, and gets its keys */
+export async function addVaultKeys(sql: Queryable, vaultId: string, keys: readonly WrappedVaultKey[]): Promise<readonly WrappedVaultKey[]> {
+  for (const { id, purpose, rootKeyId, wrapped } of keys) {
+    await sql`
+      INSERT INTO vault_keys (id, vault_id, purpose, root_key_id, wrapped)
+      VALUES (${id}, ${vaultId}, ${purpose}, ${rootKeyId}, ${Buffer.from(wrapped)})
+      ON CONFLICT (vault_id, purpose) WHERE is_current DO NOTHING`
+  }
+  const rows = await sql<{ id: string; purpose: VaultKeyPurpose; root_key_id: string; wrapped: Buffer }[]>`
+    SELECT id, purpose, root_key_id, wrapped FROM vault_keys WHERE vault_id = ${vaultId} AND is_current`
+  return rows.map(({ id, purpose, root_key_id: rootKeyId, wrapped }) => ({ id, vaultId, purpose, rootKeyId, wrapped }))
+}
+
+/**
+ * Whoever writes secrets or keys of a vault holds its row, so that nothing is sealed with a key that was replaced
+ * meanwhile. Locks are taken in this order: intern, vault, secrets, the head of the audit log.
+ * @returns id of its current sealing key; null when there is none, or no such vault
+ */
+export async function lockVault(tx: Transaction, vaultId: string): Promise<string | null> {
+  await tx`SELECT 1 FROM vaults WHERE id = ${vaultId} FOR NO KEY UPDATE`
+  const [key] = await tx<{ id: string }[]>`
+    SELECT id FROM vault_keys WHERE vault_id = ${vaultId} AND purpose = 'sealing' AND is_current`
+  return key?.id ?? null
+}
+
+/** Holds an intern, so that it is neither deleted nor moved before the commit. @returns null when there is none */
+export async function lockIntern(tx: Transaction, scope: VaultScope): Promise<{ readonly isInTransfer: boolean } | null> {
+  const { internId, workspaceId } = scope
+  if (internId === null || !isId(internId)) return null
+  const [row] = await tx<{ is_in_transfer: boolean }[]>`
+    SELECT is_in_transfer FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId} AND deleted_at IS NULL FOR SHARE`
+  return row === undefined ? null : { isInTransfer: row.is_in_transfer }
 }

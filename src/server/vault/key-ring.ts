@@ -69,7 +69,7 @@ class Ring implements KeyRing {
     if (rootKey === undefined) return unavailable('there is no root key')
     const place = { id: randomUUID(), workspaceId, purpose, rootKeyId }
     const key = randomBytes(KEY_BYTES)
-    const row = { ...place, wrapped: wrapKey(rootKey, key, place) }
+    const row = { ...place, wrapped: wrapKey(rootKey, key, { ...place, ownerId: workspaceId }) }
     key.fill(0)
     // Another process may have been first: then its key is everybody's.
     return this.#rows.addFirst(row)
@@ -79,7 +79,7 @@ class Ring implements KeyRing {
     const name = `${row.workspaceId}/${row.purpose}/${row.id}`
     const rootKey = this.#rootKeys.get(row.rootKeyId)
     if (rootKey === undefined) return unavailable(`data key ${row.id} is wrapped by root key ${row.rootKeyId}, which is not here`)
-    const key = unwrapKey(rootKey, row.wrapped, row)
+    const key = unwrapKey(rootKey, row.wrapped, { ...row, ownerId: row.workspaceId })
     if (key === null) return unavailable(`data key ${row.id} does not open`)
     const copy = copyOf(row.id, key)
     this.#keys.set(name, key)

@@ -5,10 +5,11 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
 
-/** What a wrapped key is bound to: moved to another workspace, purpose or id, it does not open. */
+/** What a wrapped key is bound to: moved to another owner, purpose or id, it does not open. */
 export interface KeyPlace {
   readonly id: string
-  readonly workspaceId: string
+  /** The workspace of a data key, the vault of a vault's key. */
+  readonly ownerId: string
   readonly purpose: string
   readonly rootKeyId: string
 }
@@ -36,6 +37,6 @@ export function unwrapKey(rootKey: Uint8Array, wrapped: Uint8Array, place: KeyPl
   }
 }
 
-function boundTo({ id, workspaceId, purpose, rootKeyId }: KeyPlace): Buffer {
-  return lengthPrefixed('sluice data key', workspaceId, purpose, id, rootKeyId)
+function boundTo({ id, ownerId, purpose, rootKeyId }: KeyPlace): Buffer {
+  return lengthPrefixed('sluice data key', ownerId, purpose, id, rootKeyId)
 }

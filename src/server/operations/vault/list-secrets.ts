@@ -1,0 +1,75 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import {
+  EffectivePageAnswer, InternParams, secretAnswer, SecretPageAnswer, SecretPageQuery,
+} from '../../../schemas/vault.ts'
+import type { SecretPage } from '../../ports/vault.ts'
+import { defineOperation, type Success } from '../define.ts'
+import {
+  EXAMPLE_INTERN, INTERN_ACCESS, internScope, pageOf, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
+} from './vault-scope.ts'
+
+/** Lists the workspace's secrets by name. Source: B2.4. */
+export const listSecrets = defineOperation({
+  id: 'vault.list-secrets',
+  method: 'get',
+  path: '/vault/secrets',
+  tag: 'Vault',
+  summary: 'List workspace secrets',
+  access: WORKSPACE_ACCESS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: SecretPageQuery },
+  success: { status: 200, body: SecretPageAnswer },
+  statuses: VAULT_STATUSES,
+  failures: ['query_invalid', 'vault_unknown', ...VAULT_FAILURES],
+  example: { query: { limit: 20 } },
+  run: async (call, { vaults }) => told(await vaults.list(workspaceScope(call), pageOf(call.query))),
+})
+
+/** Lists the secrets of one intern's own vault by name. Source: B2.4. */
+export const listInternSecrets = defineOperation({
+  id: 'vault.list-intern-secrets',
+  method: 'get',
+  path: '/vault/interns/{intern_id}/secrets',
+  tag: 'Vault',
+  summary: "List an intern's secrets",
+  access: INTERN_ACCESS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: InternParams, query: SecretPageQuery },
+  success: { status: 200, body: SecretPageAnswer },
+  statuses: VAULT_STATUSES,
+  failures: ['query_invalid', 'intern_unknown', ...VAULT_FAILURES],
+  example: { params: { intern_id: EXAMPLE_INTERN }, query: { limit: 20 } },
+  run: async (call, { vaults }) => told(await vaults.list(internScope(call), pageOf(call.query))),
+})
+
+/** Lists what an intern can use, and where each comes from. Source: B2.4. */
+export const listEffectiveSecrets = defineOperation({
+  id: 'vault.list-effective-secrets',
+  method: 'get',
+  path: '/vault/interns/{intern_id}/effective-secrets',
+  tag: 'Vault',
+  summary: 'List the secrets that an intern can use',
+  description: 'One for each name: its own before that of its attached vault before that of the workspace.',
+  access: INTERN_ACCESS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: InternParams, query: SecretPageQuery },
+  success: { status: 200, body: EffectivePageAnswer },
+  statuses: VAULT_STATUSES,
+  failures: ['query_invalid', 'intern_unknown', 'vault_unknown', ...VAULT_FAILURES],
+  example: { params: { intern_id: EXAMPLE_INTERN }, query: { limit: 20 } },
+  async run(call, { vaults }) {
+    const page = await vaults.effective(internScope(call), pageOf(call.query))
+    if (!page.ok) return page
+    const data = page.value.secrets.map((secret) => ({ ...secretAnswer(secret), scope: secret.scope }))
+    return ok({ kind: 'json', value: { data, has_more: page.value.hasMore } })
+  },
+})
+
+function told(page: Outcome<SecretPage>): Outcome<Success> {
+  if (!page.ok) return page
+  return ok({ kind: 'json', value: { data: page.value.secrets.map(secretAnswer), has_more: page.value.hasMore } })
+}

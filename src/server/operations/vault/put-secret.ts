@@ -1,0 +1,59 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { normalHosts } from '../../../schemas/hosts.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { Secret } from '../../../schemas/secret.ts'
+import { InternSecretParams, SecretAnswer, secretAnswer, SecretParams, type SecretBody } from '../../../schemas/vault.ts'
+import type { Vaults, VaultScope } from '../../ports/vault.ts'
+import { defineOperation, type Call, type Success } from '../define.ts'
+import {
+  changedBy, EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
+} from './vault-scope.ts'
+
+const DESCRIPTION = 'Creates or replaces it; a replacement keeps `created_at`. The value is sealed, never told again, and released only to exactly these hosts.'
+const EXAMPLE_BODY = { hosts: ['api.example.com'], value: 'a value that nobody reads back' }
+
+/** Stores a secret of the workspace. Source: §4.4, B1.4. */
+export const putSecret = defineOperation<{ params: typeof SecretParams; body: 'secret' }, SecretBody>({
+  id: 'vault.put-secret',
+  method: 'put',
+  path: '/vault/secrets/{name}',
+  tag: 'Vault',
+  summary: 'Store a workspace secret',
+  description: DESCRIPTION,
+  access: { ...WORKSPACE_ACCESS, writesVault: true },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: SecretParams, body: 'secret' },
+  success: { status: 200, body: SecretAnswer },
+  statuses: [...VAULT_STATUSES, 413],
+  failures: ['body_invalid', 'vault_unknown', ...SEALING_FAILURES, ...VAULT_FAILURES],
+  example: { params: { name: 'github_token' }, body: EXAMPLE_BODY },
+  run: (call, { vaults }) => put(vaults, workspaceScope(call), call),
+})
+
+/** Stores a secret of one intern. Source: B2.4. */
+export const putInternSecret = defineOperation<{ params: typeof InternSecretParams; body: 'secret' }, SecretBody>({
+  id: 'vault.put-intern-secret',
+  method: 'put',
+  path: '/vault/interns/{intern_id}/secrets/{name}',
+  tag: 'Vault',
+  summary: "Store an intern's secret",
+  description: DESCRIPTION,
+  access: { ...INTERN_ACCESS, writesVault: true },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: InternSecretParams, body: 'secret' },
+  success: { status: 200, body: SecretAnswer },
+  statuses: [...VAULT_STATUSES, 409, 413],
+  failures: ['body_invalid', 'intern_unknown', ...SEALING_FAILURES, ...VAULT_FAILURES],
+  example: { params: { intern_id: EXAMPLE_INTERN, name: 'github_token' }, body: EXAMPLE_BODY },
+  run: (call, { vaults }) => put(vaults, internScope(call), call),
+})
+
+async function put(vaults: Vaults, scope: VaultScope, call: Call<{ readonly name: string }, unknown, SecretBody>): Promise<Outcome<Success>> {
+  const normal = normalHosts(call.body.hosts, '/hosts')
+  if (normal.hosts === null) return fail('body_invalid', { metadata: { issues: normal.issues } })
+  const { name } = call.params
+  const stored = await vaults.put(scope, { name, hosts: normal.hosts, value: new Secret(call.body.value) }, changedBy(call))
+  return stored.ok ? ok({ kind: 'json', value: { data: secretAnswer(stored.value) } }) : stored
+}

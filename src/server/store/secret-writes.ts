@@ -1,0 +1,124 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { SECRETS_PER_VAULT_MAX } from '../../schemas/limits.ts'
+import { secretAnswer } from '../../schemas/vault.ts'
+import type { AuditEvent } from '../ports/audit.ts'
+import type { SealedSecret, SecretWrite } from '../ports/secret-rows.ts'
+import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault.ts'
+import { appendAudit } from './audit.ts'
+import type { Transaction } from './open.ts'
+import { lockIntern, lockVault } from './vaults.ts'
+
+/**
+ * Stores sealed secrets, all or none. Each row is written whole, so that what it is bound to is always what stands
+ * beside it. @returns null when the vault's key or a source changed since it was sealed
+ * Failures: intern_unknown, intern_in_transfer, vault_full.
+ */
+export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>> {
+  const { scope, vaultId, keyId, secrets } = write
+  if (scope.internId !== null) {
+    const intern = await lockIntern(tx, scope)
+    if (intern === null) return fail('intern_unknown')
+    if (write.copyOf !== null && intern.isInTransfer) return fail('intern_in_transfer')
+  }
+  if ((await lockVault(tx, vaultId)) !== keyId || !(await holdSources(tx, write.copyOf ?? []))) return ok(null)
+  const before = await earlier(tx, vaultId, secrets.map(({ name }) => name))
+  if (!(await fits(tx, vaultId, secrets.length - before.size))) {
+    return fail('vault_full', { fields: { limit: SECRETS_PER_VAULT_MAX } })
+  }
+  const stored: SecretMetadata[] = []
+  for (const secret of secrets) stored.push(await upsert(tx, write, secret))
+  const operation = write.copyOf === null ? (scope.internId === null ? 'vault.put-secret' : 'vault.put-intern-secret') : 'vault.copy-secrets'
+  await appendAudit(tx, ...stored.map((secret) => eventOf({
+    ...write, operation, name: secret.name, before: before.get(secret.name) ?? null, after: secret,
+  })))
+  return ok(stored)
+}
+
+/** Failures: intern_unknown, secret_unknown. */
+export async function removeSecret(
+  tx: Transaction,
+  { scope, name, by }: { readonly scope: VaultScope; readonly name: string; readonly by: ChangedBy },
+): Promise<Outcome<null>> {
+  if (scope.internId !== null && (await lockIntern(tx, scope)) === null) return fail('intern_unknown')
+  const [vault] = scope.internId === null
+    ? await tx<{ id: string }[]>`SELECT id FROM vaults WHERE workspace_id = ${scope.workspaceId} AND kind = 'workspace'`
+    : await tx<{ id: string }[]>`SELECT vault_id AS id FROM interns WHERE id = ${scope.internId}`
+  if (vault === undefined) return fail('secret_unknown')
+  await lockVault(tx, vault.id)
+  const before = (await earlier(tx, vault.id, [name])).get(name)
+  if (before === undefined) return fail('secret_unknown')
+  await tx`DELETE FROM secrets WHERE vault_id = ${vault.id} AND name = ${name}`
+  const operation = scope.internId === null ? 'vault.delete-secret' : 'vault.delete-intern-secret'
+  await appendAudit(tx, eventOf({ scope, vaultId: vault.id, by, operation, name, before, after: null }))
+  return ok(null)
+}
+
+/** False when one of them was replaced or removed since it was read; else they stand still until the commit. */
+async function holdSources(tx: Transaction, sources: NonNullable<SecretWrite['copyOf']>): Promise<boolean> {
+  for (const { vaultId, name, version } of [...sources].sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    const rows = await tx`SELECT 1 FROM secrets WHERE vault_id = ${vaultId} AND name = ${name} AND version = ${version} FOR SHARE`
+    if (rows.length === 0) return false
+  }
+  return true
+}
+
+async function earlier(tx: Transaction, vaultId: string, names: readonly string[]): Promise<ReadonlyMap<string, SecretMetadata>> {
+  const rows = await tx<ToldRow[]>`
+    SELECT name, array_to_json(hosts) AS hosts, fingerprint, created_at FROM secrets
+    WHERE vault_id = ${vaultId} AND name IN ${tx(names)}`
+  return new Map(rows.map((row) => [row.name, toldOf(row)]))
+}
+
+async function fits(tx: Transaction, vaultId: string, added: number): Promise<boolean> {
+  if (added === 0) return true
+  const [row] = await tx<{ count: number }[]>`SELECT count(*)::int AS count FROM secrets WHERE vault_id = ${vaultId}`
+  return (row?.count ?? 0) + added <= SECRETS_PER_VAULT_MAX
+}
+
+async function upsert(tx: Transaction, { vaultId, keyId }: SecretWrite, secret: SealedSecret): Promise<SecretMetadata> {
+  const { name, hosts, fingerprint, version, sealed } = secret
+  const [row] = await tx<ToldRow[]>`
+    INSERT INTO secrets (vault_id, name, hosts, fingerprint, version, key_id, sealed)
+    VALUES (${vaultId}, ${name}, string_to_array(${hosts.join(',')}, ','), ${fingerprint}, ${version}, ${keyId}, ${Buffer.from(sealed)})
+    ON CONFLICT (vault_id, name) DO UPDATE SET hosts = excluded.hosts, fingerprint = excluded.fingerprint,
+      version = excluded.version, key_id = excluded.key_id, sealed = excluded.sealed, updated_at = clock_timestamp()
+    RETURNING name, array_to_json(hosts) AS hosts, fingerprint, created_at`
+  if (row === undefined) throw new Error('the insert returned nothing')
+  return toldOf(row)
+}
+
+interface ToldRow {
+  readonly name: string
+  readonly hosts: readonly string[] | null
+  readonly fingerprint: string | null
+  readonly created_at: Date
+}
+
+function toldOf({ name, hosts, fingerprint, created_at: createdAt }: ToldRow): SecretMetadata {
+  return { name, hosts, fingerprint, createdAt }
+}
+
+interface Change {
+  readonly scope: VaultScope
+  readonly vaultId: string
+  readonly by: ChangedBy
+  readonly operation: string
+  readonly name: string
+  readonly before: SecretMetadata | null
+  readonly after: SecretMetadata | null
+}
+
+function eventOf({ scope, vaultId, by, operation, name, before, after }: Change): AuditEvent {
+  return {
+    organizationId: scope.organizationId,
+    workspaceId: scope.workspaceId,
+    actor: by.actor,
+    requestId: by.requestId,
+    operation,
+    outcome: 'changed',
+    objectKind: 'secret',
+    objectId: `${vaultId}/${name}`,
+    before: before === null ? null : secretAnswer(before),
+    after: after === null ? null : secretAnswer(after),
+  }
+}

@@ -1,0 +1,92 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { VAULT_KEYS_CACHED_MAX } from '../../schemas/limits.ts'
+import type { SecretRows, VaultForWriting, VaultKeyPurpose, WrappedVaultKey } from '../ports/secret-rows.ts'
+import type { RootKeys } from './root-keys.ts'
+import { unwrapKey, wrapKey } from './wrap.ts'
+
+const KEY_BYTES = 32
+const PURPOSES: readonly VaultKeyPurpose[] = ['fingerprint', 'sealing']
+
+/** What a vault's values are fingerprinted and sealed with. Both are copies, for whoever asked to clear or to transfer. */
+export interface CurrentKeys {
+  readonly fingerprint: Uint8Array<ArrayBuffer>
+  readonly sealing: Uint8Array<ArrayBuffer>
+  readonly sealingKeyId: string
+}
+
+export interface VaultKeysOptions {
+  readonly rootKeys: Pick<RootKeys, 'currentId' | 'get'>
+  readonly rows: Pick<SecretRows, 'addKeys'>
+  readonly cachedMax?: number
+}
+
+/** Keys of vaults, unwrapped; a bounded number is kept, and cleared when it goes. Design §8. */
+export class VaultKeys {
+  readonly #options: VaultKeysOptions
+  /** By all of the row: one that was edited must prove itself anew. */
+  readonly #open: LRUCache<string, Buffer>
+
+  constructor(options: VaultKeysOptions) {
+    this.#options = options
+    this.#open = new LRUCache({ max: options.cachedMax ?? VAULT_KEYS_CACHED_MAX, dispose: (key) => void key.fill(0) })
+  }
+
+  /** The current keys of a vault, made when it has none. Failures: data_key_unavailable, store_unavailable. */
+  async current(vault: VaultForWriting): Promise<Outcome<CurrentKeys>> {
+    const { vaultId } = vault
+    const known = [vault.fingerprintKey, vault.sealingKey].filter((key) => key !== null)
+    const rows = known.length === PURPOSES.length ? ok(known) : await this.#make(vaultId)
+    if (!rows.ok) return rows
+    const [fingerprint, sealing] = PURPOSES.map((purpose) => rows.value.find((row) => row.purpose === purpose))
+    if (fingerprint === undefined || sealing === undefined) return unavailable(`vault ${vaultId} lacks a key`)
+    const one = this.open(fingerprint)
+    if (!one.ok) return one
+    const other = this.open(sealing)
+    if (!other.ok) {
+      one.value.fill(0)
+      return other
+    }
+    return ok({ fingerprint: one.value, sealing: other.value, sealingKeyId: sealing.id })
+  }
+
+  /** @returns a copy in a buffer of its own. Failure: data_key_unavailable (its root key is not here, or it does not open). */
+  open(row: WrappedVaultKey): Outcome<Uint8Array<ArrayBuffer>> {
+    const name = [row.vaultId, row.purpose, row.id, row.rootKeyId, Buffer.from(row.wrapped).toString('base64')].join('/')
+    const known = this.#open.get(name)
+    if (known !== undefined) return ok(new Uint8Array(known))
+    const rootKey = this.#options.rootKeys.get(row.rootKeyId)
+    if (rootKey === undefined) return unavailable(`key ${row.id} of vault ${row.vaultId} is wrapped by root key ${row.rootKeyId}, which is not here`)
+    const key = unwrapKey(rootKey, row.wrapped, { ...row, ownerId: row.vaultId })
+    if (key === null) return unavailable(`key ${row.id} of vault ${row.vaultId} does not open`)
+    const copy = new Uint8Array(key)
+    this.#open.set(name, key)
+    return ok(copy)
+  }
+
+  /** Clears all of them. */
+  close(): void {
+    this.#open.clear()
+  }
+
+  async #make(vaultId: string): Promise<Outcome<readonly WrappedVaultKey[]>> {
+    const { rootKeys, rows } = this.#options
+    const rootKeyId = rootKeys.currentId
+    const rootKey = rootKeys.get(rootKeyId)
+    if (rootKey === undefined) return unavailable('there is no root key')
+    const made = PURPOSES.map((purpose) => {
+      const place = { id: randomUUID(), vaultId, purpose, rootKeyId }
+      const key = randomBytes(KEY_BYTES)
+      const wrapped = wrapKey(rootKey, key, { ...place, ownerId: vaultId })
+      key.fill(0)
+      return { ...place, wrapped }
+    })
+    // Another process may have been first: then its keys are everybody's.
+    return rows.addKeys(vaultId, made)
+  }
+}
+
+function unavailable(why: string): Outcome<never> {
+  return fail('data_key_unavailable', { cause: new Error(why) })
+}

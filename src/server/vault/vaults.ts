@@ -1,0 +1,117 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { VAULT_WRITE_TRIES_MAX } from '../../schemas/limits.ts'
+import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
+import type { SealedSecret, SecretRows, StoredSecret, VaultForWriting } from '../ports/secret-rows.ts'
+import type { SecretMetadata, Vaults } from '../ports/vault.ts'
+import { sealedValue, wipe } from './sealed-value.ts'
+import type { VaultKeys } from './vault-keys.ts'
+
+export interface VaultParts {
+  readonly rows: SecretRows
+  readonly keys: VaultKeys
+  readonly jobs: Pick<ShortJobs, 'run'>
+}
+
+/** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
+export function openVaults(parts: VaultParts): Vaults {
+  const { rows } = parts
+  return {
+    see: (scope) => rows.see(scope),
+    list: (scope, page) => rows.list(scope, page),
+    effective: (scope, page) => rows.effective(scope, page),
+    remove: (scope, name, by) => rows.remove(scope, name, by),
+    put: (scope, wish, by) => again(async () => {
+      const vault = await rows.forWriting(scope, 1)
+      if (!vault.ok) return vault
+      const { name, hosts, value } = wish
+      const sealed = await seal(parts, vault.value, { name, hosts, value: value.reveal() })
+      if (!sealed.ok) return sealed
+      const { keyId, secret } = sealed.value
+      const stored = await rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: [secret], copyOf: null, by })
+      return stored.ok ? ok(stored.value?.[0] ?? null) : stored
+    }),
+    copy: (scope, names, by) => again<readonly SecretMetadata[]>(async () => {
+      const vault = await rows.forWriting(scope, names.length)
+      if (!vault.ok) return vault
+      const sources = await rows.sources(scope, names)
+      if (!sources.ok) return sources
+      const copied = await copy(parts, vault.value, sources.value)
+      if (!copied.ok) return copied
+      const { keyId, secrets } = copied.value
+      return rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by })
+    }),
+  }
+}
+
+/** Failure: busy, when others changed the vault's keys or the sources between every sealing and its commit. */
+async function again<T>(attempt: () => Promise<Outcome<T | null>>): Promise<Outcome<T>> {
+  for (let nth = 0; nth < VAULT_WRITE_TRIES_MAX; nth++) {
+    const done = await attempt()
+    if (!done.ok) return done
+    if (done.value !== null) return ok(done.value)
+  }
+  return fail('busy', { retryAfterS: 1 })
+}
+
+interface PlainSecret {
+  readonly name: string
+  readonly hosts: readonly string[]
+  readonly value: string
+}
+
+async function seal(
+  { keys, jobs }: VaultParts,
+  vault: VaultForWriting,
+  { name, hosts, value: text }: PlainSecret,
+): Promise<Outcome<{ readonly keyId: string; readonly secret: SealedSecret }>> {
+  const current = await keys.current(vault)
+  if (!current.ok) return current
+  const { fingerprint, sealing, sealingKeyId: keyId } = current.value
+  const value = new TextEncoder().encode(text)
+  const facts = { name, hosts, version: vault.versions[0] ?? '' }
+  const input = { vault: placeOf(vault), keys: { fingerprint, sealing }, facts, value }
+  const sealed = await jobs.run('seal_secret', input, { transfer: [value.buffer, fingerprint.buffer, sealing.buffer] })
+  // A job that never ran has left them here.
+  wipe(value, fingerprint, sealing)
+  return sealed.ok ? ok({ keyId, secret: { ...facts, ...sealed.value } }) : sealed
+}
+
+async function copy(
+  { keys, jobs }: VaultParts,
+  vault: VaultForWriting,
+  sources: readonly StoredSecret[],
+): Promise<Outcome<{ readonly keyId: string; readonly secrets: readonly SealedSecret[] }>> {
+  const from: SealedValue[] = []
+  const current = await keys.current(vault)
+  if (!current.ok) return current
+  const { fingerprint, sealing, sealingKeyId: keyId } = current.value
+  const copies = opened(keys, sources, from)
+  const to = { vault: placeOf(vault), keys: { fingerprint, sealing }, versions: vault.versions }
+  const secretBytes = [fingerprint, sealing, ...from.map(({ sealingKey }) => sealingKey)]
+  const transfer = secretBytes.map(({ buffer }) => buffer)
+  const done = copies.ok ? await jobs.run('copy_secrets', { from, to }, { transfer }) : copies
+  wipe(...secretBytes)
+  if (!done.ok) return done
+  if (done.value === null) return fail('data_key_unavailable', { cause: new Error('a secret to copy does not open') })
+  return ok({ keyId, secrets: done.value.map((sealed, nth) => secretOf(from[nth], sealed, vault.versions[nth])) })
+}
+
+/** Fills `into`, so that whatever was opened can be cleared. Failures: secret_uncopyable, data_key_unavailable. */
+function opened(keys: VaultKeys, sources: readonly StoredSecret[], into: SealedValue[]): Outcome<null> {
+  if (sources.some(({ hosts }) => hosts === null)) return fail('secret_uncopyable')
+  for (const source of sources) {
+    const value = sealedValue(keys, source)
+    if (!value.ok) return value
+    into.push(value.value)
+  }
+  return ok(null)
+}
+
+function secretOf(source: SealedValue | undefined, sealed: SealedOut, version = ''): SealedSecret {
+  if (source === undefined) throw new Error('a copy has no source')
+  return { ...source.facts, ...sealed, version }
+}
+
+function placeOf({ vaultId, workspaceId }: VaultForWriting): SealedValue['vault'] {
+  return { vaultId, workspaceId }
+}

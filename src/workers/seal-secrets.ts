@@ -1,0 +1,63 @@
+import { createHmac } from 'node:crypto'
+import { lengthPrefixed, openValue, sealValue } from '../server/vault/envelope.ts'
+import type { SecretFacts, VaultPlace } from '../server/ports/secret-rows.ts'
+import type { SealedOut, SealedValue, SealingKeys, ShortJobTypes } from '../server/ports/short-jobs.ts'
+
+/**
+ * Fingerprint and envelope of a value, under the keys of its vault. Design §8.
+ * Every task here owns what it is given: keys and values are cleared, whatever happens.
+ */
+export function sealSecret({ vault, keys, facts, value }: ShortJobTypes['seal_secret']['in']): SealedOut {
+  try {
+    return seal(value, keys, boundTo(vault, facts))
+  } finally {
+    wipe(value, keys.fingerprint, keys.sealing)
+  }
+}
+
+export function openSecret({ vault, facts, sealed, sealingKey }: SealedValue): Uint8Array<ArrayBuffer> | null {
+  try {
+    const plain = openValue(sealingKey, sealed, boundTo(vault, facts))
+    return plain === null ? null : moved(plain)
+  } finally {
+    wipe(sealingKey)
+  }
+}
+
+/** All or none. The plain values never leave this thread. */
+export function copySecrets({ from, to }: ShortJobTypes['copy_secrets']['in']): readonly SealedOut[] | null {
+  const copies: SealedOut[] = []
+  try {
+    for (const [nth, source] of from.entries()) {
+      const plain = openSecret(source)
+      if (plain === null) return null
+      const facts = { ...source.facts, version: to.versions[nth] ?? '' }
+      copies.push(seal(plain, to.keys, boundTo(to.vault, facts)))
+      wipe(plain)
+    }
+    return copies
+  } finally {
+    wipe(to.keys.fingerprint, to.keys.sealing, ...from.map(({ sealingKey }) => sealingKey))
+  }
+}
+
+function seal(value: Uint8Array, keys: SealingKeys, aad: Uint8Array): SealedOut {
+  const fingerprint = `sha256:${createHmac('sha256', keys.fingerprint).update(value).digest('hex')}`
+  return { fingerprint, sealed: moved(sealValue(keys.sealing, value, aad)) }
+}
+
+/** Every column of the row that says where a value may go: an edit of any of them, and it does not open. */
+function boundTo({ workspaceId, vaultId }: VaultPlace, { name, hosts, version }: SecretFacts): Uint8Array {
+  return lengthPrefixed('sluice secret', workspaceId, vaultId, name, String(hosts.length), ...hosts, version)
+}
+
+/** In a buffer of its own: a small one of Node's lies in a pool, whose other bytes would be moved or copied with it. */
+function moved(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const own = new Uint8Array(bytes)
+  bytes.fill(0)
+  return own
+}
+
+function wipe(...secrets: readonly Uint8Array[]): void {
+  for (const bytes of secrets) bytes.fill(0)
+}
