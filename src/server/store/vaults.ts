@@ -32,13 +32,13 @@ export interface InternSeen {
   readonly hasAttached: boolean
 }
 
-/** @returns null for an intern that is not of this workspace, deleted or unknown */
+/** @returns null for an intern that is not of this workspace, or unknown */
 export async function internOf(sql: Queryable, { workspaceId, organizationId, internId }: VaultScope): Promise<InternSeen | null> {
   if (internId === null || !isId(internId)) return null
   const [row] = await sql<{ is_in_transfer: boolean; attached_vault_id: string | null; has_attached: boolean }[]>`
     SELECT i.is_in_transfer, i.attached_vault_id, v.id IS NOT NULL AS has_attached FROM interns i
     LEFT JOIN vaults v ON v.id = i.attached_vault_id AND v.workspace_id = i.workspace_id AND v.kind = 'attachable'
-    WHERE i.id = ${internId} AND i.workspace_id = ${workspaceId} AND i.organization_id = ${organizationId} AND i.deleted_at IS NULL`
+    WHERE i.id = ${internId} AND i.workspace_id = ${workspaceId} AND i.organization_id = ${organizationId}`
   if (row === undefined) return null
   return { isInTransfer: row.is_in_transfer, attachedVaultId: row.attached_vault_id, hasAttached: row.has_attached }
 }
@@ -57,11 +57,11 @@ export function effectiveVaults(sql: Queryable, { workspaceId, internId }: Vault
   if (internId === null) return own
   return sql`
     SELECT vault_id, workspace_id, 1 AS rank FROM interns
-    WHERE id = ${internId} AND workspace_id = ${workspaceId} AND deleted_at IS NULL
+    WHERE id = ${internId} AND workspace_id = ${workspaceId}
     UNION ALL
     SELECT v.id, v.workspace_id, 2 FROM interns i
     JOIN vaults v ON v.id = i.attached_vault_id AND v.workspace_id = i.workspace_id AND v.kind = 'attachable'
-    WHERE i.id = ${internId} AND i.workspace_id = ${workspaceId} AND i.deleted_at IS NULL
+    WHERE i.id = ${internId} AND i.workspace_id = ${workspaceId}
     UNION ALL ${own}`
 }
 
@@ -69,7 +69,7 @@ export function effectiveVaults(sql: Queryable, { workspaceId, internId }: Vault
 export function ownVault(sql: Queryable, { workspaceId, internId }: VaultScope) {
   return internId === null
     ? sql`SELECT id FROM vaults WHERE workspace_id = ${workspaceId} AND kind = 'workspace'`
-    : sql`SELECT vault_id FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId} AND deleted_at IS NULL`
+    : sql`SELECT vault_id FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId}`
 }
 
 /** Failure: intern_unknown. The vault of a workspace is made with its first secret. */
@@ -151,6 +151,6 @@ export async function lockIntern(tx: Transaction, scope: VaultScope): Promise<{ 
   const { internId, workspaceId } = scope
   if (internId === null || !isId(internId)) return null
   const [row] = await tx<{ is_in_transfer: boolean }[]>`
-    SELECT is_in_transfer FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId} AND deleted_at IS NULL FOR SHARE`
+    SELECT is_in_transfer FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId} FOR SHARE`
   return row === undefined ? null : { isInTransfer: row.is_in_transfer }
 }
