@@ -110,6 +110,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })
+  // Not before: loading them would double the time in which a front that died is missed.
+  pools.sessions.warm()
   // Not waited for: where the store is away a front serves without it.
   void store.warm()
 }

@@ -67,50 +67,44 @@ export interface SessionTerms {
   readonly moved: readonly ArrayBuffer[]
 }
 
+type Threads = Piscina<SessionJob | null, void>
+
 type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
- * Threads for long sessions, one Piscina task a session, any number of them in a thread. Piscina never gets an
- * `AbortSignal`: it would run one task per thread. Instead the sessions of a thread are pinged, and one that stays silent
- * is ended; Piscina then starts another and fails the tasks, and Node closes the descriptors that the thread had opened.
+ * Threads for long sessions, one Piscina task a session, any number of them in a thread. They start with `warm`, or with
+ * the first session, which waits for them: a front that is to listen soon has no CPU to load them before. Piscina never
+ * gets an `AbortSignal`: it would run one task per thread. Instead the sessions of a thread are pinged, and one that stays
+ * silent is ended; Piscina then starts another and fails the tasks, and Node closes the descriptors that it had opened.
  */
 export class SessionPool {
-  readonly #threads: Piscina<SessionJob | null, void>
+  readonly #options: SessionPoolOptions
+  readonly #placesMax: number
+  /** Null until somebody needs threads. */
+  #pool: Threads | null = null
   readonly #places: Places
   readonly #running = new Set<RunningSession>()
   readonly #watch: NodeJS.Timeout
   readonly #silence = new Map<number, { pings: number; isHeard: boolean }>()
   readonly #ended = new Set<number>()
   readonly #clock = new ThreadClock()
-  readonly #threadCount: number
-  readonly #log: Pick<Log, 'error'>
   #silentThreads = 0
   #waitMs = 0
   #begun = 0
   #isClosed = false
   /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
-  #loaded: Promise<unknown>
+  #loaded: Promise<unknown> = Promise.resolve()
 
-  constructor({ threadCount, log, silentMs = THREAD_SILENT_MS_MAX, entry }: SessionPoolOptions) {
-    this.#log = log
-    this.#threadCount = threadCount
-    const placesMax = Math.min(TRANSFERS_MAX, threadCount * SESSIONS_PER_THREAD_MAX)
-    this.#places = new Places(placesMax)
-    this.#threads = new Piscina({
-      filename: (entry ?? new URL('./thread.js', import.meta.url)).href,
-      minThreads: threadCount,
-      maxThreads: threadCount,
-      // All places: while one thread is replaced the others take its share.
-      concurrentTasksPerWorker: placesMax,
-      // An idle thread waits in its loop, so that ports close and its idle time is counted as such.
-      atomics: 'disabled',
-      loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
-      resourceLimits: { maxOldGenerationSizeMb: SESSION_THREAD_HEAP_MIB, ...youngHeap(SESSION_SEMI_SPACE_MIB) },
-    })
-    // A thread that ends without a session is told here; unheard, it would end the process.
-    this.#threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'session', cause }))
-    this.#loaded = this.#load()
-    this.#watch = setInterval(() => this.#look(), silentMs / PINGS_MAX).unref()
+  constructor(options: SessionPoolOptions) {
+    this.#options = options
+    this.#placesMax = Math.min(TRANSFERS_MAX, options.threadCount * SESSIONS_PER_THREAD_MAX)
+    this.#places = new Places(this.#placesMax)
+    this.#watch = setInterval(() => this.#look(), (options.silentMs ?? THREAD_SILENT_MS_MAX) / PINGS_MAX).unref()
+  }
+
+  /** Starts the threads. Harmless a second time and after the end. */
+  warm(): void {
+    if (!this.#isClosed) this.#threads()
   }
 
   /** Failures: busy (no place, or none for the holder), draining. */
@@ -121,7 +115,7 @@ export class SessionPool {
     const { port1, port2 } = new MessageChannel()
     const session = new RunningSession({ kind: job.kind, port: port1, ears, heard: () => this.#heard(session) })
     this.#running.add(session)
-    const ended = this.#threads.run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
+    const ended = this.#threads().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
     // Whoever waits for its end finds its place free.
     const leave = (): void => {
       this.#running.delete(session)
@@ -141,11 +135,12 @@ export class SessionPool {
   }
 
   get load(): SessionLoad {
+    const threads = this.#pool?.threads ?? []
     return {
-      threads: this.#threads.threads.length, intakes: this.count('intake'), unsealings: this.count('unseal'),
+      threads: threads.length, intakes: this.count('intake'), unsealings: this.count('unseal'),
       waiting: [...this.#running].filter((session) => session.threadId === null).length,
       waitS: this.#waitMs / 1000, begun: this.#begun,
-      busyS: this.#clock.busyS(this.#threads.threads), silentThreads: this.#silentThreads,
+      busyS: this.#clock.busyS(threads), silentThreads: this.#silentThreads,
     }
   }
 
@@ -155,7 +150,7 @@ export class SessionPool {
     clearInterval(this.#watch)
     for (const session of this.#running) session.cancel()
     await this.#loaded
-    await this.#threads.destroy()
+    await this.#pool?.destroy()
   }
 
   #heard(session: RunningSession): void {
@@ -189,24 +184,51 @@ export class SessionPool {
 
   /** Where the thread is stuck in a system call it ends after that; its sessions are over at once. */
   #end(threadId: number): void {
-    const thread = this.#threads.threads.find((known) => known.threadId === threadId)
+    const pool = this.#threads()
+    const thread = pool.threads.find((known) => known.threadId === threadId)
     if (thread === undefined || this.#ended.has(threadId)) return
     this.#ended.add(threadId)
     this.#silentThreads++
-    this.#log.error('worker.thread_silent', { threadId })
-    this.#clock.busyS(this.#threads.threads)
+    this.#options.log.error('worker.thread_silent', { threadId })
+    this.#clock.busyS(pool.threads)
     void thread.terminate().then(() => {
       this.#ended.delete(threadId)
-      this.#loaded = this.#load()
+      this.#loaded = this.#load(pool)
     })
     for (const session of this.#running) {
       if (session.threadId === threadId) session.lose(new Error('the thread of the session did not answer'))
     }
   }
 
+  #threads(): Threads {
+    if (this.#pool !== null) return this.#pool
+    const pool = this.#open()
+    this.#pool = pool
+    this.#loaded = this.#load(pool)
+    return pool
+  }
+
+  #open(): Threads {
+    const { threadCount, log, entry } = this.#options
+    const pool: Threads = new Piscina({
+      filename: (entry ?? new URL('./thread.js', import.meta.url)).href,
+      minThreads: threadCount,
+      maxThreads: threadCount,
+      // All places: while one thread is replaced the others take its share.
+      concurrentTasksPerWorker: this.#placesMax,
+      // An idle thread waits in its loop, so that ports close and its idle time is counted as such.
+      atomics: 'disabled',
+      loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
+      resourceLimits: { maxOldGenerationSizeMb: SESSION_THREAD_HEAP_MIB, ...youngHeap(SESSION_SEMI_SPACE_MIB) },
+    })
+    // A thread that ends without a session is told here; unheard, it would end the process.
+    pool.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'session', cause }))
+    return pool
+  }
+
   /** One empty task for each thread. */
-  #load(): Promise<unknown> {
-    return Promise.allSettled(Array.from({ length: this.#threadCount }, () => this.#threads.run(null)))
+  #load(pool: Threads): Promise<unknown> {
+    return Promise.allSettled(Array.from({ length: this.#options.threadCount }, () => pool.run(null)))
   }
 }
 

@@ -1,0 +1,33 @@
+import t from 'tap'
+import { must, present } from '../../support/must.ts'
+import { openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
+
+/** Starting and ending threads is slow on a machine that does ten other things. */
+t.setTimeout(300_000)
+
+t.test('no session thread is loaded before one is wanted, and the first sessions wait for theirs', async (t) => {
+  const stand = await openSessions(t, { threadCount: 2 })
+  t.equal(stand.sessions.load.threads, 0)
+  const content = text(100_000)
+  const verdicts = await Promise.all(['file_a', 'file_b', 'file_c'].map((id) => pushAll(openSealed(stand, id), [content])))
+  t.same(verdicts.map((verdict) => must(verdict).sizeBytes), [content.length, content.length, content.length])
+  t.ok((await reopened(stand, 'file_a', must(present(verdicts[0])))).equals(content))
+  t.match(stand.sessions.load, { threads: 2, waiting: 0, silentThreads: 0 })
+})
+
+t.test('warming starts every thread once, beside sessions that came before', async (t) => {
+  const stand = await openSessions(t, { threadCount: 2 })
+  const first = pushAll(openSealed(stand, 'file_a'), [text(1_000)])
+  stand.sessions.warm()
+  stand.sessions.warm()
+  t.equal(stand.sessions.load.threads, 2)
+  must(await first)
+  t.equal(stand.sessions.load.threads, 2)
+})
+
+t.test('a pool that was never used closes, and is not warmed after that', async (t) => {
+  const { sessions } = await openSessions(t)
+  await sessions.close()
+  sessions.warm()
+  t.equal(sessions.load.threads, 0)
+})
