@@ -21,7 +21,6 @@ import { openRateAuthority } from '../state/rates.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
 import { enrol, startHeartbeat } from '../store/fronts.ts'
-import { openInterns } from '../store/interns.ts'
 import { openStore } from '../store/open.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
@@ -71,7 +70,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue })
-  const vault = openVaultParts({ store, rootKeys: rootKeysOf(config), jobs })
+  const vault = openVaultParts({ store, rootKeys: rootKeysOf(config), jobs, log, publish: hints.publish })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({
@@ -84,9 +83,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: {
-      models: loaded.catalogue, embedder, observer, interns: openInterns(store, hints.publish), ...fileParts.ports, ...vault.ports,
-    },
+    ports: { models: loaded.catalogue, embedder, observer, ...fileParts.ports, ...vault.ports },
     observer,
   })
   metrics.watch({
@@ -104,9 +101,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain((isReplaced) => {
     void drainFront(http, isReplaced)
-      // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front.
-      .then(() => closeAll([heartbeat]))
-      .then(() => closeAll([feed, hints, state, fileParts, vault, pools, egress, broadcast, tracer, store]))
+      // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
+      .then(() => closeAll([heartbeat, vault]))
+      .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
       .finally(() => process.exit(0))
   })
   channel.tell({ kind: 'ready' })

@@ -1,7 +1,13 @@
+import type { AuditTrail } from '../ports/audit.ts'
+import type { Hints } from '../ports/keys.ts'
+import type { Log } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
+import { openAuditTrail } from '../store/audit-trail.ts'
+import { openInterns } from '../store/interns.ts'
 import type { Store } from '../store/open.ts'
 import { openSecretRows } from '../store/secrets.ts'
+import { openReleases } from '../vault/releases.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
 import { VaultKeys } from '../vault/vault-keys.ts'
 import { openVaults } from '../vault/vaults.ts'
@@ -10,21 +16,32 @@ export interface VaultMeans {
   readonly store: Store
   readonly rootKeys: RootKeys
   readonly jobs: ShortJobs
+  readonly log: Log
+  readonly publish: Hints['publish']
 }
 
 export interface VaultPart {
-  readonly ports: Pick<Ports, 'vaults'>
+  readonly ports: Pick<Ports, 'vaults' | 'releases' | 'interns'>
+  readonly audit: AuditTrail
+  /** While the store is still there: what was released must be in the audit log. */
   close(): Promise<void>
 }
 
-/** Everything that stores secrets. */
-export function openVaultParts({ store, rootKeys, jobs }: VaultMeans): VaultPart {
+/** Everything that stores secrets and gives them out, and the interns that have vaults of their own. */
+export function openVaultParts({ store, rootKeys, jobs, log, publish }: VaultMeans): VaultPart {
   const rows = openSecretRows(store)
   const keys = new VaultKeys({ rootKeys, rows })
+  const audit = openAuditTrail(store, log)
   return {
-    ports: { vaults: openVaults({ rows, keys, jobs }) },
+    ports: {
+      vaults: openVaults({ rows, keys, jobs }),
+      releases: openReleases({ rows, keys, jobs, audit, log }),
+      interns: openInterns(store, publish),
+    },
+    audit,
     async close() {
       keys.close()
+      await audit.close()
     },
   }
 }

@@ -7,7 +7,7 @@ import type { Interns } from './interns.ts'
 import type { Observer } from './observe.ts'
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
-import type { Vaults } from './vault.ts'
+import type { SecretReleases, Vaults } from './vault.ts'
 
 /** Everything that an operation may use; built by main.ts, one per front. */
 export interface Ports {
@@ -20,6 +20,7 @@ export interface Ports {
   readonly containers: ContainerFolders
   readonly containerUses: ContainerUses
   readonly vaults: Vaults
+  readonly releases: SecretReleases
   readonly idempotency: Idempotency
   readonly interns: Interns
 }

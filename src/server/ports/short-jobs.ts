@@ -100,7 +100,7 @@ export interface SealingKeys {
 export interface SealedValue {
   readonly vault: VaultPlace
   readonly facts: SecretFacts
-  readonly sealed: Uint8Array
+  readonly sealed: Uint8Array<ArrayBuffer>
   readonly sealingKey: Uint8Array<ArrayBuffer>
 }
 /** How a value is stored. */

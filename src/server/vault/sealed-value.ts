@@ -4,7 +4,7 @@ import type { StoredSecret } from '../ports/secret-rows.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
 /** A row with the key that opens it, bound to what stands in its own columns. Failure: data_key_unavailable. */
-export function sealedValue(keys: VaultKeys, { vaultId, workspaceId, name, hosts, version, sealed, key }: StoredSecret): Outcome<SealedValue> {
+export function sealedValue(keys: Pick<VaultKeys, 'open'>, { vaultId, workspaceId, name, hosts, version, sealed, key }: StoredSecret): Outcome<SealedValue> {
   if (key === null || hosts === null) return fail('data_key_unavailable', { cause: new Error('the row names no key of its vault') })
   const sealingKey = keys.open(key)
   if (!sealingKey.ok) return sealingKey

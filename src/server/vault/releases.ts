@@ -1,0 +1,96 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { isSecretName } from '../../schemas/secret-names.ts'
+import { Secret } from '../../schemas/secret.ts'
+import type { AuditTrail } from '../ports/audit.ts'
+import type { Log } from '../ports/observe.ts'
+import type { EffectiveRow, SecretRows } from '../ports/secret-rows.ts'
+import type { ShortJobs } from '../ports/short-jobs.ts'
+import type { ReleaseRequest, SecretReleases } from '../ports/vault.ts'
+import { sealedValue, wipe } from './sealed-value.ts'
+import type { VaultKeys } from './vault-keys.ts'
+
+export interface ReleaseParts {
+  readonly rows: Pick<SecretRows, 'find'>
+  readonly keys: Pick<VaultKeys, 'open'>
+  readonly jobs: Pick<ShortJobs, 'run'>
+  readonly audit: Pick<AuditTrail, 'note'>
+  readonly log: Pick<Log, 'error'>
+}
+
+/** For the audit log alone: a caller is told one thing for all of them. */
+type Refusal = 'no_such_secret' | 'legacy' | 'other_host' | 'does_not_open'
+
+/** A name that is none is a caller's text of any kind, which no log shall keep. */
+const NO_NAME = '(not a name)'
+
+/** The only way to a value. Each release reads its row anew, so that no cache can outlive a change of it. */
+export function openReleases(parts: ReleaseParts): SecretReleases {
+  return { release: (request) => release(parts, request) }
+}
+
+async function release(parts: ReleaseParts, request: ReleaseRequest): Promise<Outcome<Secret>> {
+  if (!isSecretName(request.name)) return refuse(parts, request, 'no_such_secret')
+  const found = await parts.rows.find(request.scope, request.name)
+  if (!found.ok) return found
+  const row = found.value
+  if (row === null) return refuse(parts, request, 'no_such_secret')
+  if (row.hosts === null) return refuse(parts, request, 'legacy', row)
+  if (!row.hosts.includes(request.host)) return refuse(parts, request, 'other_host', row)
+  const opened = await open(parts, row)
+  if (!opened.ok) return opened
+  if (opened.value === null) {
+    // Somebody edited the row, or its root key is gone: an operator has to know.
+    parts.log.error('vault.secret_does_not_open', { vaultId: row.vaultId, name: row.name })
+    return refuse(parts, request, 'does_not_open', row)
+  }
+  const isNoted = parts.audit.note(eventOf(request, row, { outcome: 'released', reason: null }))
+  return isNoted ? ok(opened.value) : UNAUDITED
+}
+
+/** Null when the row is not what was sealed. Failures: those of the short-job pool. */
+async function open({ keys, jobs }: ReleaseParts, row: EffectiveRow): Promise<Outcome<Secret | null>> {
+  const input = sealedValue(keys, row)
+  if (!input.ok) return ok(null)
+  const { sealed, sealingKey } = input.value
+  const plain = await jobs.run('open_secret', input.value, { transfer: [sealed.buffer, sealingKey.buffer] })
+  // A job that never ran has left it here.
+  wipe(sealingKey)
+  if (!plain.ok) return plain
+  if (plain.value === null) return ok(null)
+  const secret = new Secret(Buffer.from(plain.value.buffer, plain.value.byteOffset, plain.value.length).toString())
+  plain.value.fill(0)
+  return ok(secret)
+}
+
+function refuse({ audit }: ReleaseParts, request: ReleaseRequest, reason: Refusal, row: EffectiveRow | null = null): Outcome<never> {
+  const isNoted = audit.note(eventOf(request, row, { outcome: 'refused', reason }))
+  return isNoted ? fail('secret_not_released', { fields: { name: nameOf(request) } }) : UNAUDITED
+}
+
+const UNAUDITED = fail('busy', { retryAfterS: 1 })
+
+interface Verdict {
+  readonly outcome: 'released' | 'refused'
+  readonly reason: Refusal | null
+}
+
+function eventOf({ scope, host, operation, by, ...request }: ReleaseRequest, row: EffectiveRow | null, { outcome, reason }: Verdict) {
+  const name = nameOf(request)
+  const facts = row === null ? {} : { version: row.version, source: row.source }
+  return {
+    organizationId: scope.organizationId,
+    workspaceId: scope.workspaceId,
+    actor: by.actor,
+    requestId: by.requestId,
+    operation,
+    outcome,
+    objectKind: 'secret',
+    objectId: row === null ? name : `${row.vaultId}/${name}`,
+    before: null,
+    after: { name, host, intern_id: scope.internId, ...facts, ...(reason !== null && { reason }) },
+  }
+}
+
+function nameOf({ name }: Pick<ReleaseRequest, 'name'>): string {
+  return isSecretName(name) ? name : NO_NAME
+}
