@@ -198,7 +198,7 @@ export const SILENT_FRONTS_KEPT_MS = 600_000
 /** Invalidations that one poll reads; a front that missed more drops all it has cached. Decision. */
 export const INVALIDATIONS_READ_MAX = 1_000
 
-/** Bytes of all files of a workspace. C10. */
+/** Bytes of all files of a workspace, stored ones and container files together. C10. */
 export const STORAGE_QUOTA_BYTES_DEFAULT = 10 * 1024 * MIB
 /** Bytes by which the reservation of a body of unknown length grows. Issue 3. */
 export const QUOTA_STEP_BYTES = MIB
@@ -300,6 +300,13 @@ export const PATH_SEGMENT_BYTES_MAX = 255
 export const PATH_SEGMENTS_MAX = 32
 /** Milliseconds between two writes of a container's last use. C10. */
 export const CONTAINER_USE_MS = 3_600_000
+/** Milliseconds that a write waits for another of the same path, or for the removal of its container; `busy` beyond. Decision. */
+export const CONTAINER_WAIT_MS_MAX = 10_000
+/**
+ * Milliseconds after which the sweep looks again at what lies at a path that was put through Sluice, which alone the quota
+ * counts: what a sandbox writes elsewhere is bounded by whoever gave it the storage, and must not stop uploads. Decision.
+ */
+export const CONTAINER_RECOUNT_MS = 86_400_000
 /** Unwrapped data keys that one process holds. Decision. */
 export const DATA_KEYS_CACHED_MAX = 1_000
 

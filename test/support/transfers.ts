@@ -1,5 +1,6 @@
 /** Transfers over a real database, real session threads and either storage, behind a front of their own. */
 import { randomBytes } from 'node:crypto'
+import Type from 'typebox'
 import { Secret } from '../../src/schemas/secret.ts'
 import { fail, ok, type Failure } from '../../src/schemas/failures.ts'
 import type { HttpOptions } from '../../src/server/http/front.ts'
@@ -8,7 +9,7 @@ import type { Repeatable } from '../../src/schemas/idempotency.ts'
 import type { FileSweep } from '../../src/server/ports/files.ts'
 import type { Storage } from '../../src/server/ports/storage.ts'
 import type { ContainerPath, Transfers } from '../../src/server/ports/transfer.ts'
-import { openContainerUses } from '../../src/server/store/container-uses.ts'
+import { openContainerSizes } from '../../src/server/store/container-sizes.ts'
 import { openDataKeys } from '../../src/server/store/data-keys.ts'
 import { openFileSweep } from '../../src/server/store/file-sweep.ts'
 import type { FilesOptions } from '../../src/server/store/files.ts'
@@ -28,7 +29,7 @@ export interface TransferStand extends FileStand {
   readonly transfers: Transfers
   readonly sessions: SessionPool
   readonly sweep: FileSweep
-  /** `POST /upload` stores a form, `PUT /write/{path}` a container file. */
+  /** `POST /upload` stores a form, `PUT /write/{name}` the container file `out/<name>.txt`. */
   readonly front: TestFront
   readonly port: number
   /** Rows, objects and what is left of either; all zero but `ready` and `objects` when nothing leaks. */
@@ -63,7 +64,7 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
   const { sessions, intake, unsealing } = await openSessions(t, options.sessions)
   const rootKeys = openRootKeys({ setting: options.rootKey ?? new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(stand.store) })
-  const parts: TransferParts = { files: stand.files, uses: openContainerUses(stand.store), storage, keyRing, intake, unsealing }
+  const parts: TransferParts = { files: stand.files, sizes: openContainerSizes(stand.store), storage, keyRing, intake, unsealing }
   const transfers = createTransfers(options.wrap?.(parts) ?? parts)
   const front = await openFront(t, operationsOf(transfers, stand.workspaceId), options.http)
   const census = async (): Promise<Census> => {
@@ -93,16 +94,20 @@ function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOp
   })
   const write = operation({
     method: 'put',
-    path: '/write/{path}',
-    input: { upload: 'raw', hasRest: true },
+    path: '/write/{name}',
+    input: { params: Type.Object({ name: Type.String() }), upload: 'raw', hasRest: true },
     outlivesClient: true,
     async run(call: Call) {
       if (call.upload === null) throw new Error('the pipeline gives every upload')
-      const written = await transfers.writeContainerFile(call.upload, inContainer(workspaceId, 'out/a.txt'), call.signal)
+      const written = await transfers.writeContainerFile(call.upload, inContainer(workspaceId, `out/${nameOf(call.params)}.txt`), call.signal)
       return written.ok ? ok({ kind: 'json', value: written.value }) : written
     },
   })
   return [upload, write]
+}
+
+function nameOf(params: unknown): string {
+  return String((params as { readonly name?: unknown }).name)
 }
 
 export function wishOf(key: string): Repeatable {

@@ -6,6 +6,7 @@ import type { FilePage, FileRecord } from '../ports/files.ts'
 import type { Storage } from '../ports/storage.ts'
 import { openStorage } from '../main/storage.ts'
 import { sweep, type SweepReport } from '../runner/sweep.ts'
+import { openContainerSizes } from '../store/container-sizes.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openFileSweep } from '../store/file-sweep.ts'
 import { openFiles } from '../store/files.ts'
@@ -115,9 +116,12 @@ async function verify({ store }: Admin, options: { json?: boolean }): Promise<vo
 async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: number }): Promise<void> {
   const storage = await openOwnStorage()
   try {
-    const parts = { rows: openFileSweep(store), uses: openContainerUses(store), storage, now: Date.now }
+    const parts = {
+      rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store), storage, now: Date.now,
+    }
     const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
-    const { report, failures } = await sweep(parts, age)
+    // Who asks by hand may have removed some by hand.
+    const { report, failures } = await sweep(parts, { ...age, recountAgeMs: 0 })
     print(options, report, reportText(report))
     const [first] = failures
     if (first !== undefined) throw new CliFailure(`a step of the sweep failed: ${textOf(first)}`)

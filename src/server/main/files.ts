@@ -7,6 +7,7 @@ import type { Egress } from '../ports/egress.ts'
 import type { ModelCatalogue } from '../ports/models.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { Storage } from '../ports/storage.ts'
+import { openContainerSizes } from '../store/container-sizes.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openDataKeys } from '../store/data-keys.ts'
 import { openFiles } from '../store/files.ts'
@@ -46,7 +47,7 @@ export async function openFileParts(config: Config, { store, sessions, egress, c
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
-  const transfers = createTransfers({ files, uses, storage, keyRing, intake, unsealing })
+  const transfers = createTransfers({ files, sizes: openContainerSizes(store), storage, keyRing, intake, unsealing })
   const keys = openProviderKeys({ ring: keyRing, rows: openProviderKeyRows(store) })
   const providers = createProviderFiles({ egress, keys, intake, providers: catalogue.providers })
   const providerFiles = keepUploads(providers, { idempotency, intake })

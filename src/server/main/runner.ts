@@ -2,6 +2,7 @@ import { SWEEP_MS, SWEEP_UPLOADS_MS } from '../../schemas/limits.ts'
 import { createMetrics } from '../observe/metrics.ts'
 import { repeat } from '../runner/repeat.ts'
 import { sweep } from '../runner/sweep.ts'
+import { openContainerSizes } from '../store/container-sizes.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openFileSweep } from '../store/file-sweep.ts'
 import { openStore } from '../store/open.ts'
@@ -33,7 +34,8 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
   const storage = await openStorage(config)
   let isEnding = false
   const swept = {
-    rows: openFileSweep(store), uses: openContainerUses(store), storage, now: Date.now, isEnding: () => isEnding,
+    rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store),
+    storage, now: Date.now, isEnding: () => isEnding,
   }
   const sweepEvery = (everyMs: number, isUploadsOnly: boolean) => repeat({
     name: 'swept',

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../schemas/failures.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
+import type { ClaimWish, PathClaim } from './container-rows.ts'
 
 /** A stored file. Its id is also the id of its object. */
 export interface FileRecord {
@@ -82,6 +83,13 @@ export interface Files {
    */
   commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>>
   /**
+   * The other end of an upload: its reservation becomes use of a container path, which is then this write's alone until
+   * `ContainerSizes.release`. Call before the file is published: from here on the path counts the larger of the old file
+   * and the new one, whatever happens. Waits for another write of the path, and for the removal of the container.
+   * Failures: upload_lost, busy, client_gone, store_unavailable; call `abandon` after them.
+   */
+  claimPath(upload: Upload, to: ClaimWish): Promise<Outcome<PathClaim>>
+  /**
    * Ends an upload that will not be committed and frees its quota at once. A failure needs no answer: the sweep does it.
    * @param mayHaveObject true once `publish` was called: the row then stays until the sweep has removed the bytes
    */
@@ -114,7 +122,7 @@ export interface FilePage {
 
 export interface StorageUsage {
   readonly quotaBytes: number
-  /** Of files that are ready. */
+  /** Of files that are ready, and of container files that were put through Sluice. */
   readonly usedBytes: number
   /** Held for uploads under way. */
   readonly reservedBytes: number
@@ -139,14 +147,4 @@ export interface FileSweep {
   page(after: string | null, countMax: number): Promise<Outcome<readonly FileRecord[]>>
   /** Removes idempotency records that are older than a day. @returns rows */
   expire(): Promise<Outcome<number>>
-}
-
-/** One row per container, written at most hourly: it decides when the container's files are old. C10. */
-export interface ContainerUses {
-  /** Failure: store_unavailable, which a read may ignore. */
-  touch(workspaceId: string, containerId: string): Promise<Outcome<null>>
-  /** The last use of each container that has a row, by `containerId`. */
-  lastUses(workspaceId: string, containerIds: readonly string[]): Promise<Outcome<ReadonlyMap<string, Date>>>
-  /** Removes the row if the container was not used since. @returns false when it was */
-  forget(workspaceId: string, containerId: string, unusedSince: Date): Promise<Outcome<boolean>>
 }

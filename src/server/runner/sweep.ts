@@ -1,11 +1,13 @@
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { CONTAINER_KEPT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS } from '../../schemas/limits.ts'
-import type { ContainerUses, FileSweep } from '../ports/files.ts'
+import { CONTAINER_KEPT_MS, CONTAINER_RECOUNT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS } from '../../schemas/limits.ts'
+import type { ContainerSizes, ContainerUses, CountedPath } from '../ports/container-rows.ts'
+import type { FileSweep } from '../ports/files.ts'
 import type { ContainerRef, Storage } from '../ports/storage.ts'
 
 export interface SweepParts {
   readonly rows: FileSweep
   readonly uses: ContainerUses
+  readonly sizes: ContainerSizes
   readonly storage: Storage
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
@@ -16,6 +18,8 @@ export interface SweepParts {
 export interface SweepOptions {
   /** Objects without a row that are younger are left alone: a restored database may not know them yet. */
   readonly orphanAgeMs?: number
+  /** Milliseconds: counts of container files that are younger are taken for right. */
+  readonly recountAgeMs?: number
   /** True: only uploads that nobody will finish, which the store names. The rest lists all of storage. */
   readonly isUploadsOnly?: boolean
 }
@@ -30,6 +34,8 @@ export interface SweepReport {
   /** Containers unused for CONTAINER_KEPT_MS, and the files in them and in what a crash left of others. */
   containers: number
   container_files: number
+  /** Container files that the quota counted with another size. */
+  recounted: number
   /** Rows that were kept for repeated calls. */
   idempotency: number
 }
@@ -37,6 +43,8 @@ export interface SweepReport {
 const CLAIMED_AT_ONCE = 100
 /** Things that one step passes over because storage refuses them alone; then it ends. Decision. */
 const PASSED_OVER_MAX = 100
+/** Container files that are counted again at once. Decision. */
+const RECOUNTED_AT_ONCE = 16
 /** No object has this id. */
 const PROBE_ID = 'sweep_probe'
 
@@ -46,11 +54,11 @@ const PROBE_ID = 'sweep_probe'
  * @returns what was removed, and the first failure of each step
  */
 export async function sweep(parts: SweepParts, options: SweepOptions = {}): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
-  const report: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, idempotency: 0 }
+  const report: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
   const failures: Failure[] = []
-  for (const step of options.isUploadsOnly === true ? [sweepUploads] : STEPS) {
+  for (const step of options.isUploadsOnly === true ? UPLOAD_STEPS : STEPS) {
     if (parts.isEnding?.() === true) break
-    const round = new Round(parts, report, options.orphanAgeMs ?? ORPHAN_AGE_MS)
+    const round = new Round(parts, report, options)
     const done = await step(round)
     const failure = round.firstFailure ?? (done.ok ? null : done.failure)
     if (failure !== null) failures.push(failure)
@@ -62,14 +70,14 @@ export async function sweep(parts: SweepParts, options: SweepOptions = {}): Prom
 class Round {
   readonly parts: SweepParts
   readonly report: SweepReport
-  readonly orphanAgeMs: number
+  readonly options: SweepOptions
   firstFailure: Failure | null = null
   #passedOver = 0
 
-  constructor(parts: SweepParts, report: SweepReport, orphanAgeMs: number) {
+  constructor(parts: SweepParts, report: SweepReport, options: SweepOptions) {
     this.parts = parts
     this.report = report
-    this.orphanAgeMs = orphanAgeMs
+    this.options = options
   }
 
   get isEnding(): boolean {
@@ -85,12 +93,16 @@ class Round {
   }
 }
 
-const STEPS: readonly ((round: Round) => Promise<Outcome<null>>)[] = [
+type Step = (round: Round) => Promise<Outcome<null>>
+
+const UPLOAD_STEPS: readonly Step[] = [sweepUploads, (round) => recount(round, { ageMs: null })]
+const STEPS: readonly Step[] = [
   sweepUploads,
   sweepOrphans,
   async ({ parts, report }) => counted(await parts.storage.sweepStaging(STAGING_IDLE_MS), (count) => (report.staging_files += count)),
   sweepContainers,
   async ({ parts, report }) => counted(await parts.storage.containers.emptyTrash(STAGING_IDLE_MS), (count) => (report.container_files += count)),
+  (round) => recount(round, { ageMs: round.options.recountAgeMs ?? CONTAINER_RECOUNT_MS }),
   async ({ parts, report }) => counted(await parts.rows.expire(), (count) => (report.idempotency += count)),
 ]
 
@@ -125,7 +137,7 @@ async function sweepUploads(round: Round): Promise<Outcome<null>> {
 
 /** A row is there before its object and goes before it: an object without one will not get one any more. */
 async function sweepOrphans(round: Round): Promise<Outcome<null>> {
-  const { parts: { rows, storage, now }, report, orphanAgeMs } = round
+  const { parts: { rows, storage, now }, report, options: { orphanAgeMs = ORPHAN_AGE_MS } } = round
   for (let cursor: string | null = null; ;) {
     const page = await storage.list(cursor)
     if (!page.ok) return page
@@ -175,14 +187,36 @@ async function sweepContainer(round: Round, { container, usedAt }: KnownContaine
   const changedAt = await containers.newestChange(container)
   if (!changedAt.ok) return round.passOver(changedAt.failure)
   if (changedAt.value === null || changedAt.value > limit) return ok(null)
-  // A use since the look above keeps it.
-  const forgotten = await uses.forget(container.workspaceId, container.containerId, limit)
-  if (!forgotten.ok) return forgotten
-  if (!forgotten.value) return ok(null)
-  const removed = await containers.removeContainer(container, limit)
-  if (!removed.ok) return round.passOver(removed.failure)
-  if (removed.value !== null) report.containers++
-  report.container_files += removed.value ?? 0
+  // A use since the look above keeps it, and no write begins while it goes.
+  const removed = await uses.removal(container, limit, () => containers.removeContainer(container, limit))
+  if (!removed.ok) return removed.failure.name === 'store_unavailable' ? removed : round.passOver(removed.failure)
+  if (removed.value === null) return ok(null)
+  report.containers++
+  report.container_files += removed.value
+  return recount(round, { ageMs: 0, container })
+}
+
+/** The quota follows what lies there: files that went, that a sandbox has changed, and of writes that did not end. */
+async function recount(round: Round, which: { readonly ageMs: number | null; readonly container?: ContainerRef }): Promise<Outcome<null>> {
+  const { sizes } = round.parts
+  for (let after: CountedPath | null = null; ;) {
+    const due = await sizes.due({ ...which, after, countMax: RECOUNTED_AT_ONCE })
+    if (!due.ok) return due
+    const done = await Promise.all(due.value.map((path) => recountPath(round, path)))
+    for (const one of done) if (!one.ok) return one
+    after = due.value.at(-1) ?? null
+    if (due.value.length < RECOUNTED_AT_ONCE || round.isEnding) return ok(null)
+  }
+}
+
+async function recountPath(round: Round, counted: CountedPath): Promise<Outcome<null>> {
+  const { parts: { sizes, storage: { containers } }, report } = round
+  const { workspaceId, containerId, path } = counted
+  const there = await containers.stat({ workspaceId, containerId }, path)
+  if (!there.ok && there.failure.name !== 'container_file_unknown') return round.passOver(there.failure)
+  const changed = await sizes.recount(counted, there.ok ? there.value.sizeBytes : 0)
+  if (!changed.ok) return changed
+  if (changed.value) report.recounted++
   return ok(null)
 }
 

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { rename, rmdir, unlink, type FileHandle } from 'node:fs/promises'
 import { entriesOf, nameIn, openFolderIn } from './container-paths.ts'
-import { codeOf } from './disk-failure.ts'
+import { codeOf, errorOf } from './disk-failure.ts'
 
+/** What one pass did. */
 interface Removal {
   removed: number
-  /** Folders that were moved to the top in this pass. */
+  /** Folders that were moved to the top. */
   moved: number
-  refusal: unknown
+  refusal: Error | null
 }
 
 /**
@@ -16,20 +17,21 @@ interface Removal {
  * keeps nothing else; its cause is thrown in the end. @returns how many files
  */
 export async function removeFolder(parent: FileHandle, name: string): Promise<number> {
-  const removal: Removal = { removed: 0, moved: 0, refusal: null }
+  let removed = 0
+  let last: Removal
   const top = await openFolderIn(parent, name)
   try {
     do {
-      removal.moved = 0
-      removal.refusal = null
-      await pass(top, removal)
-    } while (removal.moved > 0)
+      last = { removed: 0, moved: 0, refusal: null }
+      await pass(top, last)
+      removed += last.removed
+    } while (last.moved > 0)
   } finally {
     await top.close()
   }
-  if (removal.refusal === null) await unlessGone(() => rmdir(nameIn(parent, name)), removal)
-  if (removal.refusal !== null) throw removal.refusal
-  return removal.removed
+  if (last.refusal === null) await unlessGone(() => rmdir(nameIn(parent, name)), last)
+  if (last.refusal !== null) throw last.refusal
+  return removed
 }
 
 async function pass(top: FileHandle, removal: Removal): Promise<void> {
@@ -67,6 +69,6 @@ async function unlessGone(work: () => Promise<void>, removal: Removal): Promise<
   try {
     await work()
   } catch (cause) {
-    if (codeOf(cause) !== 'ENOENT') removal.refusal ??= cause
+    if (codeOf(cause) !== 'ENOENT') removal.refusal ??= errorOf(cause)
   }
 }

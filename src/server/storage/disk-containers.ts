@@ -10,7 +10,7 @@ import { isWorkspaceId, partsOf } from './container-ref.ts'
 import { removeFolder } from './container-removal.ts'
 import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk } from './container-walk.ts'
 import { storedFile } from './descriptor-reader.ts'
-import { codeOf, reachDisk } from './disk-failure.ts'
+import { codeOf, errorOf, reachDisk } from './disk-failure.ts'
 import { sync, syncOpen } from './sync.ts'
 import { Turns } from './turns.ts'
 
@@ -205,13 +205,13 @@ async function removeContainer(
 /** What a crash left: it was moved there so long ago that nobody is at it any more. What cannot be removed keeps nothing else. */
 async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number>> {
   let removed = 0
-  let refusal: unknown = null
+  let refusal: Error | null = null
   for (const name of await readdir(trash)) {
     try {
       const { ctimeMs } = await lstat(join(trash, name))
       if (Date.now() - ctimeMs >= idleMs) removed += await removeFromTrash(trash, name)
     } catch (cause) {
-      if (codeOf(cause) !== 'ENOENT') refusal ??= cause
+      if (codeOf(cause) !== 'ENOENT') refusal ??= errorOf(cause)
     }
   }
   if (refusal !== null) throw refusal

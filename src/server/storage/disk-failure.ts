@@ -18,6 +18,11 @@ export async function reachDisk<T>(work: () => Promise<Outcome<T>>): Promise<Out
   }
 }
 
+/** What was thrown, fit to be thrown again later. */
+export function errorOf(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error('something that is no error was thrown', { cause })
+}
+
 export function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : ''
 }

@@ -20,12 +20,16 @@ export interface PendingRow {
   readonly idempotency: { readonly id: string; readonly requestDigest: string } | null
 }
 
-/** Makes the pending row if its bytes fit beside all that is used and reserved. @returns false when they do not */
+/**
+ * Makes the pending row if its bytes fit beside all that is used and reserved. Nothing always fits: emptying a container
+ * file makes room also where more is used than may be. @returns false when they do not
+ */
 export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: number): Promise<boolean> {
   const { count } = await sql`
     WITH room AS (
       UPDATE workspace_storage SET reserved_bytes = reserved_bytes + ${row.reserveBytes}
-      WHERE workspace_id = ${row.workspaceId} AND used_bytes + reserved_bytes + ${row.reserveBytes} <= ${quotaBytes} RETURNING 1)
+      WHERE workspace_id = ${row.workspaceId}
+        AND (${row.reserveBytes === 0} OR used_bytes + reserved_bytes + ${row.reserveBytes} <= ${quotaBytes}) RETURNING 1)
     INSERT INTO files (id, workspace_id, state, lease_until, reserved_bytes, idempotency_id, request_digest)
     SELECT ${row.id}, ${row.workspaceId}, 'pending', clock_timestamp() + ${row.leaseMs} * interval '1 ms', ${row.reserveBytes},
       ${row.idempotency?.id ?? null}, ${row.idempotency?.requestDigest ?? null}

@@ -52,6 +52,8 @@ async function expire({ sql }: Store): Promise<number> {
   const cleared = await sql`
     UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE state = 'ready' AND idempotency_id IS NOT NULL AND ${isOld}`
   // Such a use keeps nothing any more, whether its container is still there or has long gone. C10.
-  await sql`DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'`
+  await sql`
+    DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'
+      AND (removing_until IS NULL OR removing_until < clock_timestamp())`
   return removed.count + cleared.count + (await expireAnswers(sql))
 }

@@ -1,9 +1,12 @@
 import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import {
-  IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
+  CONTAINER_WAIT_MS_MAX, IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX, STORAGE_QUOTA_BYTES_DEFAULT,
+  UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
 } from '../../schemas/limits.ts'
+import type { ClaimWish, PathClaim } from '../ports/container-rows.ts'
 import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadWish } from '../ports/files.ts'
+import { claimPath } from './container-sizes.ts'
 import { tryBegin } from './file-begin.ts'
 import { giveBack, isOurs, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
 import { columnsOf, fileOf, fileRows, listFiles, type FileRow } from './file-rows.ts'
@@ -17,6 +20,7 @@ export interface FilesOptions extends PatienceOptions {
   readonly quotaBytes?: number
   readonly quotaWaitMs?: number
   readonly idempotencyWaitMs?: number
+  readonly containerWaitMs?: number
   readonly leaseMs?: number
   readonly renewMs?: number
 }
@@ -105,6 +109,27 @@ class FileStore implements Files {
     })
     if (committed.ok || committed.failure.name === 'upload_lost') this.#uploads.delete(upload.id)
     return committed
+  }
+
+  async claimPath(upload: Upload, to: ClaimWish): Promise<Outcome<PathClaim>> {
+    const patience = new Patience(this.#options)
+    const waiter = this.#waiters.waiter({ workspaceId: upload.workspaceId, idempotency: null })
+    const waitMs = this.#options.containerWaitMs ?? CONTAINER_WAIT_MS_MAX
+    try {
+      for (;;) {
+        const tried = await reach(async () => ok(await this.#sql.begin((tx) => claimPath(tx, upload, { to, leaseMs: this.#leaseMs }))))
+        if (!tried.ok) return tried
+        if (tried.value === 'lost') return fail('upload_lost')
+        if (tried.value !== 'taken') {
+          this.#uploads.delete(upload.id)
+          return ok(tried.value)
+        }
+        if (waiter.enter() && (await patience.wait(waitMs, to.signal))) continue
+        return to.signal?.aborted === true ? { ok: false, failure: endedBy(to.signal) } : fail('busy', { retryAfterS: 1 })
+      }
+    } finally {
+      waiter.leave()
+    }
   }
 
   abandon(upload: Upload, mayHaveObject: boolean): Promise<Outcome<null>> {

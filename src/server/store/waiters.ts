@@ -8,7 +8,7 @@ export interface Waiter {
   leave(): void
 }
 
-/** Calls that wait to begin. Each holds one read of its body and looks into the store now and then, so they are few. */
+/** Calls that wait to begin, or for their path. Each holds one read of its body and looks into the store now and then, so they are few. */
 export class Waiters {
   #count = 0
   readonly #named = new Map<string, number>()

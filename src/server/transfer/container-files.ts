@@ -1,62 +1,110 @@
 import { endedBy } from '../../schemas/call-ended.ts'
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
+import type { PathClaim } from '../ports/container-rows.ts'
+import type { Upload as PendingFile } from '../ports/files.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/intake.ts'
 import type { Staging, StoredObject } from '../ports/storage.ts'
 import type { ContainerPath, Stored, StoreWish, WrittenFile } from '../ports/transfer.ts'
 import { copy } from './copy.ts'
 import { FileWriting } from './file-writing.ts'
 import type { TransferParts } from './parts.ts'
-import { receive, UNLIMITED } from './receive.ts'
+import { receive, type Reservation } from './receive.ts'
 
 /** Writes a container file, plain and whatever its content: the sandbox reads it as it is. C22. */
 export async function writeContainerFile(
   parts: TransferParts, upload: Upload, to: ContainerPath, signal: AbortSignal,
 ): Promise<Outcome<WrittenFile>> {
-  const staged = await parts.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
-  if (!staged.ok) return staged
-  try {
-    const received = await receivePlain(parts, upload, { path: staged.value.path, holder: to.container.workspaceId })
-    if (!received.ok) return received
-    if (signal.aborted) return { ok: false, failure: endedBy(signal) }
-    return await publish(parts, staged.value, { to, sizeBytes: received.value.sizeBytes, signal })
-  } finally {
-    await staged.value.discard()
-  }
+  const { workspaceId } = to.container
+  const begun = await parts.files.begin({ workspaceId, reserveBytes: upload.bytesAtMost ?? 0, idempotency: null, signal })
+  if (!begun.ok) return begun
+  if (begun.value.kind !== 'new') throw new Error('a call without a key is never a repetition')
+  return new ContainerWriting(parts, begun.value.upload, { to, signal }).run(upload)
 }
 
-interface Publishing {
+interface Target {
   readonly to: ContainerPath
-  readonly sizeBytes: number
   readonly signal: AbortSignal
 }
 
+/** Failures after which nothing was published for certain. */
+const NOTHING_PUBLISHED = new Set<FailureName>(['container_path_invalid', 'containers_unsupported', 'storage_full'])
+
 /**
- * The use comes before the file, so that a sweep keeps the container that is written to. One that had looked before
- * moves it back when it finds what is new; a file that is gone all the same was not written, and its caller is told.
+ * A reservation on its way to a container file: staged, its path claimed, published, counted. The claim is a use of the
+ * container, which its removal sees, and waits for a removal that was first: neither takes what the other is at.
  */
-async function publish(
-  { storage: { containers }, uses }: TransferParts, staging: Staging, { to, sizeBytes, signal }: Publishing,
-): Promise<Outcome<WrittenFile>> {
-  const { container, path } = to
-  const used = await uses.touch(container.workspaceId, container.containerId)
-  if (!used.ok) return used
-  const published = await containers.publish(container, path, staging, signal)
-  if (!published.ok) return published
-  const there = await containers.stat(container, path)
-  if (!there.ok && there.failure.name === 'container_file_unknown') return fail('storage_unavailable', { retryAfterS: 1 })
-  // It is published, whatever becomes of a second look; what is there by now may be another's.
-  return ok({ path, sizeBytes, changedAt: there.ok ? there.value.changedAt : new Date() })
+class ContainerWriting {
+  readonly #parts: TransferParts
+  readonly #row: PendingFile
+  readonly #target: Target
+
+  constructor(parts: TransferParts, row: PendingFile, target: Target) {
+    this.#parts = parts
+    this.#row = row
+    this.#target = target
+  }
+
+  async run(upload: Upload): Promise<Outcome<WrittenFile>> {
+    let claim: PathClaim | null = null
+    try {
+      const staged = await this.#parts.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
+      if (!staged.ok) return staged
+      try {
+        const claimed = await this.#receiveAndClaim(upload, staged.value)
+        if (!claimed.ok) return claimed
+        claim = claimed.value
+        return await this.#publish(claim, staged.value)
+      } finally {
+        await staged.value.discard()
+      }
+    } finally {
+      // What it cannot do now the sweep does.
+      if (claim === null) await this.#parts.files.abandon(this.#row, false)
+    }
+  }
+
+  async #receiveAndClaim(upload: Upload, staging: Staging): Promise<Outcome<PathClaim>> {
+    const { files } = this.#parts
+    const { to: { container, path }, signal } = this.#target
+    const row = this.#row
+    const reservation = {
+      get bytes() { return row.reservedBytes },
+      extend: (bytes: number) => files.extend(row, bytes, signal),
+    }
+    const received = await receivePlain(this.#parts, upload, { path: staging.path, holder: container.workspaceId, reservation })
+    if (!received.ok) return received
+    if (signal.aborted) return { ok: false, failure: endedBy(signal) }
+    return files.claimPath(row, { containerId: container.containerId, path, sizeBytes: received.value.sizeBytes, signal })
+  }
+
+  /** What lies there afterwards is what counts, be it another's. */
+  async #publish(claim: PathClaim, staging: Staging): Promise<Outcome<WrittenFile>> {
+    const { storage: { containers }, sizes } = this.#parts
+    const { to: { container, path }, signal } = this.#target
+    const published = await containers.publish(container, path, staging, signal)
+    const there = await containers.stat(container, path)
+    const isGone = !there.ok && there.failure.name === 'container_file_unknown'
+    const sizeBytes = there.ok ? there.value.sizeBytes : isGone ? 0 : null
+    const isKnown = published.ok || NOTHING_PUBLISHED.has(published.failure.name)
+    // Where this fails the claim runs out, and the sweep looks.
+    await sizes.release(claim, isKnown ? sizeBytes : null)
+    if (!published.ok) return published
+    // Taken away at once: it was not written, and its caller is told.
+    if (isGone) return fail('storage_unavailable', { retryAfterS: 1 })
+    return ok({ path, sizeBytes: claim.sizeBytes, changedAt: there.ok ? there.value.changedAt : new Date() })
+  }
 }
 
 async function receivePlain(
-  { intake }: TransferParts, upload: Upload, { path, holder }: { readonly path: string; readonly holder: string },
+  { intake }: TransferParts, upload: Upload,
+  { path, holder, reservation }: { readonly path: string; readonly holder: string; readonly reservation: Reservation },
 ): Promise<Outcome<IntakeVerdict>> {
   const session = intake.open({ holder, target: { path, seal: null }, content: 'any', bytesMax: FILE_BYTES_MAX })
   if (!session.ok) return session
   try {
-    const received = await receive(upload, session.value, UNLIMITED)
+    const received = await receive(upload, session.value, reservation)
     return received.ok ? ok(received.value.verdict) : received
   } finally {
     await session.value.cancel()

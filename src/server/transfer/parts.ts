@@ -1,4 +1,5 @@
-import type { ContainerUses, Files } from '../ports/files.ts'
+import type { ContainerSizes } from '../ports/container-rows.ts'
+import type { Files } from '../ports/files.ts'
 import type { Intake, Unsealing } from '../ports/intake.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { Storage } from '../ports/storage.ts'
@@ -6,7 +7,7 @@ import type { Storage } from '../ports/storage.ts'
 /** What transfers are made of. */
 export interface TransferParts {
   readonly files: Files
-  readonly uses: Pick<ContainerUses, 'touch'>
+  readonly sizes: Pick<ContainerSizes, 'release'>
   readonly storage: Storage
   readonly keyRing: KeyRing
   readonly intake: Intake

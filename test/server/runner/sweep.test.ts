@@ -6,9 +6,11 @@ import {
   CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS,
   SWEEP_MS, SWEEP_UPLOADS_MS, UPLOAD_LEASE_MS,
 } from '../../../src/schemas/limits.ts'
-import type { ContainerUses, FileSweep } from '../../../src/server/ports/files.ts'
+import type { ContainerUses } from '../../../src/server/ports/container-rows.ts'
+import type { FileSweep } from '../../../src/server/ports/files.ts'
 import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/storage.ts'
 import { sweep, type SweepOptions, type SweepParts, type SweepReport } from '../../../src/server/runner/sweep.ts'
+import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, type FileStand } from '../../support/files.ts'
@@ -19,7 +21,7 @@ import { failing } from '../../support/transfers.ts'
 
 t.setTimeout(240_000)
 
-const NOTHING: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, idempotency: 0 }
+const NOTHING: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
 const AWAY = { name: 'storage_unavailable' } as const
 const STORE_AWAY = { name: 'store_unavailable' } as const
 
@@ -37,7 +39,8 @@ async function standOn(t: Test, driver: 'disk' | 'S3', leaseMs = -1): Promise<Sw
   const stand = await openFileStand(t, { leaseMs })
   const opened = driver === 'disk' ? { ...(await openDisk(t)), s3: null } : await openS3(t)
   const parts: SweepParts = {
-    rows: openFileSweep(stand.store), uses: openContainerUses(stand.store), storage: opened.storage, now: Date.now,
+    rows: openFileSweep(stand.store), uses: openContainerUses(stand.store), sizes: openContainerSizes(stand.store),
+    storage: opened.storage, now: Date.now,
   }
   return {
     ...stand, ...opened, parts,
@@ -83,7 +86,7 @@ for (const driver of ['disk', 'S3'] as const) {
     await litter(stand)
     const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
     t.same(failures, [])
-    t.same(report, { uploads: 1, objects: 1, staging_files: 1, containers: 1, container_files: 2, idempotency: 1 })
+    t.same(report, { uploads: 1, objects: 1, staging_files: 1, containers: 1, container_files: 2, recounted: 0, idempotency: 1 })
     const rows = await stand.store.sql<{ id: string; state: string }[]>`SELECT id, state FROM files`
     t.same(rows.map(({ state }) => state).sort(), ['pending', 'ready'])
     t.same(await objectsOf(stand), rows.map(({ id }) => id).sort())
@@ -147,17 +150,16 @@ for (const driver of ['disk', 'S3'] as const) {
     const container = { workspaceId, containerId: 'sess_a' }
     await putInContainer(storage, 'a', 'a', container)
     const later = new Date(Date.now() + CONTAINER_KEPT_MS + 10_000)
-    const forgetting: ContainerUses = {
+    const meanwhile: ContainerUses = {
       ...uses,
-      async forget(...asked) {
-        const forgotten = await uses.forget(...asked)
+      removal: (asked, since, remove) => uses.removal(asked, since, async () => {
         await putInContainer(storage, 'new', 'new', container)
         await age(stand, 'new', later)
-        return forgotten
-      },
+        return remove()
+      }),
     }
     must(await storage.containers.list(container, null, 9))
-    await stand.run(CONTAINER_KEPT_MS + 5_000, { uses: forgetting })
+    await stand.run(CONTAINER_KEPT_MS + 5_000, { uses: meanwhile })
     t.ok(must(await storage.containers.list(container, null, 9)).files.some(({ path }) => path === 'new'))
   })
 
@@ -201,7 +203,7 @@ for (const driver of ['disk', 'S3'] as const) {
       ['claimStale', 'uploads'], ['forget', 'uploads'], ['withoutRow', 'objects'], ['expire', 'idempotency'],
     ] satisfies [keyof FileSweep, keyof SweepReport][])
       .map(([call, count]) => [call, ({ rows }: SweepParts) => ({ rows: failing(rows, call, STORE_AWAY) }), count] as const),
-    ...(['lastUses', 'forget'] satisfies (keyof ContainerUses)[])
+    ...(['lastUses', 'removal'] satisfies (keyof ContainerUses)[])
       .map((call) => [`uses.${call}`, ({ uses }: SweepParts) => ({ uses: failing(uses, call, STORE_AWAY) }), 'containers'] as const),
   ]
   for (const [call, broken, count] of rowCalls) {

@@ -1,8 +1,9 @@
 import t from 'tap'
 import {
-  CONTAINER_USE_MS, IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX, STORAGE_QUOTA_BYTES_DEFAULT,
-  UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
+  CONTAINER_RECOUNT_MS, CONTAINER_USE_MS, CONTAINER_WAIT_MS_MAX, IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX,
+  STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
 } from '../../../src/schemas/limits.ts'
+import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { openFiles } from '../../../src/server/store/files.ts'
@@ -84,5 +85,31 @@ t.test('the use of a container is written again after CONTAINER_USE_MS and not b
     const before = await used()
     await touch()
     t.equal((await used()) > before, isWritten)
+  }
+})
+
+t.test('a write waits for a path that another one has until CONTAINER_WAIT_MS_MAX, and has it itself for UPLOAD_LEASE_MS', async (t) => {
+  const { files, store, workspaceId } = await openFileStand(t)
+  const wish = { containerId: 'sess_a', path: 'a', sizeBytes: 1 }
+  must(await files.claimPath(await begun(files, workspaceId, 1), wish))
+  const [row] = await store.sql<{ isIn: boolean }[]>`
+    SELECT writing_until - ${UPLOAD_LEASE_MS} * interval '1 ms' BETWEEN counted_at - interval '1 s' AND clock_timestamp() AS "isIn" FROM container_files`
+  t.equal(row?.isIn, true)
+  const { now, left } = clock(0, 0, CONTAINER_WAIT_MS_MAX - 1, CONTAINER_WAIT_MS_MAX)
+  const waiting = openFiles({ store, now, random: () => 0 })
+  t.teardown(() => waiting.close())
+  t.match(await waiting.claimPath(await begun(waiting, workspaceId, 1), wish), { failure: { name: 'busy' } })
+  t.same(left, [])
+})
+
+t.test('what lies at a path is counted again after CONTAINER_RECOUNT_MS and not before', async (t) => {
+  const { files, store, workspaceId } = await openFileStand(t)
+  const sizes = openContainerSizes(store)
+  const claim = must(await files.claimPath(await begun(files, workspaceId, 1), { containerId: 'sess_a', path: 'a', sizeBytes: 1 }))
+  must(await sizes.release(claim, 1))
+  const due = async () => must(await sizes.due({ ageMs: CONTAINER_RECOUNT_MS, after: null, countMax: 9 })).length
+  for (const [ageMs, count] of [[CONTAINER_RECOUNT_MS - 600_000, 0], [CONTAINER_RECOUNT_MS, 1]] as const) {
+    await store.sql`UPDATE container_files SET counted_at = clock_timestamp() - ${ageMs} * interval '1 ms'`
+    t.equal(await due(), count)
   }
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { ok } from '../../../src/schemas/failures.ts'
 import { CONTAINER_KEPT_MS } from '../../../src/schemas/limits.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
@@ -104,7 +105,10 @@ t.test('the use of a container is written once an hour, and forgotten only when 
   await store.sql`UPDATE container_uses SET used_at = now() - interval '61 minutes'`
   const before = present(must(await uses.lastUses(workspaceId, ['sess_a'])).get('sess_a'))
   must(await openContainerUses(store).touch(workspaceId, 'sess_a'))
-  t.equal(must(await uses.forget(workspaceId, 'sess_a', before)), false)
-  t.equal(must(await uses.forget(workspaceId, 'sess_a', new Date(Date.now() + 60_000))), true)
-  t.equal(must(await uses.forget(workspaceId, 'sess_a', before)), true, 'one without a row was not used')
+  const container = { workspaceId, containerId: 'sess_a' }
+  const remove = () => Promise.resolve(ok('removed'))
+  t.equal(must(await uses.removal(container, before, remove)), null)
+  t.equal(must(await uses.removal(container, new Date(Date.now() + 60_000), remove)), 'removed')
+  t.equal(must(await uses.lastUses(workspaceId, ['sess_a'])).size, 0)
+  t.equal(must(await uses.removal(container, before, remove)), 'removed', 'one without a row was not used')
 })

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { fail } from '../../../src/schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../../src/schemas/limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/storage.ts'
@@ -189,7 +188,7 @@ t.test('a write notes the use of its container before anything of it is seen, an
   const stand: TransferStand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
-      uses: { touch: (...of) => (isAway ? Promise.resolve(fail('store_unavailable')) : parts.uses.touch(...of)) },
+      get files() { return isAway ? failing(parts.files, 'claimPath', { name: 'store_unavailable' }) : parts.files },
       storage: { ...parts.storage, containers: { ...parts.storage.containers, publish: async (...args) => {
         uses = await stand.store.sql`SELECT container_id FROM container_uses`
         return parts.storage.containers.publish(...args)

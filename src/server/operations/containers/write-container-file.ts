@@ -1,7 +1,7 @@
 import { CONTAINER_PATH_RULES, containerPathIssues } from '../../../schemas/container-paths.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files.ts'
-import { CONTAINER_KEPT_MS, FILE_BYTES_MAX, MIB, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { CONTAINER_KEPT_MS, FILE_BYTES_MAX, MIB, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
 
@@ -16,6 +16,7 @@ export const writeContainerFile = defineOperation({
   summary: 'Write a container file',
   description: `The body is the file, up to ${FILE_BYTES_MAX / MIB} MiB of any content, in place of the one before. The path: ${CONTAINER_PATH_RULES}; `
     + `slashes may stand in it as they are. A container is made by its first file and removed ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. `
+    + `It counts against the ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, and needs room beside the file it replaces. `
     + 'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
   access: { keys: ['inference', 'intern'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
@@ -24,7 +25,10 @@ export const writeContainerFile = defineOperation({
   input: { params: ContainerWriteParams, upload: 'raw', hasRest: true },
   success: { status: 200, body: ContainerFileAnswer },
   statuses: [400, 403, 413, 429, 500, 503],
-  failures: ['container_path_invalid', 'storage_full', 'busy', 'store_unavailable', 'deadline_exceeded', ...CONTAINER_FAILURES],
+  failures: [
+    'container_path_invalid', 'quota_exceeded', 'upload_lost', 'storage_full', 'busy', 'store_unavailable', 'deadline_exceeded',
+    ...CONTAINER_FAILURES,
+  ],
   example: { params: { container_id: 'sess_abc123', file_id: 'out/report.csv' } },
   async run(call, ports) {
     if (call.upload === null) throw new Error('the pipeline gives every upload')

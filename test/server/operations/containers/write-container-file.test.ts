@@ -3,6 +3,7 @@ import { FILE_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../../../src/schemas/limit
 import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { rawClient } from '../../../support/raw-http.ts'
+import { failing } from '../../../support/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../../support/upload-echo.ts'
 
 const FOLDER = '/containers/sess_abc/files/'
@@ -74,6 +75,24 @@ t.test('containers.write_file 400: a path on which something else stands is told
   await write(stand, 'out/a.csv')
   t.match(await write(stand, 'out'), { status: 400, type: 'container_path_invalid', message: /\/file_id is a folder/ })
   t.match(await write(stand, 'out/a.csv/b'), { status: 400, type: 'container_path_invalid', message: /file or link where it needs a folder/ })
+})
+
+t.test('containers.write_file 403: a workspace that is full, of uploads and container files alike', async (t) => {
+  const stand = await openFilesFront(t, { files: { quotaBytes: 10 } })
+  t.match(await write(stand, 'a', 'x'.repeat(11)), {
+    status: 403, type: 'quota_exceeded', body: { error: { metadata: { limit_source: 'workspace_storage', limit: 10 } } },
+  })
+  t.match(await write(stand, 'a', 'x'.repeat(10)), { status: 200 })
+  t.match(await (await stand.call(`${FOLDER}cfile_YQ/promote`, { method: 'POST' })).json(), { error: { code: 403 } })
+  t.match(await write(stand, 'b', 'x'), { status: 403, type: 'quota_exceeded' })
+})
+
+t.test('containers.write_file 500: a write that stood still for so long that the sweep gave it up', async (t) => {
+  const stand = await openFilesFront(t, {
+    wrap: (parts) => ({ ...parts, files: failing(parts.files, 'claimPath', { name: 'upload_lost' }) }),
+  })
+  t.match(await write(stand, 'a'), { status: 500, type: 'upload_lost' })
+  t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
 })
 
 t.test('containers.write_file 413: by the announced length alone', async (t) => {
