@@ -185,7 +185,7 @@ async function polled(proof: Proof, { stand, store, tries: count }: Revoking): P
           stand,
           [key],
           async () => {
-            await revokeKey(store, key.hash)
+            await revokeKey(store, key.hash, { actor: { kind: 'system', id: null }, requestId: null })
             return monotonicMs()
           },
           BY_POLL_MS + 500,

@@ -4,7 +4,7 @@ import type { KeyKind } from '../../src/schemas/api-keys.ts'
 import { createAccess } from '../../src/server/access/access.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
-import { createKey, openKeyStore } from '../../src/server/store/api-keys.ts'
+import { insertKey, openKeyStore } from '../../src/server/store/api-keys.ts'
 import { openEpochFeed } from '../../src/server/store/epoch-feed.ts'
 import { openIdempotency } from '../../src/server/store/idempotency.ts'
 import { openInterns } from '../../src/server/store/interns.ts'
@@ -82,7 +82,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
   const makeKey = async (kind: 'inference' | 'management', owner: { organizationId: string; workspaceId: string }): Promise<string> => {
     const workspaceId = kind === 'management' ? null : owner.workspaceId
     const wish = { kind, name: 'k', organizationId: owner.organizationId, workspaceId, rateLimitRpm: null, expiresAt: null }
-    return must(await createKey(store, wish)).key
+    return (await store.sql.begin((tx) => insertKey(tx, wish))).key
   }
   const own = { organizationId: organization.id, workspaceId: workspace.id }
   const managementKey = await makeKey('management', own)

@@ -40,8 +40,8 @@ export function addKeyVerbs(program: Command): void {
   addVerb(group, 'revoke', 'end a key for good')
     .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
     .option('--wait', 'return when every live front has obeyed')
-    .action((hash: string, options: { json?: boolean; wait?: boolean }) => withAdmin(async ({ store, publish }) => {
-      const change = need(await revokeKey(store, hash))
+    .action((hash: string, options: { json?: boolean; wait?: boolean }) => withAdmin(async ({ store, publish, by }) => {
+      const change = need(await revokeKey(store, hash, by))
       await publish(change)
       const silent = options.wait === true ? await untilObeyed(store, change.n) : null
       if (silent !== null && silent > 0) {
@@ -84,7 +84,7 @@ function mistakeIn({ kind, intern, workspace }: CreateOptions): string | null {
 async function made({ store, by, rateLimitRpm: byDefault }: Admin, options: CreateOptions): Promise<CreatedKey> {
   const { kind, intern, organization } = options
   const wish = { name: options.name, rateLimitRpm: options.rpm ?? byDefault, expiresAt: options.expires ?? null }
-  if (kind !== 'intern') return need(await createKey(store, { ...wish, kind, ...(await ownerOf(store, options)) }))
+  if (kind !== 'intern') return need(await createKey(store, { ...wish, kind, ...(await ownerOf(store, options)) }, by))
   const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   return need(await createInternKey(store, { ...wish, internId: intern ?? '', organizationId }, by))
 }

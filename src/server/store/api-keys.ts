@@ -1,6 +1,7 @@
 import { newApiKey, type KeyKind } from '../../schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEY_LOAD_MS_MAX } from '../../schemas/limits.ts'
+import type { AuditEvent } from '../ports/audit.ts'
 import type { Invalidation, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import { appendAudit } from './audit.ts'
@@ -56,9 +57,9 @@ export function openKeyStore(store: Store): KeyStore {
   }
 }
 
-/** Makes a key with its scope. Failures: store_unavailable. */
-export function createKey(store: Store, wish: KeyWish): Promise<Outcome<CreatedKey>> {
-  return reach(async () => ok(await store.sql.begin((tx) => insertKey(tx, wish))))
+/** Makes a key with its scope, and tells the audit log. Failures: store_unavailable. */
+export function createKey(store: Store, wish: KeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
+  return reach(async () => ok(await store.sql.begin((tx) => makeKey(tx, { ...wish, internId: null }, by))))
 }
 
 /** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, store_unavailable. */
@@ -72,12 +73,7 @@ export function createInternKey(store: Store, wish: InternKeyWish, by: ChangedBy
       WHERE id = ${internId} AND ${organizationId === null ? tx`true` : tx`organization_id = ${organizationId}`} FOR SHARE`
     if (intern === undefined) return fail('intern_unknown')
     const owner = { organizationId: intern.organization_id, workspaceId: intern.workspace_id }
-    const made = await addKey(tx, { ...wish, ...owner, kind: 'intern' })
-    await appendAudit(tx, {
-      ...by, ...owner, operation: 'cli.keys-create', outcome: 'changed', objectKind: 'key', objectId: made.apiKey.hash, before: null,
-      after: { kind: 'intern', name: wish.name, intern_id: internId, rate_limit_rpm: wish.rateLimitRpm, expires_at: wish.expiresAt },
-    })
-    return ok({ ...made, change: await bump(tx, 'key', made.apiKey.hash) })
+    return ok(await makeKey(tx, { ...wish, ...owner, kind: 'intern' }, by))
   }))
 }
 
@@ -94,13 +90,17 @@ export function listKeys(store: Store, organizationId: string | null): Promise<O
 }
 
 /**
- * Ends a key for good. A second time changes nothing, but tells caches again.
+ * Ends a key for good, and tells the audit log. A second time changes nothing, but tells caches again.
  * @returns what to publish as a hint
  * Failures: key_unknown, store_unavailable.
  */
-export function revokeKey(store: Store, hash: string): Promise<Outcome<Invalidation>> {
+export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
   return reach(async () => {
-    const change = await store.sql.begin((tx) => endKey(tx, hash))
+    const change = await store.sql.begin(async (tx) => {
+      const [row] = await tx<KeyRow[]>`SELECT * FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL FOR UPDATE`
+      if (row !== undefined) await appendAudit(tx, keyEvent(by, 'cli.keys-revoke', { before: apiKeyOf(row), after: null }))
+      return endKey(tx, hash)
+    })
     return change === null ? fail('key_unknown') : ok(change)
   })
 }
@@ -108,6 +108,27 @@ export function revokeKey(store: Store, hash: string): Promise<Outcome<Invalidat
 export async function insertKey(tx: Transaction, wish: KeyWish): Promise<CreatedKey> {
   const made = await addKey(tx, { ...wish, internId: null })
   return { ...made, change: await bump(tx, 'key', made.apiKey.hash) }
+}
+
+async function makeKey(tx: Transaction, wish: KeyRowWish, by: ChangedBy): Promise<CreatedKey> {
+  const made = await addKey(tx, wish)
+  await appendAudit(tx, keyEvent(by, 'cli.keys-create', { before: null, after: made.apiKey }))
+  return { ...made, change: await bump(tx, 'key', made.apiKey.hash) }
+}
+
+/** A change of a key; its hash is all that tells which. */
+function keyEvent(by: ChangedBy, operation: string, { before, after }: { before: ApiKey | null; after: ApiKey | null }): AuditEvent {
+  const key = after ?? before
+  if (key === null) throw new Error('an event is of a key')
+  const { organizationId, workspaceId, hash } = key
+  return {
+    ...by, organizationId, workspaceId, operation, outcome: 'changed', objectKind: 'key', objectId: hash,
+    before: before === null ? null : told(before), after: after === null ? null : told(after),
+  }
+}
+
+function told({ kind, name, internId, rateLimitRpm, expiresAt }: ApiKey): object {
+  return { kind, name, intern_id: internId, rate_limit_rpm: rateLimitRpm, expires_at: expiresAt?.toISOString() ?? null }
 }
 
 type KeyRowWish = Omit<KeyWish, 'kind'> & { readonly kind: KeyKind; readonly internId: string | null }

@@ -9,6 +9,7 @@ import { createOrganization, type NewOrganization } from '../../../src/server/st
 import { testHints } from '../../support/hints.ts'
 import { newId } from '../../../src/server/store/ids.ts'
 import { SILENT } from '../../support/log.ts'
+import { CLI } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
 
@@ -49,11 +50,11 @@ function hammer(access: Access, bearer: string): { stop(): Promise<void> } {
 async function revokeUnderLoad(operator: Store, owner: NewOrganization, fronts: readonly Access[], hints: Hints | null): Promise<boolean[]> {
   const { organization, workspace } = owner
   const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { key, apiKey } = must(await createKey(operator, wish))
+  const { key, apiKey } = must(await createKey(operator, wish, CLI))
   const bearer = `Bearer ${key}`
   for (const access of fronts) must(await access.authenticate(bearer))
   const load = fronts.map((access) => hammer(access, bearer))
-  const change = must(await revokeKey(operator, apiKey.hash))
+  const change = must(await revokeKey(operator, apiKey.hash, CLI))
   await hints?.publish(change)
   while ((await frontsAt(operator.sql, change.n)).behind > 0) continue
   const after = await Promise.all(fronts.map((access) => access.authenticate(bearer)))

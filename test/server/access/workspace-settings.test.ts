@@ -22,8 +22,8 @@ for (const [channel, hints] of [['hints', testHints()], ['polls alone', null]] a
     })
     await feed.poll()
     const wish = { name: 'k', organizationId: organization.id, rateLimitRpm: null, expiresAt: null }
-    const inference = must(await createKey(store, { ...wish, kind: 'inference', workspaceId: workspace.id }))
-    const management = must(await createKey(store, { ...wish, kind: 'management', workspaceId: null }))
+    const inference = must(await createKey(store, { ...wish, kind: 'inference', workspaceId: workspace.id }, CLI))
+    const management = must(await createKey(store, { ...wish, kind: 'management', workspaceId: null }, CLI))
     const factsOf = async (key: string): Promise<object> => {
       const { isInProgramme, mayWriteVault } = must(await access.authenticate(`Bearer ${key}`))
       return { isInProgramme, mayWriteVault }

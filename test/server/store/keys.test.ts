@@ -3,6 +3,7 @@ import { hashOfKey, isKeyShaped, KEY_PREFIXES } from '../../../src/schemas/api-k
 import { createKey, listKeys, openKeyStore, revokeKey, type CreatedKey, type KeyWish } from '../../../src/server/store/api-keys.ts'
 import { openStore, type Store } from '../../../src/server/store/open.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
+import { auditOf, CLI } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
@@ -18,7 +19,7 @@ async function makeKey(t: Tap, more: Partial<KeyWish> = {}): Promise<Made> {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const owner = { organizationId: organization.id, workspaceId: more.kind === 'management' ? null : workspace.id }
-  const created = must(await createKey(store, { kind: 'inference', name: 'k', rateLimitRpm: null, expiresAt: null, ...owner, ...more }))
+  const created = must(await createKey(store, { kind: 'inference', name: 'k', rateLimitRpm: null, expiresAt: null, ...owner, ...more }, CLI))
   return { store, created, workspaceId: workspace.id }
 }
 
@@ -47,16 +48,29 @@ t.test('a front loads what the key was made with', async (t) => {
 t.test('a revoked key is loaded as none, is not listed, and caches are told', async (t) => {
   const { store, created } = await makeKey(t)
   const { hash } = created.apiKey
-  const revoked = await revokeKey(store, hash)
+  const revoked = await revokeKey(store, hash, CLI)
   t.match(revoked, { ok: true, value: { n: created.change.n + 1, kind: 'key', id: hash } })
   t.same(await openKeyStore(store).load([hash]), { ok: true, value: [] })
   t.match(await listKeys(store, null), { ok: true, value: [] })
 })
 
+t.test('making and revoking a key is audited once each, by its hash alone', async (t) => {
+  const { store, created } = await makeKey(t)
+  const { hash } = created.apiKey
+  for (let n = 0; n < 2; n++) must(await revokeKey(store, hash, CLI))
+  const events = await auditOf(store)
+  t.match(events, [
+    { operation: 'cli.keys-create', actor: CLI.actor, object_kind: 'key', object_id: hash, before: null, after: { kind: 'inference', name: 'k' } },
+    { operation: 'cli.keys-revoke', object_id: hash, before: { name: 'k' }, after: null },
+  ])
+  t.equal(events.length, 2)
+  t.notMatch(JSON.stringify(events), created.key.slice(-43))
+})
+
 t.test('revoking an unknown key is key_unknown and moves no epoch', async (t) => {
   const { store } = await makeKey(t)
   const before = await store.sql`SELECT n FROM epoch`
-  t.match(await revokeKey(store, 'f'.repeat(64)), { ok: false, failure: { name: 'key_unknown' } })
+  t.match(await revokeKey(store, 'f'.repeat(64), CLI), { ok: false, failure: { name: 'key_unknown' } })
   t.same(await store.sql`SELECT n FROM epoch`, before)
 })
 

@@ -3,6 +3,7 @@ import { createKey } from '../../../src/server/store/api-keys.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { lockScopes, scopesOf } from '../../../src/server/store/scopes.ts'
+import { CLI } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
@@ -15,7 +16,7 @@ t.test('every owner has all of its scopes from its birth, without a limit', asyn
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { apiKey } = must(await createKey(store, wish))
+  const { apiKey } = must(await createKey(store, wish, CLI))
   t.same(await spansOf(store, 'organization', organization.id), ['credit without limit'])
   t.same(await spansOf(store, 'workspace', workspace.id), ['daily', 'lifetime', 'monthly', 'weekly'].map((span) => `${span} without limit`))
   t.same(await spansOf(store, 'key', apiKey.hash), ['limit without limit'])

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { storedFile } from '../../../support/files.ts'
 import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
-import { MANAGEMENT_KEY } from '../../../support/front.ts'
+import { INTERN_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
 import { failing } from '../../../support/transfers.ts'
 
 const ANTHROPIC = { 'anthropic-version': '2023-06-01', 'x-stainless-lang': 'js' }
@@ -33,6 +33,13 @@ t.test('files.list 200: an empty workspace has an empty page in each shape', asy
   t.same(await page(front, ''), { _shape: 'openrouter', data: [], ...ends, cursor: null })
   t.same(await page(front, '', ANTHROPIC), { _shape: 'anthropic', data: [], ...ends })
   t.same(await page(front, '', OPENAI), { _shape: 'openai', object: 'list', data: [], ...ends })
+})
+
+t.test("an intern key reads the files of its intern's workspace", async (t) => {
+  const front = await frontWith(t, 1)
+  const headers = { authorization: `Bearer ${INTERN_KEY}` }
+  t.match(await page(front, '', headers), { data: [{ id: front.ids[0] }] })
+  t.equal((await front.call(`/files/${front.ids[0] ?? ''}`, { method: 'DELETE', headers })).status, 200)
 })
 
 t.test('files.list 200: cursor, after and after_id walk through all files, oldest first', async (t) => {
