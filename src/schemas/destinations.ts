@@ -42,7 +42,12 @@ export function hostFormOf(host: string): HostForm | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(host)) return 'ipv4'
   const labels = host.split('.')
   if (host.length > 253 || NUMBER.test(labels.at(-1) ?? '')) return null
-  return labels.every((label) => LABEL.test(label)) ? 'name' : null
+  return labels.every((label) => LABEL.test(label)) && isPunycodeSound(host) ? 'name' : null
+}
+
+/** Labels in punycode that decode to nothing, or to what is written otherwise, are no names: URLs refuse them. */
+function isPunycodeSound(host: string): boolean {
+  return !host.includes('xn--') || (URL.canParse(`https://${host}`) && new URL(`https://${host}`).hostname === host)
 }
 
 /** Addresses that the operator admits although they are not public. Design §9. */

@@ -64,6 +64,18 @@ t.test('the place of objects is a directory or a bucket of S3 by its rule, and n
   for (const place of ['files', '/srv/a:b', 's3://bucket', 's3://my-bucket.eu/a/b']) t.ok(readFrom({ SLUICE_OBJECTS: place, ...keys }).ok, place)
 })
 
+t.test('every bad entry of the allow-list is told, with what it should be', async (t) => {
+  const problems = problemsOf({ SLUICE_EGRESS_ALLOW: '10.0.0.0/8,10.0.0.7/8, http:10.0.0.7:80,private.example' })
+  t.match(problems, [
+    { name: 'SLUICE_EGRESS_ALLOW', expected: /^10\.0\.0\.0\/8/, got: '"10.0.0.7/8"' },
+    { name: 'SLUICE_EGRESS_ALLOW', expected: /^a port/, got: '"http:10.0.0.7:80"' },
+    { name: 'SLUICE_EGRESS_ALLOW', expected: /^a comma list/, got: '"private.example"' },
+  ])
+  const { config } = good({ SLUICE_EGRESS_ALLOW: ' 10.0.0.0/8, http:[fd00::1]:8000 ' })
+  t.same(config.egressAllow, ['10.0.0.0/8', 'http:[fd00::1]:8000'])
+  t.same(good({}).config.egressAllow, [])
+})
+
 t.test('the value of a bad URL is told without its password', async (t) => {
   const [problem] = problemsOf({ DATABASE_URL: 'mysql://sluice:hunter2@db.example/sluice?sslpassword=hunter2' })
   t.equal(problem?.got, '"mysql://***@db.example/***?***"')
