@@ -24,6 +24,7 @@ import { sessionThreads } from '../supervisor/shares.ts'
 import { findSetpriv } from '../supervisor/step-down.ts'
 import { PACKAGE_ROOT } from '../supervisor/version.ts'
 import { openRootKeys, ROOT_KEY_FILE } from '../vault/root-keys.ts'
+import { egress } from './doctor-egress.ts'
 import { unsetKeys } from './models.ts'
 import { stderrLog } from './stderr-log.ts'
 
@@ -49,6 +50,7 @@ export async function examine(generation: Generation): Promise<readonly Finding[
     platform(),
     await frontEnd(),
     ...settings(generation),
+    ...egress(config),
     await dataDirectory(config.dataDir, running?.pid ?? null),
     ...(running === null ? await ports(generation) : []),
     await postgres(config.databaseUrl?.reveal() ?? runtime?.databaseUrl ?? null, placeOfPostgres(config)),

@@ -58,7 +58,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     this.request = request
     this.#home = home
     this.#settle = settle
-    this.#timer = setTimeout(this.#onLate, request.beginsBy() - performance.now()).unref()
+    this.#timer = this.#lateAfter(request.beginsBy() - performance.now())
     request.signal.addEventListener('abort', this.#onLeave)
     // undici listens only while it reads: a body that is destroyed later would end the process.
     if (request.body instanceof Readable) request.body.on('error', () => undefined)
@@ -169,7 +169,12 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   readonly #onLate = (): void => {
     const leftMs = this.request.beginsBy() - performance.now()
     if (leftMs <= 0) return this.#onSlow()
-    this.#timer = setTimeout(this.#onLate, leftMs).unref()
+    this.#timer = this.#lateAfter(leftMs)
+  }
+
+  /** Node takes a time that it cannot hold for a millisecond. */
+  #lateAfter(ms: number): NodeJS.Timeout {
+    return setTimeout(this.#onLate, Math.min(ms, TIMER_MS_MAX)).unref()
   }
 
   /** Nobody waits while pieces lie here: then it is the reader who is slow, and its own watch decides. */
@@ -207,4 +212,5 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   }
 }
 
+const TIMER_MS_MAX = 2 ** 31 - 1
 const CUT = new Error('cut by the gate')

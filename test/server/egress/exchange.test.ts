@@ -183,6 +183,14 @@ t.test('the time for an answer to begin is asked again whenever it has come', as
   await rest()
 })
 
+t.test('an answer that may begin whenever it likes is asked about once', async (t) => {
+  const { target, exchange } = await rigged(t)
+  target.answer((_req, res) => void setTimeout(() => res.end('late'), 50))
+  let asked = 0
+  t.equal(await textOf(await exchange({ beginsBy: () => (asked++, Infinity) })), 'late')
+  t.equal(asked, 1)
+})
+
 t.test('a reader who waits longer than stallMs is told upstream_slow', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   target.answer((_req, res) => void res.write('some'))
