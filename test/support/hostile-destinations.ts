@@ -47,7 +47,8 @@ const TRICKS = [
   '*', 'good_host.example', '-good.example',
   'good-.example', 'göod.example', 'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ', 'localh\u00adost', 'xn--1.example', 'xn--a.example', 'xn--.example',
   'good.example\u2024trap', '\u202egood.example', `${'a'.repeat(64)}.example`,
-  `${'a.'.repeat(127)}a`, '127.0.0.1,good.example', 'good.example;127.0.0.1', '{127.0.0.1}', '127.0.0.1|good', '$HOME.example', 'unix:/run/docker.sock', 'file:///etc/passwd',
+  `${'a.'.repeat(127)}a`, '127.0.0.1,good.example',
+  'good.example;127.0.0.1', '{127.0.0.1}', '127.0.0.1|good', '$HOME.example', 'unix:/run/docker.sock', 'file:///etc/passwd',
 ]
 
 /** Names that are well-formed, and where they lead. */
