@@ -43,9 +43,7 @@ const CLOSE_MS_MAX = 3_000
 /** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
 export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOf(part)
-  const credentials = new Map(Object.entries(part.providerKeys).map(
-    ([name, text]) => [name, new Secret(text)],
-  ))
+  const credentials = credentialsOf(part)
   const log = childLog(part, channel)
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
@@ -56,8 +54,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
   const heartbeat = startHeartbeat({
-    frontId: part.id, store, feed, node: part.node, log,
-    connections: connectionsNeeded(config),
+    frontId: part.id, store, feed, node: part.node, log, connections: connectionsNeeded(config),
   })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, log,
@@ -111,6 +108,10 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   pools.sessions.warm()
   // Not waited for: where the store is away a front serves without it.
   void store.warm()
+}
+
+function credentialsOf({ providerKeys }: StartedPart): ReadonlyMap<string, Secret> {
+  return new Map(Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)]))
 }
 
 /** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */
