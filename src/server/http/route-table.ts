@@ -177,6 +177,7 @@ function allowedOf(node: Node): readonly string[] {
 function routeOf(operation: AnyOperation): Route {
   const { params, query, body, upload } = operation.input
   if (operation.idempotent === true && upload !== undefined) throw new Error(`${operation.id}: a stream is compared by who reads it`)
+  if (operation.idempotent === true && operation.success.body === null) throw new Error(`${operation.id}: there is no answer to keep`)
   return {
     operation,
     names: segmentsOf(operation.path).filter(isParameter).map((segment) => segment.slice(1, -1)),

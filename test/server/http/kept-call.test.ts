@@ -230,6 +230,7 @@ t.test('the description of such an operation names the header, what a replay say
   }
 })
 
-t.test('a stream cannot be kept by the pipeline', async (t) => {
+t.test('neither a stream nor an answer without a body can be kept by the pipeline', async (t) => {
   t.throws(() => buildRouteTable([operation({ idempotent: true, input: { upload: 'raw' } })]), /stream/)
+  t.throws(() => buildRouteTable([operation({ idempotent: true, success: { status: 204, body: null } })]), /no answer/)
 })

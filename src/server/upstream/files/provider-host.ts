@@ -14,7 +14,6 @@ import { readPage, toldFile, type ProviderFile } from './protocol.ts'
 import { sendFile, type Sent } from './send-file.ts'
 
 const PARTIAL = 206
-const FOREVER = new AbortController().signal
 
 export interface HostParts {
   readonly link: FilesLink
@@ -99,12 +98,12 @@ export class ProviderHost implements FileHost {
     if (file === null || verdict === null) return this.#link.invalid(new Error('not a file'))
     // The provider had it all when the client left: C24 leaves nothing.
     if (signal.aborted) {
-      await this.remove(file.id, FOREVER)
+      await this.remove(file.id, unending())
       return { ok: false, failure: endedBy(signal) }
     }
     const { mimeType, sizeBytes, sha256 } = verdict
     if (file.sizeBytes !== null && file.sizeBytes !== sizeBytes) {
-      await this.remove(file.id, FOREVER)
+      await this.remove(file.id, unending())
       return this.#link.invalid(new Error('it stored another number of bytes'))
     }
     return ok({ file: { ...file, mimeType: file.mimeType ?? mimeType, sizeBytes }, sha256, isReplay: false })
@@ -132,6 +131,11 @@ interface Span {
   readonly to: number
   readonly sizeBytes: number
   readonly signal: AbortSignal
+}
+
+/** One a call: a shared signal would count the listeners of all that run at once, and warn of a leak. */
+function unending(): AbortSignal {
+  return new AbortController().signal
 }
 
 /** Of a file below `/files`; null for what can be no id, and for what would lead out of that path. */
