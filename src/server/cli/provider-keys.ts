@@ -57,7 +57,8 @@ export function rootRing(store: Store): KeyRing {
   return openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
 }
 
-function rootKeys(): RootKeys {
+/** Throws CliFailure. */
+export function rootKeys(): RootKeys {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
   // A verb makes none: nobody would be told to back it up, and it would not be that of the node.
   if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {

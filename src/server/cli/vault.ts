@@ -5,6 +5,7 @@ import {
 import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { nameOf, need, withAdmin } from './admin.ts'
+import { addVaultSecretVerbs } from './vault-secrets.ts'
 import { addVerb, print, table } from './verb.ts'
 
 interface Options {
@@ -12,7 +13,7 @@ interface Options {
   readonly organization?: string
 }
 
-/** `vault create|list|delete`. */
+/** `vault create|list|delete`, and the verbs of such a vault's secrets. */
 export function addVaultVerbs(program: Command): void {
   const group = program.command('vault').description('vaults that interns may have attached')
   addVerb(group, 'create', 'make a vault that interns of a workspace may have attached')
@@ -41,6 +42,7 @@ export function addVaultVerbs(program: Command): void {
       await publish(need(await deleteAttachableVault(store, id, by)))
       print(options, { id, deleted: true }, `deleted ${id}`)
     }))
+  addVaultSecretVerbs(group)
 }
 
 function wireOf(vault: AttachableVault): object {

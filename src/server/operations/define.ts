@@ -7,6 +7,7 @@ import type { Turn } from '../ports/idempotency.ts'
 import type { KeyKind, KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
+import type { ChangedBy } from '../ports/vault.ts'
 
 /** Headers that an operation may declare as inputs; all lower case. */
 export type HeaderName =
@@ -160,6 +161,11 @@ export function defineOperation<const I extends InputShapes, B = undefined>(
   operation: Omit<Operation<StaticOf<I['params']>, StaticOf<I['query']>, B>, 'input'> & { readonly input: I },
 ): Operation<StaticOf<I['params']>, StaticOf<I['query']>, B> {
   return operation
+}
+
+/** Who changes something, for the audit log. */
+export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): ChangedBy {
+  return { actor: { kind: 'key', id: key.hash }, requestId }
 }
 
 /** Whose files a caller sees: those of its key's workspace, or of the organization's default one. B1.7, C22. */

@@ -2,12 +2,14 @@ import type { Outcome } from '../../schemas/failures.ts'
 import type { Secret } from '../../schemas/secret.ts'
 import type { AuditActor } from './audit.ts'
 
-/** One vault: the workspace's own, or that of an intern in it. §4.4. */
+/** One vault: the workspace's own, that of an intern in it, or one that its interns may attach. §4.4, B2.4. */
 export interface VaultScope {
   readonly organizationId: string
   readonly workspaceId: string
   /** Null = the workspace's own vault. */
   readonly internId: string | null
+  /** Id of an attachable one, for the command line alone; `internId` is null then. */
+  readonly attachableId?: string
 }
 
 /** All that anybody is ever told of a secret. §2.6. */

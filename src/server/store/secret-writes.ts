@@ -6,7 +6,7 @@ import type { SealedSecret, SecretWrite } from '../ports/secret-rows.ts'
 import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault.ts'
 import { appendAudit } from './audit.ts'
 import type { Transaction } from './open.ts'
-import { lockIntern, lockVault } from './vaults.ts'
+import { lockIntern, lockVault, ownVault } from './vaults.ts'
 
 /**
  * Stores sealed secrets, all or none. Each row is written whole, so that what it is bound to is always what stands
@@ -27,11 +27,24 @@ export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise
   }
   const stored: SecretMetadata[] = []
   for (const secret of secrets) stored.push(await upsert(tx, write, secret))
-  const operation = write.copyOf === null ? (scope.internId === null ? 'vault.put-secret' : 'vault.put-intern-secret') : 'vault.copy-secrets'
+  const operation = write.copyOf === null ? OPERATIONS.put[placeOf(scope)] : 'vault.copy-secrets'
   await appendAudit(tx, ...stored.map((secret) => eventOf({
     ...write, operation, name: secret.name, before: before.get(secret.name) ?? null, after: secret,
   })))
   return ok(stored)
+}
+
+type Place = 'workspace' | 'intern' | 'attachable'
+
+function placeOf({ internId, attachableId }: VaultScope): Place {
+  if (attachableId !== undefined) return 'attachable'
+  return internId === null ? 'workspace' : 'intern'
+}
+
+/** By whose vault it is; attachable ones are the command line's. */
+const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, string>>>> = {
+  put: { workspace: 'vault.put-secret', intern: 'vault.put-intern-secret', attachable: 'cli.vault-put' },
+  remove: { workspace: 'vault.delete-secret', intern: 'vault.delete-intern-secret', attachable: 'cli.vault-rm' },
 }
 
 /** Failures: intern_unknown, secret_unknown. */
@@ -40,15 +53,13 @@ export async function removeSecret(
   { scope, name, by }: { readonly scope: VaultScope; readonly name: string; readonly by: ChangedBy },
 ): Promise<Outcome<null>> {
   if (scope.internId !== null && (await lockIntern(tx, scope)) === null) return fail('intern_unknown')
-  const [vault] = scope.internId === null
-    ? await tx<{ id: string }[]>`SELECT id FROM vaults WHERE workspace_id = ${scope.workspaceId} AND kind = 'workspace'`
-    : await tx<{ id: string }[]>`SELECT vault_id AS id FROM interns WHERE id = ${scope.internId}`
+  const [vault] = await tx<{ id: string }[]>`SELECT id FROM vaults WHERE id = (${ownVault(tx, scope)})`
   if (vault === undefined) return fail('secret_unknown')
   await lockVault(tx, vault.id)
   const before = (await earlier(tx, vault.id, [name])).get(name)
   if (before === undefined) return fail('secret_unknown')
   await tx`DELETE FROM secrets WHERE vault_id = ${vault.id} AND name = ${name}`
-  const operation = scope.internId === null ? 'vault.delete-secret' : 'vault.delete-intern-secret'
+  const operation = OPERATIONS.remove[placeOf(scope)]
   await appendAudit(tx, eventOf({ scope, vaultId: vault.id, by, operation, name, before, after: null }))
   return ok(null)
 }

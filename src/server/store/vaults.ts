@@ -66,24 +66,27 @@ export function effectiveVaults(sql: Queryable, { workspaceId, internId }: Vault
 }
 
 /** The vault of a scope alone, without those that an intern sees beside it. */
-export function ownVault(sql: Queryable, { workspaceId, internId }: VaultScope) {
+export function ownVault(sql: Queryable, { workspaceId, internId, attachableId }: VaultScope) {
+  if (attachableId !== undefined) {
+    return sql`SELECT id FROM vaults WHERE id = ${attachableId} AND workspace_id = ${workspaceId} AND kind = 'attachable'`
+  }
   return internId === null
     ? sql`SELECT id FROM vaults WHERE workspace_id = ${workspaceId} AND kind = 'workspace'`
     : sql`SELECT vault_id FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId}`
 }
 
-/** Failure: intern_unknown. The vault of a workspace is made with its first secret. */
+/** Failures: intern_unknown, vault_unknown (an attachable one). The vault of a workspace is made with its first secret. */
 export async function vaultForWriting(sql: Queryable, scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>> {
   const found = (await seenVault(sql, scope)) ?? (await madeVault(sql, scope))
-  if (found === null) return fail('intern_unknown')
+  if (found === null) return fail(scope.attachableId === undefined ? 'intern_unknown' : 'vault_unknown')
   const rows = await sql<{ version: string }[]>`SELECT nextval('secret_versions') AS version FROM generate_series(1, ${versions})`
   return ok({ ...found, versions: rows.map(({ version }) => version) })
 }
 
 type SeenVault = Omit<VaultForWriting, 'versions'>
 
-async function madeVault(sql: Queryable, { organizationId, workspaceId, internId }: VaultScope): Promise<SeenVault | null> {
-  if (internId !== null) return null
+async function madeVault(sql: Queryable, { organizationId, workspaceId, internId, attachableId }: VaultScope): Promise<SeenVault | null> {
+  if (internId !== null || attachableId !== undefined) return null
   await sql`
     INSERT INTO vaults (id, organization_id, workspace_id, kind) VALUES (${newId()}, ${organizationId}, ${workspaceId}, 'workspace')
     ON CONFLICT (workspace_id) WHERE kind = 'workspace' DO NOTHING`
@@ -91,7 +94,8 @@ async function madeVault(sql: Queryable, { organizationId, workspaceId, internId
 }
 
 async function seenVault(sql: Queryable, scope: VaultScope): Promise<SeenVault | null> {
-  if (scope.internId !== null && !isId(scope.internId)) return null
+  const { internId, attachableId } = scope
+  if ((internId !== null && !isId(internId)) || (attachableId !== undefined && !isId(attachableId))) return null
   const [row] = await sql<VaultRow[]>`
     SELECT v.id, v.workspace_id, f.id AS f_id, f.root_key_id AS f_root, f.wrapped AS f_wrapped,
       s.id AS s_id, s.root_key_id AS s_root, s.wrapped AS s_wrapped

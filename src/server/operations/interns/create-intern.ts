@@ -1,8 +1,8 @@
 import { ok } from '../../../schemas/failures.ts'
 import { CreateInternQuery, InternAnswer, type CreateInternBody } from '../../../schemas/interns.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { changedBy, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
+import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
+import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
 interface Inputs {
   readonly query: typeof CreateInternQuery

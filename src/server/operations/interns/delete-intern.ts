@@ -1,8 +1,8 @@
 import { ok } from '../../../schemas/failures.ts'
 import { InternAnswer, InternParams } from '../../../schemas/interns.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { defineOperation } from '../define.ts'
-import { changedBy, EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
 /** Removes an intern with its own vault, and ends its keys. Source: B2.4, decision C6. */
 export const deleteIntern = defineOperation({

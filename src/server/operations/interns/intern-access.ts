@@ -1,8 +1,6 @@
 import type { FailureName } from '../../../schemas/failures.ts'
 import type { InternAnswer } from '../../../schemas/interns.ts'
 import type { Intern } from '../../ports/interns.ts'
-import type { KeyRecord } from '../../ports/keys.ts'
-import type { ChangedBy } from '../../ports/vault.ts'
 
 /** Of every operation of interns. B2.4. */
 export const INTERN_STATUSES_LISTED = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
@@ -28,9 +26,4 @@ export function internAnswer(intern: Intern): InternAnswer {
     created_at: intern.createdAt.toISOString(),
     updated_at: intern.updatedAt.toISOString(),
   }
-}
-
-/** Who changes something, for the audit log. */
-export function changedBy({ key, requestId }: { readonly key: KeyRecord; readonly requestId: string }): ChangedBy {
-  return { actor: { kind: 'key', id: key.hash }, requestId }
 }

@@ -2,8 +2,8 @@ import { ok } from '../../../schemas/failures.ts'
 import { InternAnswer, InternParams, type UpdateInternBody } from '../../../schemas/interns.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import type { InternChanges } from '../../ports/interns.ts'
-import { defineOperation } from '../define.ts'
-import { changedBy, EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
 interface Inputs {
   readonly params: typeof InternParams

@@ -1,9 +1,9 @@
 import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { InternParams, secretAnswer, SecretsAnswer, type CopySecretsBody } from '../../../schemas/vault.ts'
-import { defineOperation } from '../define.ts'
+import { changedBy, defineOperation } from '../define.ts'
 import {
-  changedBy, EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES,
+  EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES,
 } from './vault-scope.ts'
 
 /** Copies secrets of the workspace into an intern's vault, all or none. Source: B2.4. */

@@ -1,9 +1,9 @@
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { InternSecretParams, SecretParams } from '../../../schemas/vault.ts'
-import { defineOperation } from '../define.ts'
+import { changedBy, defineOperation } from '../define.ts'
 import {
-  changedBy, EXAMPLE_INTERN, INTERN_ACCESS, internScope, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
+  EXAMPLE_INTERN, INTERN_ACCESS, internScope, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
 } from './vault-scope.ts'
 
 /** Deletes a secret of the workspace; copies of it stay. Source: B2.4. */

@@ -4,9 +4,9 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { Secret } from '../../../schemas/secret.ts'
 import { InternSecretParams, SecretAnswer, secretAnswer, SecretParams, type SecretBody } from '../../../schemas/vault.ts'
 import type { Vaults, VaultScope } from '../../ports/vault.ts'
-import { defineOperation, type Call, type Success } from '../define.ts'
+import { changedBy, defineOperation, type Call, type Success } from '../define.ts'
 import {
-  changedBy, EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
+  EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
 } from './vault-scope.ts'
 
 const DESCRIPTION = 'Creates or replaces it; a replacement keeps `created_at`. The value is sealed, never told again, and released only to exactly these hosts.'

@@ -4,7 +4,7 @@ import type { SecretPageQuery } from '../../../schemas/vault.ts'
 import type { OperationAccess } from '../define.ts'
 import { ownWorkspaceOf } from '../define.ts'
 import type { KeyRecord } from '../../ports/keys.ts'
-import type { ChangedBy, SecretPageWish, VaultScope } from '../../ports/vault.ts'
+import type { SecretPageWish, VaultScope } from '../../ports/vault.ts'
 
 /** Inference and intern keys: management keys are the wrong kind. C4. */
 const KEYS = ['inference', 'intern'] as const
@@ -39,10 +39,6 @@ export function workspaceScope({ key }: ScopedCall): VaultScope {
 
 export function internScope(call: ScopedCall & { readonly params: { readonly intern_id: string } }): VaultScope & { readonly internId: string } {
   return { ...workspaceScope(call), internId: call.params.intern_id.toLowerCase() }
-}
-
-export function changedBy({ key, requestId }: ScopedCall & { readonly requestId: string }): ChangedBy {
-  return { actor: { kind: 'key', id: key.hash }, requestId }
 }
 
 export function pageOf({ limit, offset }: SecretPageQuery): SecretPageWish {

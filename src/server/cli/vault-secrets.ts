@@ -1,0 +1,105 @@
+import { isUtf8 } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError, type Command } from 'commander'
+import { textOf, ok } from '../../schemas/failures.ts'
+import { normalHosts } from '../../schemas/hosts.ts'
+import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../schemas/limits.ts'
+import { Secret } from '../../schemas/secret.ts'
+import { isSecretName, SECRET_NAME_RULES } from '../../schemas/secret-names.ts'
+import { secretAnswer } from '../../schemas/vault.ts'
+import { runTask } from '../../workers/tasks.ts'
+import type { SecretMetadata, Vaults, VaultScope } from '../ports/vault.ts'
+import { findAttachableVault } from '../store/attachable-vaults.ts'
+import type { Store } from '../store/open.ts'
+import { openSecretRows } from '../store/secrets.ts'
+import { VaultKeys } from '../vault/vault-keys.ts'
+import { openVaults } from '../vault/vaults.ts'
+import { need, withAdmin } from './admin.ts'
+import { rootKeys } from './provider-keys.ts'
+import { addVerb, print, table } from './verb.ts'
+
+const STANDARD_INPUT = 0
+
+interface Options {
+  readonly json?: boolean
+  readonly vault: string
+}
+
+/** `vault put|rm|secrets`: how secrets come into a vault that interns attach, since no route leads there. */
+export function addVaultSecretVerbs(group: Command): void {
+  addVerb(group, 'put', 'store a secret in an attachable vault; its value is read from standard input, less one line break at its end')
+    .argument('<name>', SECRET_NAME_RULES, nameOf)
+    .requiredOption('--vault <id>', 'id of the vault')
+    .requiredOption('--host <host...>', 'exact hostnames that the value is released to')
+    .action(async (name: string, options: Options & { host: readonly string[] }, command: Command) => {
+      const hosts = hostsOf(options.host, command)
+      const value = valueOf(readFileSync(STANDARD_INPUT), command)
+      await withAdmin(async ({ store, by }) => {
+        const scope = await scopeOf(store, options.vault)
+        const stored = need(await withVaults(store, (vaults) => vaults.put(scope, { name, hosts, value }, by)))
+        print(options, secretAnswer(stored), `${name}: stored for ${hosts.join(', ')}`)
+      })
+    })
+  addVerb(group, 'rm', 'remove a secret of an attachable vault')
+    .argument('<name>', SECRET_NAME_RULES, nameOf)
+    .requiredOption('--vault <id>', 'id of the vault')
+    .action((name: string, options: Options) => withAdmin(async ({ store, by }) => {
+      need(await openSecretRows(store).remove(await scopeOf(store, options.vault), name, by))
+      print(options, { name, deleted: true }, `${name}: removed`)
+    }))
+  addVerb(group, 'secrets', 'list the secrets of an attachable vault; never their values')
+    .requiredOption('--vault <id>', 'id of the vault')
+    .action((options: Options) => withAdmin(async ({ store }) => {
+      const secrets = await everySecret(store, await scopeOf(store, options.vault))
+      const rows = secrets.map(({ name, hosts, createdAt }) => [name, hosts?.join(' ') ?? 'legacy', createdAt.toISOString()])
+      print(options, { data: secrets.map(secretAnswer) }, table([['NAME', 'HOSTS', 'CREATED'], ...rows]))
+    }))
+}
+
+async function everySecret(store: Store, scope: VaultScope): Promise<readonly SecretMetadata[]> {
+  const rows = openSecretRows(store)
+  const secrets: SecretMetadata[] = []
+  for (;;) {
+    const page = need(await rows.list(scope, { limit: SECRETS_PAGE_MAX, offset: secrets.length }))
+    secrets.push(...page.secrets)
+    if (!page.hasMore) return secrets
+  }
+}
+
+/** Sealed on this thread: a verb has nobody to keep waiting. */
+async function withVaults<T>(store: Store, use: (vaults: Vaults) => Promise<T>): Promise<T> {
+  const rows = openSecretRows(store)
+  const keys = new VaultKeys({ rootKeys: rootKeys(), rows })
+  try {
+    return await use(openVaults({ rows, keys, jobs: { run: (name, input) => Promise.resolve(ok(runTask(name, input))) } }))
+  } finally {
+    keys.close()
+  }
+}
+
+async function scopeOf(store: Store, id: string): Promise<VaultScope> {
+  const { organizationId, workspaceId } = need(await findAttachableVault(store.sql, id))
+  return { organizationId, workspaceId, internId: null, attachableId: id }
+}
+
+function nameOf(text: string): string {
+  if (!isSecretName(text)) throw new InvalidArgumentError(`It takes ${SECRET_NAME_RULES}.`)
+  return text
+}
+
+function hostsOf(texts: readonly string[], command: Command): readonly string[] {
+  if (texts.length > SECRET_HOSTS_MAX) return command.error(`error: --host takes at most ${SECRET_HOSTS_MAX} hosts`, { exitCode: 2 })
+  const { hosts, issues } = normalHosts(texts, '--host')
+  if (hosts !== null) return hosts
+  return command.error(`error: ${textOf({ name: 'body_invalid', metadata: { issues } })}`, { exitCode: 2 })
+}
+
+/** The text is never told: it is what must not be seen. */
+function valueOf(bytes: Buffer, command: Command): Secret {
+  const text = isUtf8(bytes) ? bytes.toString('utf8').replace(/\r?\n$/, '') : ''
+  bytes.fill(0)
+  if (text === '' || [...text].length > SECRET_VALUE_CHARS_MAX) {
+    return command.error(`error: standard input must hold 1 to ${SECRET_VALUE_CHARS_MAX} characters of UTF-8`, { exitCode: 2 })
+  }
+  return new Secret(text)
+}
