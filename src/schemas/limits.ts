@@ -360,3 +360,17 @@ export const SECRETS_PER_VAULT_MAX = 10_000
 export const VAULT_KEYS_CACHED_MAX = 4_096
 /** Tries of a write whose vault changed between its sealing and its commit. Decision. */
 export const VAULT_WRITE_TRIES_MAX = 5
+
+/** Milliseconds until a destination of the egress route begins to answer behind the last byte of the request. Decision. */
+export const EGRESS_DEADLINE_MS = 600_000
+/** Milliseconds without a byte of its answer, and without it taking one of the request. Decision. */
+export const EGRESS_ANSWER_STALL_MS = 300_000
+export const EGRESS_BODY_STALL_MS = 60_000
+/** Bytes of a request's body that wait for its destination. Decision. */
+export const EGRESS_WAITING_BYTES_MAX = 256 * KIB
+/** Bytes of a body in which placeholders are replaced, before and after. Issue 4; Decision. */
+export const EGRESS_SUBSTITUTED_BODY_BYTES_MAX = 64 * KIB
+export const EGRESS_FILLED_BODY_BYTES_MAX = MIB
+/** Secrets that one request may name, and bytes of target and headers with their values in place. Decision. */
+export const EGRESS_SECRETS_MAX = 32
+export const EGRESS_FILLED_HEAD_BYTES_MAX = 128 * KIB

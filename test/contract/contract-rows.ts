@@ -1,6 +1,6 @@
 /** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
 export interface ContractRow {
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
   readonly path: string
   readonly success: number
   /** Without 401, which every operation has (C2). */
@@ -343,5 +343,14 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     gates: ['programme', 'regional'],
     source: 'B2.4',
     uncaused: BODILESS_VAULT,
+  },
+  'egress.forward': {
+    method: 'any',
+    path: '/egress/{host}/{path}',
+    success: 200,
+    statuses: [400, 403, 408, 413, 429, 500, 502, 503, 504],
+    keys: ['inference', 'intern'],
+    source: 'our extension: C4, C5, C11, C23, C29, issue 4',
+    uncaused: {},
   },
 }

@@ -137,9 +137,9 @@ async function ask(
   url: string, operation: AnyOperation, key: string | null, more: { readonly body?: string; readonly type?: string } = {},
 ): Promise<Told> {
   const type = operation.input.upload === 'form' ? 'multipart/form-data; boundary=b' : 'application/json'
-  const answer = await fetch(`${url}/api/v1${pathOf(operation)}`, {
-    method: operation.method.toUpperCase(),
-    headers: { 'content-type': more.type ?? type, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
+  const answer = await fetch(`${url}${operation.isAtRoot === true ? '' : '/api/v1'}${pathOf(operation)}`, {
+    method: operation.method === 'any' ? 'POST' : operation.method.toUpperCase(),
+    headers: { 'content-type': more.type ?? type, ...(key === null ? {} : { [operation.access.header ?? 'authorization']: `Bearer ${key}` }) },
     ...(operation.input.body === undefined ? {} : { body: more.body ?? JSON.stringify(operation.example.body) }),
   })
   const text = await answer.text()

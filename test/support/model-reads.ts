@@ -27,7 +27,7 @@ export async function read(
     return { status: statusOf(outcome.failure.name, operation.statuses), failure: outcome.failure, body: null }
   }
   const success = outcome.value
-  if (success.kind === 'content' || success.kind === 'nothing' || operation.success.body === null) throw new Error('not a JSON answer')
+  if (!('value' in success || 'parts' in success) || operation.success.body === null) throw new Error('not a JSON answer')
   const body: unknown = success.kind === 'json' ? success.value : JSON.parse(Buffer.concat(success.parts).toString())
   if (!Value.Check(operation.success.body, body)) throw new Error(`not as declared: ${JSON.stringify(body)}`)
   return { status: operation.success.status, failure: null, body }

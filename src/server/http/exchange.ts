@@ -1,48 +1,16 @@
 import { CallEnded } from '../../schemas/call-ended.ts'
-import type { Failure } from '../../schemas/failures.ts'
 import { DEADLINE_GRACE_MS, REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../../schemas/limits.ts'
-import type { Listed, Roster } from '../../schemas/roster.ts'
-import { Body, type BodyBudget, type BodyTaker } from './body.ts'
+import type { Listed } from '../../schemas/roster.ts'
+import { Body, type BodyTaker } from './body.ts'
 import { Discard } from './discard.ts'
-import type { Head } from './head.ts'
+import type { ExchangeHost, ExchangeOwner, ExchangeParts } from './exchange-parts.ts'
 import { PartsWriter } from './parts-writer.ts'
 import { PullWriter } from './pull-writer.ts'
-import { beginOf, isEmpty, isPulled, lengthOf, partsOf, writeHead, type Reply } from './reply-body.ts'
-import type { Timer, Timers } from './timers.ts'
+import { RelayWriter } from './relay-writer.ts'
+import { beginOf, isEmpty, isPulled, lengthOf, partsOf, writeHead, type RelayedBody, type Reply } from './reply-body.ts'
+import type { Timer } from './timers.ts'
 import { UploadBody, type UploadSocket } from './upload.ts'
 import type { WireResponse } from './wire.ts'
-
-/** What exchanges of one front share. */
-export interface ExchangeHost {
-  readonly timers: Timers
-  readonly budget: BodyBudget
-  /** Exchanges under way; each leaves when it settles. */
-  readonly open: Roster<Exchange>
-  /** From 0 to below 1. */
-  random(): number
-  /** True when connections are to end after their reply. */
-  isClosing: boolean
-}
-
-/** What an exchange tells its call. */
-export interface ExchangeOwner {
-  /** The deadline passed and nobody answered: answer now. */
-  expired(): void
-  /** The node ends and cannot wait: answer now. */
-  drained(): void
-  /** A callback threw: a bug. Answer now; when it is too late for that, the connection is cut. */
-  crashed(error: unknown): void
-  /** The rest of an answer that has begun cannot be had; its connection is cut. */
-  broken(failure: Failure): void
-  /** Everything is over and returned; called exactly once. */
-  settled(): void
-}
-
-export interface ExchangeParts {
-  readonly owner: ExchangeOwner
-  readonly host: ExchangeHost
-  readonly head: Pick<Head, 'method' | 'declared' | 'isLast'>
-}
 
 const NOT_MODIFIED = 304
 
@@ -79,7 +47,7 @@ export class Exchange implements UploadSocket, Listed {
   #res: WireResponse | null
   #body: BodyTaker | null = null
   #discard: Discard | null = null
-  #writer: PartsWriter | PullWriter | null = null
+  #writer: PartsWriter | PullWriter | RelayWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
   #reply: Reply | null = null
   #deadlineMs = 0
@@ -197,8 +165,51 @@ export class Exchange implements UploadSocket, Listed {
     this.#reply = reply
     this.status = reply.status
     this.#timer?.stop()
+    if (reply.relayed !== undefined) return this.#guard(() => this.#relay(reply, reply.relayed))
     this.#body?.stop()
     this.#guard(() => this.#begin(reply))
+  }
+
+  /** The request's body goes on while the answer does: whom it is for decides what of it he wants. */
+  #relay(reply: Reply, body: RelayedBody | undefined): void {
+    const res = this.#res
+    if (res === null || body === undefined) return
+    const isReceiving = this.#body?.isComplete === false
+    // As in `#begin`; this answer stays open by itself.
+    const isLast = isReceiving || this.#declared === null || this.#isLast || this.#host.isClosing
+    const writer = new RelayWriter({
+      res, body, isLast, timers: this,
+      over: () => this.#written(),
+      broken: (failure) => this.#owner.broken(failure),
+      guard: (act) => this.#guard(act),
+      beat: () => this.#beat(),
+      linger: (close) => this.#linger(close),
+    })
+    this.#writer = writer
+    res.cork(() => {
+      writeHead(res, reply)
+      if (isLast) res.writeHeader('connection', 'close')
+      writer.start()
+    })
+  }
+
+  /** The library cuts slow readers of a socket that does nothing else. One that the body keeps paused stays so. */
+  #beat(): void {
+    if (this.#isPaused) return
+    this.#res?.pause()
+    this.#res?.resume()
+  }
+
+  /** A connection that is closed on a client which still sends would take the answer along. */
+  #linger(close: () => void): void {
+    const isReceiving = this.#body?.isComplete === false
+    this.#body?.stop()
+    this.resumeBody()
+    if (!isReceiving) return void setImmediate(() => this.#guard(close))
+    this.#discard = new Discard(this, REFUSED_BODY_BYTES_MAX, () => {
+      this.#discard = null
+      this.#guard(close)
+    })
   }
 
   #begin(reply: Reply): void {
@@ -268,6 +279,7 @@ export class Exchange implements UploadSocket, Listed {
 
   #writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
     const { body } = reply
+    if (isLast && body === null) return this.#writeHeadAlone(res, reply)
     res.cork(() => {
       writeHead(res, reply)
       if (isLast) return void res.end('', true)
@@ -278,15 +290,31 @@ export class Exchange implements UploadSocket, Listed {
     this.#written()
   }
 
+  /**
+   * A last answer of which nobody said how long its body is. The library cannot close behind one without naming a
+   * length; but it writes headers as text, so that an empty line in one ends the head. Facts §8.
+   */
+  #writeHeadAlone(res: WireResponse, reply: Reply): void {
+    res.cork(() => {
+      writeHead(res, reply)
+      res.writeHeader('connection', 'close')
+      res.writeHeader('date', `${new Date().toUTCString()}\r\n`)
+    })
+    setImmediate(() => this.#guard(() => {
+      if (this.#res === null) return
+      this.#written()
+      res.close()
+    }))
+  }
+
   /** What the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
     const over = (): void => this.#written()
     const guard = (act: () => void): void => this.#guard(act)
     const how = { res, timers: this, isLast, over, guard }
     const body = this.#isBodiless(reply) ? null : reply.body
-    const broken = (failure: Failure): void => this.#owner.broken(failure)
     const writer = isPulled(body)
-      ? new PullWriter({ ...how, body, broken })
+      ? new PullWriter({ ...how, body, broken: (failure) => this.#owner.broken(failure) })
       : new PartsWriter({ ...how, parts: partsOf(body) })
     this.#writer = writer
     writer.start(res.getWriteOffset())

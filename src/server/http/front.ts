@@ -6,11 +6,13 @@ import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body.ts'
 import { Connections, connectionsMax } from './connections.ts'
 import { Cors } from './cors.ts'
-import type { Exchange, ExchangeHost } from './exchange.ts'
+import type { ExchangeHost } from './exchange-parts.ts'
+import type { Exchange } from './exchange.ts'
 import { Head, type HeadFault } from './head.ts'
 import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './openapi.ts'
-import { ServedCall, UNROUTED, type PipelineParts } from './pipeline.ts'
+import { ServedCall } from './pipeline.ts'
+import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
 import { RequestIds } from './request-ids.ts'
 import { buildRouteTable } from './route-table.ts'
 import { Site } from './site.ts'
@@ -76,13 +78,14 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     nextRequestId: () => ids.next(),
   }
   const connections = new Connections(options.connectionsMax ?? connectionsMax())
+  const isPassedOn = (path: string): boolean => parts.table.isAtRoot(path)
   const listener = await openListener({
     host,
     port,
     tls,
     connections,
     serve(res, req) {
-      const head = new Head(req)
+      const head = new Head(req, isPassedOn)
       if (head.fault === null) return new ServedCall(parts, res, head).start()
       // Before anything else happens: the library would run what follows as another request. Facts §9.
       res.close()

@@ -23,6 +23,8 @@ export class Head {
   /** As sent, with its port. */
   host = ''
   authorization = ''
+  /** A key that leaves `authorization` to somebody else. */
+  sluiceKey = ''
   contentType = ''
   contentEncoding = ''
   origin = ''
@@ -32,16 +34,20 @@ export class Head {
   declared: number | null = 0
   /** The client wants its connection closed behind the reply. */
   isLast = false
+  /** Flat name, value list of all headers, for requests that are passed on; null for others. */
+  readonly all: string[] | null
   #hasTrailer = false
   readonly #inputs: { [name in KeptName]?: string } = {}
   #bytes = 0
   #hasLength = false
   #hasHost = false
 
-  constructor(request: WireRequest) {
+  /** @param isPassedOn tells by the path whether all headers are wanted */
+  constructor(request: WireRequest, isPassedOn: (path: string) => boolean = () => false) {
     this.method = request.getMethod()
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
+    this.all = isPassedOn(this.path) ? [] : null
     this.#bytes = this.path.length + this.query.length
     request.forEach((name, value) => this.#take(name, value))
     if (this.declared === null) {
@@ -60,6 +66,7 @@ export class Head {
 
   #take(name: string, value: string): void {
     this.#bytes += name.length + value.length
+    this.all?.push(name, value)
     switch (name) {
       case 'host':
         if (this.#hasHost) this.fault ??= 'header_repeated'
@@ -68,6 +75,9 @@ export class Head {
         return
       case 'authorization':
         this.authorization = this.#once(this.authorization, value)
+        return
+      case 'x-sluice-key':
+        this.sluiceKey = this.#once(this.sluiceKey, value)
         return
       case 'content-type':
         this.contentType = this.#once(this.contentType, value)

@@ -1,6 +1,6 @@
 import { BulkBytes } from '../../schemas/bodies.ts'
 import type { Failure } from '../../schemas/failures.ts'
-import type { HeaderName } from '../operations/define.ts'
+import type { AnyOperation, HeaderName } from '../operations/define.ts'
 import type { BodyVerdict } from '../ports/short-jobs.ts'
 import type { Head } from './head.ts'
 
@@ -8,6 +8,12 @@ export type DeclaredHeaders = Readonly<Partial<Record<HeaderName, string>>>
 
 const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 export const NO_HEADERS: DeclaredHeaders = Object.freeze({})
+
+/** What `authenticate` reads: a key in a header of its own may stand there without its scheme. */
+export function credentialOf({ access }: Pick<AnyOperation, 'access'>, { authorization, sluiceKey }: Head): string {
+  if (access.header === undefined) return authorization
+  return sluiceKey === '' || /^bearer /i.test(sluiceKey) ? sluiceKey : `Bearer ${sluiceKey}`
+}
 
 /** The headers that an operation declared as inputs, and no others: it sees nothing else of the request. */
 export function declaredHeaders(wanted: readonly HeaderName[], head: Head): DeclaredHeaders {

@@ -8,6 +8,7 @@ import { IDEMPOTENCY_HEADERS } from '../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, PURPOSE_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import { isRateLimited, type AnyOperation } from '../operations/define.ts'
 import { listedBy, statusLine } from './reply.ts'
+import { METHODS_OF_ANY } from './route-table.ts'
 
 /** Of the interface, not of the product. §9. */
 const INTERFACE_VERSION = '1.0.0'
@@ -49,8 +50,11 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
   const schemas: Record<string, unknown> = { Error: ErrorEnvelope }
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
-    const path = (paths[operation.path] ??= {})
-    path[operation.method] = operationOf(operation, schemas)
+    const path = (paths[operation.path] ??= operation.isAtRoot === true ? { servers: [{ url: '/' }] } : {})
+    const described = operationOf(operation, schemas)
+    if (operation.method !== 'any') path[operation.method] = described
+    // There is no word for all methods: each has the same text under an id of its own.
+    else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, described)
   }
   return {
     openapi: '3.1.0',
@@ -67,7 +71,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     paths,
     components: {
       schemas,
-      securitySchemes: { bearer: SECURITY },
+      securitySchemes: { bearer: SECURITY, 'x-sluice-key': KEY_HEADER },
       headers: COMMON_HEADERS,
     },
   }
@@ -75,12 +79,25 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
 
 const SECURITY: Json = { type: 'http', scheme: 'bearer', description: 'An API key of this installation.' }
 
+const KEY_HEADER: Json = {
+  type: 'apiKey', in: 'header', name: 'x-sluice-key', description: 'The same, where `Authorization` is for somebody else.',
+}
+
+/** Requests that have no body are described without one. */
+const BODILESS: readonly string[] = ['get', 'head', 'options', 'delete']
+
+function ofAny(operation: AnyOperation, method: string, described: Json): Json {
+  const { requestBody, ...rest } = described
+  return { ...rest, operationId: `${operation.id}.${method}`, ...(!BODILESS.includes(method) && { requestBody }) }
+}
+
 const COMMON_HEADERS: Json = {
   AcceptRanges: { description: 'Parts can be asked for by `Range`.', schema: { const: 'bytes' } },
   CacheControl: { description: 'No shared cache keeps it.', schema: { const: 'private' } },
   ContentDisposition: { description: 'A download, under the name of the file without its folders.', schema: { type: 'string' } },
   ContentTypeOptions: { description: 'Browsers show it as what it says it is.', schema: { const: 'nosniff' } },
   ContentRange: { description: 'Which bytes these are, of how many.', schema: { type: 'string' } },
+  Error: { description: 'The error type: this answer is ours, and not that of whom the request is for.', schema: { type: 'string' } },
   ETag: { description: 'Strong; for `If-Range` and `If-None-Match`.', schema: { type: 'string' } },
   RequestId: { description: 'The id of this call, or the one that the caller sent.', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
@@ -90,7 +107,7 @@ const COMMON_HEADERS: Json = {
 /** Request headers of every download, in their order. RFC 9110 §13, §14. */
 const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 
-const UPLOADS: Readonly<Record<'form' | 'raw', Json>> = {
+const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
   form: {
     'multipart/form-data': {
       schema: {
@@ -104,6 +121,7 @@ const UPLOADS: Readonly<Record<'form' | 'raw', Json>> = {
     },
   },
   raw: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+  whole: { '*/*': { schema: { type: 'string', format: 'binary' } } },
 }
 
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
@@ -159,24 +177,29 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
         content: { 'application/json': { schema: reference(`${name}Body`), ...exampleOf(operation.example.body) } },
       },
     }),
-    ...(input.upload !== undefined && { requestBody: { required: true, content: UPLOADS[input.upload] } }),
+    ...(input.upload !== undefined && { requestBody: { required: input.upload !== 'whole', content: UPLOADS[input.upload] } }),
+    ...(operation.access.header !== undefined && { security: [{ [operation.access.header]: [] }] }),
     responses: {
       [success.status]: {
         description: statusLine(success.status).slice(4),
         headers: {
-          'x-request-id': { $ref: '#/components/headers/RequestId' },
+          [success.isRelayed === true ? 'x-sluice-request-id' : 'x-request-id']: { $ref: '#/components/headers/RequestId' },
           ...(isRateLimited(operation) && LIMIT_HEADERS),
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
           ...remarksOf({ ...success.headers, ...(operation.idempotent !== undefined && IDEMPOTENCY_HEADERS) }),
         },
         ...(success.body !== null && {
-          content: { [success.content ?? 'application/json']: { schema: reference(`${name}Answer`) } },
+          content: { [typeOf(success)]: { schema: reference(`${name}Answer`) } },
         }),
       },
       ...(success.content !== undefined && partialAnswers(success.content, `${name}Answer`)),
       ...failuresOf(operation),
     },
   }
+}
+
+function typeOf({ content, isRelayed }: AnyOperation['success']): string {
+  return isRelayed === true ? '*/*' : content ?? 'application/json'
 }
 
 const WHOLE_HEADERS: Json = {
@@ -236,7 +259,8 @@ function failuresOf(operation: AnyOperation): Json {
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
   if (operation.idempotent !== undefined) names.push(...IDEMPOTENCY_FAILURES)
   if (operation.success.content !== undefined) names.push('range_unsatisfiable')
-  if (operation.input.upload !== undefined) names.push(...UPLOAD_FAILURES)
+  if (operation.input.upload === 'whole') names.push('body_slow', 'body_invalid')
+  else if (operation.input.upload !== undefined) names.push(...UPLOAD_FAILURES)
   if (operation.input.upload === 'form') names.push(...FORM_FAILURES)
   if (operation.input.query !== undefined) names.push('query_invalid')
   if (operation.input.params !== undefined) names.push('params_invalid')
@@ -245,7 +269,7 @@ function failuresOf(operation: AnyOperation): Json {
   const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED, ...ofQuery])].sort((one, other) => one - other)
   return Object.fromEntries(statuses.map((status) => {
     const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
-    return [status, failureOf(status, types)]
+    return [status, failureOf(status, types, operation.success.isRelayed === true)]
   }))
 }
 
@@ -263,12 +287,13 @@ function gatesOf({ access }: AnyOperation): readonly Gate[] {
   return gates
 }
 
-function failureOf(status: number, types: readonly FailureName[]): Json {
+function failureOf(status: number, types: readonly FailureName[], isRelayed: boolean): Json {
   const phrase = statusLine(status).slice(4)
   return {
     description: types.length === 0 ? phrase : `${phrase}: ${types.map((type) => `\`${type}\``).join(', ')}`,
     headers: {
       'x-request-id': { $ref: '#/components/headers/RequestId' },
+      ...(isRelayed && { 'x-sluice-error': { $ref: '#/components/headers/Error' } }),
       ...(types.some((name) => FAILURES[name].retry === 'no') && {
         'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
       }),

@@ -1,50 +1,30 @@
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../schemas/limits.ts'
-import type { Access } from '../access/access.ts'
-import { placeRefusal, writesRefusal, type RegionalHosts } from '../access/gates.ts'
-import type { Admission } from '../limits/admission.ts'
+import { placeRefusal, writesRefusal } from '../access/gates.ts'
 import type { Admitted } from '../limits/replies.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { Turn } from '../ports/idempotency.ts'
+import type { RelayedRequest } from '../ports/relay.ts'
 import type { KeyRecord } from '../ports/keys.ts'
-import type { CallNotes, Observer } from '../ports/observe.ts'
-import type { Ports } from '../ports/ports.ts'
-import type { ShortJobs } from '../ports/short-jobs.ts'
+import type { CallNotes } from '../ports/observe.ts'
 import { replyOfContent, type ContentSuccess } from './content-reply.ts'
-import { bodyOf, contentRefusal, declaredHeaders, NO_HEADERS } from './inputs.ts'
+import { bodyOf, contentRefusal, credentialOf, declaredHeaders, NO_HEADERS } from './inputs.ts'
 import type { Body } from './body.ts'
-import type { Cors } from './cors.ts'
-import { Exchange, type ExchangeHost, type ExchangeOwner } from './exchange.ts'
+import type { ExchangeOwner } from './exchange-parts.ts'
+import { Exchange } from './exchange.ts'
 import type { Head } from './head.ts'
 import { KeptCall, repeatableOf } from './kept-call.ts'
+import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
 import { parseQuery, type UrlReader } from './query.ts'
 import { readJson } from './read-json.ts'
+import { relayedOf, replyOfRelay } from './relay-reply.ts'
 import type { Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, statusLine, type ReplyFacts } from './reply.ts'
-import type { Match, NamedForm, Route, Routed, RouteTable } from './route-table.ts'
-import type { Site } from './site.ts'
+import { ALLOWED_BY_ANY, type Match, type NamedForm, type Route, type Routed } from './route-table.ts'
 import { uploadBytesMax, uploadOf, type UploadBody } from './upload.ts'
 import type { WireResponse } from './wire.ts'
-
-/** What the calls of one front need. */
-export interface PipelineParts {
-  readonly table: RouteTable
-  readonly access: Pick<Access, 'authenticate' | 'checkKind'>
-  readonly regional: RegionalHosts
-  readonly admission: Admission
-  readonly jobs: ShortJobs
-  readonly ports: Ports
-  readonly observer: Observer
-  readonly host: ExchangeHost
-  readonly cors: Cors
-  readonly site: Site
-  nextRequestId(): string
-}
-
-/** Operation name of calls that matched none, in logs and metrics. */
-export const UNROUTED = 'none'
 
 /**
  * One request on its way through the stages, whose order stands here and nowhere else (style §2):
@@ -62,6 +42,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   query: unknown = undefined
   body: unknown = undefined
   upload: Upload | null = null
+  relayed: RelayedRequest | null = null
   headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
   idempotency: Repeatable | null = null
   readonly #parts: PipelineParts
@@ -154,6 +135,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   #begin(match: Routed): void {
     const { route } = match
     const { operation } = route
+    // A browser asks ahead without the key, and asks us, whoever is to answer what follows.
+    if (operation.method === 'any' && this.#parts.cors.isPreflight(this.#head)) return this.#preflight(ALLOWED_BY_ANY)
     this.#operation = operation
     this.#exchange.limit(operation.deadlineMs)
     // The library drops a body that nobody listens for by the end of the handler.
@@ -161,7 +144,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     if (upload !== undefined) this.#incoming = this.#exchange.receiveUpload(uploadBytesMax(upload))
     const hasBody = upload === undefined && this.#head.declared !== 0
     const body = hasBody ? this.#exchange.receive(route.body?.form.bytesMax ?? 0) : null
-    this.#after(this.#parts.access.authenticate(this.#head.authorization), (known) => {
+    this.#after(this.#parts.access.authenticate(credentialOf(operation, this.#head)), (known) => {
       this.notes.authMs = this.#lap()
       const refusal = known.ok ? this.#parts.access.checkKind(operation, known.value) : known.failure
       if (known.ok) this.#key = known.value
@@ -251,9 +234,13 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   }
 
   #takeUpload(operation: AnyOperation, body: UploadBody): void {
-    const upload = uploadOf(operation.input.upload ?? 'raw', this.#head, body)
-    if (!upload.ok) return this.#fail(upload.failure)
-    this.upload = upload.value
+    const kind = operation.input.upload ?? 'raw'
+    if (kind === 'whole') this.relayed = relayedOf(this.#head, body)
+    else {
+      const upload = uploadOf(kind, this.#head, body)
+      if (!upload.ok) return this.#fail(upload.failure)
+      this.upload = upload.value
+    }
     this.notes.validateMs = this.#lap()
     this.#run(operation)
   }
@@ -307,13 +294,14 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     try {
       if (!outcome.ok) this.#fail(outcome.failure)
       else if (outcome.value.kind === 'content') return this.#answerContent(outcome.value)
+      else if (outcome.value.kind === 'relay') this.#exchange.send(replyOfRelay(outcome.value.answer, this, this.#head))
       else this.#exchange.send(replyOfSuccess(outcome.value, operation.success.status, this))
     } catch (error) {
       this.crashed(error)
     }
     // A reply may take minutes to be read, and nobody needs the request for that.
     this.body = undefined
-    this.upload = null
+    this.upload = this.relayed = null
     this.#exchange.rest()
   }
 

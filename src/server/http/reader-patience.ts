@@ -19,6 +19,8 @@ export class ReaderPatience {
   #beat: Timer | null = null
   /** Beats since the reader last took something. */
   #idleBeats = 0
+  /** There is nothing for the reader to take. */
+  #isResting = false
   #beats = 0
   /** Bytes handed over by now, and when the rate was last looked at. */
   #takenBytes = 0
@@ -34,8 +36,14 @@ export class ReaderPatience {
     this.#keepAlive()
   }
 
+  /** The reader has taken all there is: what is waited for now is not he. `progress` ends it. */
+  rest(): void {
+    this.#isResting = true
+  }
+
   /** @param offset bytes handed over by now */
   progress(offset: number): void {
+    this.#isResting = false
     this.#idleBeats = 0
     this.#takenBytes = offset
   }
@@ -47,7 +55,8 @@ export class ReaderPatience {
   #keepAlive(): void {
     const { res, timers } = this.#options
     this.#beat = timers.start(REPLY_BEAT_MS, () => {
-      const isStalled = ++this.#idleBeats * REPLY_BEAT_MS > REPLY_STALL_MS
+      this.#idleBeats += Number(!this.#isResting)
+      const isStalled = this.#idleBeats * REPLY_BEAT_MS > REPLY_STALL_MS
       if (isStalled || this.#isSlow()) return void res.close()
       res.pause()
       res.resume()

@@ -1,3 +1,4 @@
+import type { ByteReader } from '../ports/byte-streams.ts'
 import type { PulledBody } from './pull-writer.ts'
 import type { WireResponse } from './wire.ts'
 
@@ -10,8 +11,16 @@ export interface Reply {
   readonly headers: readonly string[]
   /** Null: the status has no body. That of a 304 only tells its length. */
   readonly body: string | Uint8Array | readonly Uint8Array[] | PulledBody | null
+  /** Instead of a body: one that somebody else is sending now, while the request's may still be on its way to him. */
+  readonly relayed?: RelayedBody | undefined
   /** Called exactly once, when the last byte was handed over or the reply was dropped. */
   readonly done?: (() => void) | undefined
+}
+
+export interface RelayedBody {
+  /** More than none; null when nobody knows. */
+  readonly bytes: number | null
+  readonly reader: ByteReader
 }
 
 /** Bytes of a body in parts that are joined before they are written. Decision. */

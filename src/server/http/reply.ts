@@ -24,7 +24,7 @@ const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
 /** The only place where outcomes become bytes, together with `replyOfFailure`. Style §2. */
-export function replyOfSuccess(success: Exclude<Success, { kind: 'content' }>, status: number, facts: ReplyFacts): Reply {
+export function replyOfSuccess(success: Exclude<Success, { kind: 'content' | 'relay' }>, status: number, facts: ReplyFacts): Reply {
   if (success.kind === 'nothing') return { status, statusLine: statusLine(status), headers: headersOf(null, facts), body: null }
   const isJson = success.kind === 'json'
   const headers = headersOf(isJson ? JSON_TYPE : success.contentType, facts, true)
@@ -44,6 +44,8 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   const row: FailureRow = FAILURES[failure.name]
   const headers = headersOf(JSON_TYPE, facts, status !== UNAUTHORIZED)
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
+  // Whose failure it is must be told by more than its status.
+  if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
   // Clients repeat every 5xx by themselves, one of them for an hour; these two headers are what they heed.
   const isLasting = row.retry === 'no'
   if (isLasting) headers.push('x-should-retry', 'false')

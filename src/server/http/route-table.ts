@@ -37,6 +37,11 @@ const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
 /** Stands for an id that does not decode: no id has it, so that the answer is that of any unknown id. */
 const UNDECODABLE = '\ufffd'
 
+/** Methods that `any` is described by. It takes others too, but none of those that would show a request to its sender. */
+export const METHODS_OF_ANY = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const
+export const ALLOWED_BY_ANY: readonly string[] = METHODS_OF_ANY.map((method) => method.toUpperCase())
+const NEVER_RELAYED: ReadonlySet<string> = new Set(['connect', 'trace'])
+
 const NO_PARAMS: ReadonlyMap<string, readonly string[]> = new Map()
 
 /** Compiles operations into a lookup. Throws on a bug in the definitions: two of one method and path. */
@@ -52,9 +57,15 @@ export class RouteTable {
   readonly #literal = new Map<string, Node>()
   /** Routes whose last parameter takes the rest of the path. */
   readonly #rests: Rest[] = []
+  /** Routes at the root, each with what their paths begin with. */
+  readonly #atRoot: { readonly route: Route; readonly start: string }[] = []
 
   add(route: Route): void {
-    const { method, path, input } = route.operation
+    const { method, path, input, isAtRoot } = route.operation
+    if (isAtRoot === true) {
+      this.#atRoot.push({ route, start: path.slice(0, path.indexOf('{')) })
+      return
+    }
     if (input.hasRest === true) {
       this.#rests.push({ route, segments: segmentsOf(path).slice(0, -1) })
       return
@@ -73,7 +84,7 @@ export class RouteTable {
   find(method: string, path: string): Match {
     const literal = this.#literal.get(path)
     if (literal !== undefined) return pick(literal, method, [])
-    if (!path.startsWith(`${API_PREFIX}/`)) return { kind: 'unknown' }
+    if (!path.startsWith(`${API_PREFIX}/`)) return this.#findAtRoot(method, path)
     const whole = path.slice(API_PREFIX.length)
     const below = whole.replace(/(?<=.)\/$/, '')
     const given = segmentsOf(below).map(decodedSegment)
@@ -88,6 +99,21 @@ export class RouteTable {
       return { kind: 'not_served', what: `${API_PREFIX}${below}`, instead: SERVED_INSTEAD }
     }
     return { kind: 'unknown' }
+  }
+
+  isAtRoot(path: string): boolean {
+    return this.#atRoot.some(({ start }) => path.startsWith(start))
+  }
+
+  /** Nothing is decoded and nothing forgiven: who passes a path on passes on what was sent. */
+  #findAtRoot(method: string, path: string): Match {
+    const found = this.#atRoot.find(({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/')
+    if (found === undefined) return { kind: 'unknown' }
+    if (NEVER_RELAYED.has(method)) return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY }
+    const { route, start } = found
+    const end = path.indexOf('/', start.length)
+    const [first, rest] = end < 0 ? [path.slice(start.length), ''] : [path.slice(start.length, end), path.slice(end + 1)]
+    return pickRoute(route, [first, rest])
   }
 
   /** @param allowed methods that the path takes by other routes */

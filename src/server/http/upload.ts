@@ -163,7 +163,8 @@ export class UploadBody implements BodyTaker {
 }
 
 /** Bytes of the body of an upload: of the file, and of the form around it. */
-export function uploadBytesMax(kind: 'form' | 'raw'): number {
+export function uploadBytesMax(kind: 'form' | 'raw' | 'whole'): number {
+  if (kind === 'whole') return Infinity
   return kind === 'raw' ? FILE_BYTES_MAX : FILE_BYTES_MAX + FORM_EXTRA_BYTES_MAX
 }
 
@@ -185,7 +186,7 @@ export function uploadOf(kind: 'form' | 'raw', head: Head, body: UploadBody): Ou
 }
 
 /** A body that is the file. */
-class RawUpload implements Upload {
+export class RawUpload implements Upload {
   readonly bytesAtMost: number | null
   readonly slackBytes = 0
   readonly #body: UploadBody

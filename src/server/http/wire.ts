@@ -17,7 +17,10 @@ export type WireBytes = string | Uint8Array
 /** Valid until the last byte is handed over or `onAborted` fires; any touch after that throws. */
 export interface WireResponse {
   writeStatus(status: string): unknown
+  /** Writes the text of the two as a line, at any time before the end. */
   writeHeader(name: string, value: string): unknown
+  /** A piece of an answer whose length is not known; the first one that is not empty sends the head. False: wait for `onWritable`. */
+  write(piece: Uint8Array): boolean
   /** Copies what the socket does not take, without bound. */
   end(body: WireBytes, closeConnection?: boolean): unknown
   /** Only without arguments: with a length the request stays open. Facts §8. */

@@ -63,8 +63,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const egress = openGate(config)
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const now = (): number => performance.now()
-  const { random } = Math
-  const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random })
+  const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue })
   const vault = openVaultParts({ store, rootKeys: rootKeysOf(config), jobs, log, publish: hints.publish })
@@ -80,7 +79,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: { models: loaded.catalogue, embedder, observer, ...fileParts.ports, ...vault.ports },
+    ports: { models: loaded.catalogue, embedder, egress, observer, ...fileParts.ports, ...vault.ports },
     observer,
   })
   metrics.watch({

@@ -8,6 +8,7 @@ import type { KeyKind, KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { ChangedBy } from '../ports/vault.ts'
+import type { RelayedAnswer, RelayedRequest } from '../ports/relay.ts'
 
 /** Headers that an operation may declare as inputs; all lower case. */
 export type HeaderName =
@@ -22,9 +23,12 @@ export type HeaderName =
 export interface Operation<P = unknown, Q = unknown, B = unknown> {
   /** Stable name in logs, metrics and bench rows: `embeddings.create`. */
   readonly id: string
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** `any`: every one but CONNECT and TRACE. */
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
   /** Below `/api/v1`, with `{name}` segments: `/model/{author}/{slug}`. */
   readonly path: string
+  /** The path is one of the root, `/word/{name}/{rest}`: its parameters are taken as sent, undecoded, and the rest may be empty. C29. */
+  readonly isAtRoot?: true
   readonly tag: string
   readonly summary: string
   /** Sentences beyond the summary, for those whose inputs have rules; facts come from `schemas`. */
@@ -49,8 +53,11 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly headers?: readonly HeaderName[]
     /** A JSON body by its name in `schemas/bodies.ts`. */
     readonly body?: BodyName
-    /** A body that is streamed: a form with one part `file`, or the file itself. It excludes `body`. */
-    readonly upload?: 'form' | 'raw'
+    /**
+     * A body that is streamed: a form with one part `file`, or the file itself. It excludes `body`.
+     * `whole`: the request is passed on, and `run` sees all of it in `call.relayed`.
+     */
+    readonly upload?: 'form' | 'raw' | 'whole'
     /** The last segment of the path takes all that follows, slashes included. */
     readonly hasRest?: true
   }
@@ -60,6 +67,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly body: TSchema | null
     /** The answer is a download of this type, which also has 206, 304 and 416. C2. */
     readonly content?: 'application/octet-stream'
+    /** The answer is somebody else's, of any status; failures of ours say so in `x-sluice-error`. */
+    readonly isRelayed?: true
     /** Headers that only some answers have, each with what it says. */
     readonly headers?: Readonly<Record<string, string>>
   }
@@ -74,6 +83,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
 /** Who may call, told by the key and the request's head alone; the order of these is that of the checks. §4.4, B1.4, C5. */
 export interface OperationAccess {
   readonly keys: readonly KeyKind[]
+  /** Where the key stands when `authorization` is free for somebody else's: alone or behind `Bearer`. */
+  readonly header?: 'x-sluice-key'
   /** Outside of the programme it is 404. */
   readonly isOfProgramme?: true
   /** On the operator's regional hostnames it is 403. */
@@ -110,6 +121,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly body: B
   /** Of an operation that takes one; it stands still until `receive`. */
   readonly upload: Upload | null
+  /** Of an operation that passes the request on; its path stands in `params`. */
+  readonly relayed: RelayedRequest | null
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>
   /** Of an operation that is `idempotent`: what a repetition has in common with this call; null without the header. */
   readonly idempotency: Repeatable | null
@@ -144,6 +157,8 @@ export type Success =
       /** Names the download; its folders are left out. */
       readonly filename: string
     }
+  /** Somebody else's answer, whatever its status. */
+  | { readonly kind: 'relay'; readonly answer: RelayedAnswer }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined
 
@@ -152,7 +167,7 @@ interface InputShapes {
   readonly query?: TSchema
   readonly headers?: readonly HeaderName[]
   readonly body?: BodyName
-  readonly upload?: 'form' | 'raw'
+  readonly upload?: 'form' | 'raw' | 'whole'
   readonly hasRest?: true
 }
 

@@ -5,6 +5,7 @@ import { listContainerFiles } from './containers/list-container-files.ts'
 import { promoteContainerFile } from './containers/promote-container-file.ts'
 import { writeContainerFile } from './containers/write-container-file.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
+import { forwardRequest } from './egress/forward-request.ts'
 import { deleteFile } from './files/delete-file.ts'
 import { getFileContent } from './files/get-file-content.ts'
 import { getFile } from './files/get-file.ts'
@@ -66,4 +67,5 @@ export const OPERATIONS: readonly AnyOperation[] = [
   deleteInternSecret,
   copySecrets,
   listEffectiveSecrets,
+  forwardRequest,
 ]

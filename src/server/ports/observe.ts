@@ -21,6 +21,8 @@ export interface CallNotes {
   /** The caller's name for a session of his, of a length that the operation has checked. */
   sessionId?: string
   provider?: string
+  /** Where a request was passed on to. */
+  host?: string
   /** Tokens of the prompt. */
   promptTokens?: number
   costUsd?: number

@@ -1,3 +1,4 @@
+import type { Egress } from './egress.ts'
 import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
 import type { ProviderFiles } from './file-hosts.ts'
@@ -14,6 +15,7 @@ import type { SecretReleases, Vaults } from './vault.ts'
 export interface Ports {
   readonly models: ModelCatalogue
   readonly embedder: Embedder
+  readonly egress: Pick<Egress, 'vetted'>
   readonly observer: Observer
   readonly files: Files
   readonly transfers: Transfers

@@ -1,0 +1,38 @@
+import type { Failure } from '../../schemas/failures.ts'
+import type { Roster } from '../../schemas/roster.ts'
+import type { BodyBudget } from './body.ts'
+import type { Exchange } from './exchange.ts'
+import type { Head } from './head.ts'
+import type { Timers } from './timers.ts'
+
+/** What exchanges of one front share. */
+export interface ExchangeHost {
+  readonly timers: Timers
+  readonly budget: BodyBudget
+  /** Exchanges under way; each leaves when it settles. */
+  readonly open: Roster<Exchange>
+  /** From 0 to below 1. */
+  random(): number
+  /** True when connections are to end after their reply. */
+  isClosing: boolean
+}
+
+/** What an exchange tells its call. */
+export interface ExchangeOwner {
+  /** The deadline passed and nobody answered: answer now. */
+  expired(): void
+  /** The node ends and cannot wait: answer now. */
+  drained(): void
+  /** A callback threw: a bug. Answer now; when it is too late for that, the connection is cut. */
+  crashed(error: unknown): void
+  /** The rest of an answer that has begun cannot be had; its connection is cut. */
+  broken(failure: Failure): void
+  /** Everything is over and returned; called exactly once. */
+  settled(): void
+}
+
+export interface ExchangeParts {
+  readonly owner: ExchangeOwner
+  readonly host: ExchangeHost
+  readonly head: Pick<Head, 'method' | 'declared' | 'isLast'>
+}

@@ -1,0 +1,99 @@
+import { Readable } from 'node:stream'
+import type { Failure, Outcome } from '../../../schemas/failures.ts'
+import { fail, ok } from '../../../schemas/failures.ts'
+import { EGRESS_WAITING_BYTES_MAX } from '../../../schemas/limits.ts'
+import type { Upload } from '../../ports/byte-streams.ts'
+
+/** A request's body on its way to a destination, as fast as that takes it. */
+export class BodyFlow {
+  readonly stream: Readable
+  /** What ended it early, on the side of the client. */
+  failure: Failure | null = null
+  /** The last byte has come. */
+  isWhole = false
+  /** `performance.now()` of the last movement. */
+  movedAt = performance.now()
+  readonly #upload: Upload
+  readonly #failed: () => void
+  #isFull = false
+
+  /** @param failed called when the client does not send the rest */
+  constructor(upload: Upload, failed: () => void) {
+    this.#upload = upload
+    this.#failed = failed
+    this.stream = new Readable({
+      highWaterMark: EGRESS_WAITING_BYTES_MAX,
+      read: () => this.#read(),
+      destroy: (error, done) => {
+        upload.stop()
+        done(error)
+      },
+    })
+    // Whose fault it was is told elsewhere.
+    this.stream.on('error', () => undefined)
+  }
+
+  start(): void {
+    this.#upload.receive({
+      begin: () => undefined,
+      take: (bytes) => this.#take(bytes),
+      end: () => {
+        this.isWhole = true
+        this.#moved()
+        this.stream.push(null)
+      },
+      fail: (failure) => this.#fail(failure),
+    })
+  }
+
+  /** Nobody wants the rest. Harmless at any time. */
+  stop(): void {
+    this.stream.destroy()
+  }
+
+  #take(bytes: Uint8Array): boolean {
+    if (this.stream.destroyed) return false
+    this.#moved()
+    // They are lent.
+    this.#isFull = !this.stream.push(Buffer.from(bytes))
+    return !this.#isFull
+  }
+
+  #read(): void {
+    if (!this.#isFull) return
+    this.#isFull = false
+    this.#moved()
+    this.#upload.resume()
+  }
+
+  #fail(failure: Failure): void {
+    this.failure = failure
+    // With an error, lest a part pass for the whole.
+    this.stream.destroy(new Error('the client did not send the rest'))
+    this.#failed()
+  }
+
+  #moved(): void {
+    this.movedAt = performance.now()
+  }
+}
+
+/** A body that is small enough to be held whole. Failures: body_too_large, and those of receiving. */
+export function wholeBody(upload: Upload, bytesMax: number): Promise<Outcome<Buffer>> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  return new Promise((settle) => upload.receive({
+    begin: () => undefined,
+    take(piece) {
+      bytes += piece.length
+      if (bytes <= bytesMax) pieces.push(Buffer.from(piece))
+      else {
+        upload.stop()
+        settle(fail('body_too_large', { fields: { limit: bytesMax } }))
+      }
+      return bytes <= bytesMax
+    },
+    end: () => settle(ok(Buffer.concat(pieces))),
+    fail: (failure) => settle({ ok: false, failure }),
+  }))
+}

@@ -1,0 +1,15 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Destination } from '../../ports/egress.ts'
+
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^:@[\]%\\]+)(?::(\d{1,5}))?$/
+
+/**
+ * Where a request goes: a host, or a host and a port, as the path has them. The gate says which of them are allowed.
+ * Failure: destination_refused.
+ */
+export function destinationOf(authority: string): Outcome<Destination> {
+  const [, name, port] = AUTHORITY.exec(authority.toLowerCase()) ?? []
+  if (name === undefined) return fail('destination_refused', { detail: 'It is not `host` or `host:port`.' })
+  const host = name.endsWith('.') ? name.slice(0, -1) : name
+  return ok({ host, port: port === undefined ? null : Number(port), purpose: 'caller' })
+}

@@ -1,0 +1,45 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from '../../../schemas/limits.ts'
+import type { RelayedRequest } from '../../ports/relay.ts'
+import { wholeBody } from './body-flow.ts'
+import { malformed } from './outgoing-head.ts'
+import { filled, templateOf, type Place, type Template } from './placeholders.ts'
+
+const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;|$)/i
+
+/** A body with places for secrets. */
+export interface BodyTemplate {
+  readonly template: Template
+  readonly place: Place
+}
+
+/**
+ * Reads a body whose placeholders are to be replaced. In JSON and forms a value is written in their syntax; in any other
+ * type it stands as it is. Failures: body_too_large, header_invalid (encoded), body_invalid (a placeholder that is none).
+ */
+export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<Outcome<BodyTemplate>> {
+  const encoding = valueOf(headers, 'content-encoding')
+  if (encoding !== '' && encoding.toLowerCase() !== 'identity')
+    return fail('header_invalid', { detail: 'Placeholders in a body that is encoded cannot be found.' })
+  const received = await wholeBody(body, EGRESS_SUBSTITUTED_BODY_BYTES_MAX)
+  if (!received.ok) return received
+  const type = valueOf(headers, 'content-type')
+  const place = JSON_TYPE.test(type) ? 'json' : FORM_TYPE.test(type) ? 'query' : 'plain'
+  const template = templateOf(received.value.toString('latin1'), place === 'query')
+  return template === null ? malformed('body_invalid') : ok({ template, place })
+}
+
+export function filledBody({ template, place }: BodyTemplate, values: ReadonlyMap<string, string>): Outcome<Buffer> {
+  const bytes = template.names.reduce((sum, name) => sum + (values.get(name)?.length ?? 0), 0)
+  const tooLarge = fail('body_too_large', { fields: { limit: EGRESS_FILLED_BODY_BYTES_MAX } })
+  if (bytes > EGRESS_FILLED_BODY_BYTES_MAX) return tooLarge
+  const text = filled(template, values, place)
+  if (!text.ok) return text
+  return text.value.length > EGRESS_FILLED_BODY_BYTES_MAX ? tooLarge : ok(Buffer.from(text.value, 'latin1'))
+}
+
+function valueOf(headers: readonly string[], name: string): string {
+  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? ''
+  return ''
+}

@@ -1,0 +1,120 @@
+import Type from 'typebox'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS, EGRESS_DEADLINE_MS } from '../../../schemas/limits.ts'
+import type { EgressExchange, VettedOrigin } from '../../ports/egress.ts'
+import type { RelayedAnswer, RelayedRequest } from '../../ports/relay.ts'
+import { defineOperation, type Call, type Success } from '../define.ts'
+import { bytesOf, passedOn } from './answer-headers.ts'
+import { BodyFlow } from './body-flow.ts'
+import { destinationOf } from './destination.ts'
+import { bodyTemplate, filledBody } from './filled-body.ts'
+import { filledHead, outgoingHead } from './outgoing-head.ts'
+import { redactionOf } from './redaction.ts'
+import { releaseSecrets } from './release-secrets.ts'
+
+const Target = Type.Object({
+  host: Type.String({ description: 'Host of the destination, with `:port` where it is not 443.' }),
+  path: Type.String({ description: 'Path at the destination, as it is: slashes and escapes are not touched.' }),
+})
+
+/** Passes a request on to a host of the caller's choice, with secrets that the caller does not hold. Issue 4, C29. */
+export const forwardRequest = defineOperation({
+  id: 'egress.forward',
+  method: 'any',
+  path: '/egress/{host}/{path}',
+  isAtRoot: true,
+  tag: 'Egress',
+  summary: 'Send a request elsewhere, with secrets put in on the way',
+  description: 'An extension. The request goes to `https://{host}/{path}` with its method, query, headers and body, and its answer comes '
+    + 'back as it is. `{{secret:name}}` in the value of a header or of a query parameter is replaced by the secret of that name if it is '
+    + 'bound to exactly that host; with `x-sluice-substitute: body` in a body of up to 64 KiB too. Redirects are answers like any other.',
+  access: { keys: ['inference', 'intern'], header: 'x-sluice-key' },
+  deadlineMs: EGRESS_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: Target, upload: 'whole', hasRest: true },
+  success: { status: 200, body: Type.Unknown(), isRelayed: true },
+  statuses: [400, 403, 408, 413, 429, 500, 502, 503, 504],
+  failures: [
+    'destination_refused', 'query_invalid', 'header_invalid', 'body_too_large', 'secret_not_released',
+    'upstream_failed', 'upstream_slow', 'deadline_exceeded', 'busy', 'store_unavailable', 'draining',
+  ],
+  example: { params: { host: 'api.openai.com', path: 'v1/models' } },
+  async run(call, ports) {
+    const { relayed, params } = call
+    if (relayed === null) throw new Error('the whole request is an input of this operation')
+    const destination = destinationOf(params.host)
+    if (!destination.ok) return destination
+    const { host } = destination.value
+    const origin = ports.egress.vetted(destination.value)
+    if (!origin.ok) return origin
+    call.notes.host = host
+    const head = outgoingHead(params.path, relayed)
+    if (!head.ok) return head
+    const body = head.value.isBodyFilled && relayed.bodyBytes !== 0 ? await bodyTemplate(relayed) : ok(null)
+    if (!body.ok) return body
+    const templates = [head.value.query, ...head.value.headers.map(({ value }) => value), body.value?.template]
+    const names = templates.flatMap((template) => template?.names ?? [])
+    const values = await releaseSecrets(names, { host, call, releases: ports.releases })
+    if (!values.ok) return values
+    const out = filledHead(head.value, values.value)
+    if (!out.ok) return out
+    const bytes = body.value === null ? ok(null) : filledBody(body.value, values.value)
+    if (!bytes.ok) return bytes
+    const sent = await send(origin.value, { call, relayed, ...out.value, bytes: bytes.value })
+    return sent.ok ? ok(relayOf(sent.value, values.value)) : sent
+  },
+})
+
+interface Outgoing {
+  readonly call: Pick<Call, 'signal' | 'deadlineAt' | 'notes'>
+  readonly relayed: RelayedRequest
+  readonly path: string
+  readonly headers: readonly string[]
+  /** Instead of the body as it comes. */
+  readonly bytes: Uint8Array | null
+}
+
+interface Sent {
+  readonly exchange: EgressExchange
+  readonly flow: BodyFlow | null
+}
+
+async function send(origin: VettedOrigin, { call, relayed, path, headers, bytes }: Outgoing): Promise<Outcome<Sent>> {
+  const broken = new AbortController()
+  const flow = bytes === null && relayed.bodyBytes !== 0 ? new BodyFlow(relayed.body, () => broken.abort()) : null
+  const sentAt = performance.now()
+  flow?.start()
+  const answer = await origin.exchange({
+    method: relayed.method,
+    path,
+    headers,
+    body: bytes ?? flow?.stream ?? null,
+    bodyBytes: flow === null ? null : relayed.bodyBytes,
+    // A body that nobody takes has an end of its own; what follows it is the destination's time.
+    beginsBy: () => flow === null || flow.isWhole ? call.deadlineAt : flow.movedAt + EGRESS_BODY_STALL_MS,
+    stallMs: EGRESS_ANSWER_STALL_MS,
+    signal: flow === null ? call.signal : AbortSignal.any([call.signal, broken.signal]),
+  })
+  call.notes.upstreamMs = performance.now() - sentAt
+  if (answer.ok) return ok({ exchange: answer.value, flow })
+  flow?.stop()
+  const ofClient = flow?.failure ?? null
+  return ofClient === null ? answer : { ok: false, failure: ofClient }
+}
+
+function relayOf({ exchange, flow }: Sent, values: ReadonlyMap<string, string>): Success {
+  const { status, headers, body } = exchange
+  const answer: RelayedAnswer = {
+    status,
+    headers: passedOn(headers, redactionOf(values)),
+    bodyBytes: bytesOf(headers),
+    body: {
+      next: () => body.next(),
+      close() {
+        body.close()
+        flow?.stop()
+      },
+    },
+  }
+  return { kind: 'relay', answer }
+}

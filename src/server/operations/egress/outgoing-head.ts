@@ -1,0 +1,96 @@
+import { KEY_PREFIXES } from '../../../schemas/api-keys.ts'
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/limits.ts'
+import type { RelayedRequest } from '../../ports/relay.ts'
+import { isOfConnection, namedByConnection } from './hop-by-hop.ts'
+import { filled, hasPlaceholder, percentDecoded, templateOf, type Template } from './placeholders.ts'
+
+/** A request's target and headers as they go out, with places for secrets. */
+export interface OutgoingHead {
+  /** With its slash; nothing in it is ever replaced. */
+  readonly path: string
+  readonly query: Template | null
+  readonly headers: readonly { readonly name: string; readonly value: Template }[]
+  /** Placeholders in the body are replaced too. */
+  readonly isBodyFilled: boolean
+}
+
+/** What speaks of the way to us, and of nothing that a destination should hear. */
+const NEVER_FORWARDED: ReadonlySet<string> = new Set([
+  'host', 'content-length', 'expect', 'forwarded', 'x-real-ip', 'traceparent', 'tracestate',
+])
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+const ASCII_VALUE = /^[\t\x20-\x7e]*$/
+const URL_TEXT = /^[\x21\x22\x24-\x7e]*$/
+const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))
+
+/** Failures: params_invalid (path), query_invalid, header_invalid. */
+export function outgoingHead(path: string, request: RelayedRequest): Outcome<OutgoingHead> {
+  if (!URL_TEXT.test(path)) return fail('params_invalid', { detail: 'The path holds characters that a URL cannot hold.' })
+  if (hasPlaceholder(percentDecoded(path))) return fail('params_invalid', { detail: 'A path cannot hold the placeholder of a secret.' })
+  const query = request.query === null ? ok(null) : queryOf(request.query)
+  if (!query.ok) return query
+  const headers: { name: string; value: Template }[] = []
+  const named = namedByConnection(request.headers)
+  let isBodyFilled = false
+  for (let at = 0; at + 1 < request.headers.length; at += 2) {
+    const [name = '', value = ''] = [request.headers[at], request.headers[at + 1]]
+    if (name === 'x-sluice-substitute') {
+      if (value !== 'body') return refused(name, 'is unknown', '`body`')
+      isBodyFilled = true
+    }
+    if (isWithheld(name, named)) continue
+    const template = headerOf(name, value)
+    if (!template.ok) return template
+    headers.push({ name, value: template.value })
+  }
+  return ok({ path: `/${path}`, query: query.value, headers, isBodyFilled })
+}
+
+/** @returns what goes out; failures: header_invalid, for values that break or swell it */
+export function filledHead(head: OutgoingHead, values: ReadonlyMap<string, string>): Outcome<{ path: string; headers: string[] }> {
+  const query = head.query === null ? ok('') : filled(head.query, values, 'query')
+  if (!query.ok) return query
+  const path = head.query === null ? head.path : `${head.path}?${query.value}`
+  const headers: string[] = []
+  let bytes = path.length
+  for (const { name, value } of head.headers) {
+    const text = filled(value, values, 'header')
+    if (!text.ok) return text
+    headers.push(name, text.value)
+    bytes += name.length + text.value.length
+  }
+  if (bytes <= EGRESS_FILLED_HEAD_BYTES_MAX) return ok({ path, headers })
+  return fail('header_invalid', { detail: `With the values of its secrets the head has more than ${EGRESS_FILLED_HEAD_BYTES_MAX} bytes.` })
+}
+
+function isWithheld(name: string, named: ReadonlySet<string>): boolean {
+  return NEVER_FORWARDED.has(name) || isOfConnection(name) || named.has(name)
+    || name.startsWith('x-sluice-') || name.startsWith('x-forwarded-')
+}
+
+function headerOf(name: string, value: string): Outcome<Template> {
+  if (!TOKEN.test(name)) return fail('header_invalid', { detail: 'A header has a name that is none.' })
+  if (!ASCII_VALUE.test(value)) return refused(name, 'holds characters that are not ASCII', 'ASCII')
+  if (OUR_KEY.test(value)) return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
+  const template = templateOf(value)
+  return template === null ? malformed('header_invalid') : ok(template)
+}
+
+/** Values may hold placeholders, names may not. */
+function queryOf(text: string): Outcome<Template> {
+  if (!URL_TEXT.test(text)) return fail('query_invalid', { detail: 'It holds characters that a URL cannot hold.' })
+  if (OUR_KEY.test(percentDecoded(text))) return fail('query_invalid', { detail: 'It holds a key of this installation.' })
+  const isInName = text.split('&').some((pair) => hasPlaceholder(percentDecoded(pair.split('=', 1)[0] ?? '')))
+  if (isInName) return fail('query_invalid', { detail: 'The name of a parameter cannot hold the placeholder of a secret.' })
+  const template = templateOf(text, true)
+  return template === null ? malformed('query_invalid') : ok(template)
+}
+
+export function malformed(name: Failure['name']): Outcome<never> {
+  return fail(name, { detail: 'A placeholder is `{{secret:name}}` with the name of a secret, and nothing else.' })
+}
+
+function refused(name: string, message: string, expected: string): Outcome<never> {
+  return fail('header_invalid', { metadata: { issues: [{ path: `/${name}`, message, expected }] } })
+}
