@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { normalHost } from './hosts.ts'
 
 /**
  * Ports that no destination of a caller may have, though they are above 1023, with what usually listens there. Neither
@@ -28,21 +29,15 @@ export function isPortAllowed(port: number): boolean {
 
 export type HostForm = 'name' | 'ipv4' | 'ipv6'
 
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-/** Digits, and what resolvers take for a number of base 16. */
-const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/
-
 /**
- * What a host is, in the one form of writing that everybody reads alike; null otherwise. A name is in lower case
- * without a trailing dot and does not end in a number, since resolvers take `127.1` and `0x7f000001` for addresses;
+ * What a host is, in the one form of writing that everybody reads alike; null otherwise. A name is one that a secret
+ * may be bound to, in that form: lower case, without a trailing dot, and not ending in a number, since resolvers take `127.1` and `0x7f000001` for addresses;
  * an IPv4 address has four plain numbers; an IPv6 address stands in brackets as RFC 5952 writes it, without a zone.
  */
 export function hostFormOf(host: string): HostForm | null {
   if (host.startsWith('[')) return isIpv6(host.slice(1, -1)) && host.endsWith(']') ? 'ipv6' : null
   if (ipaddr.IPv4.isValidFourPartDecimal(host)) return 'ipv4'
-  const labels = host.split('.')
-  if (host.length > 253 || NUMBER.test(labels.at(-1) ?? '')) return null
-  return labels.every((label) => LABEL.test(label)) && isPunycodeSound(host) ? 'name' : null
+  return normalHost(host) === host && isPunycodeSound(host) ? 'name' : null
 }
 
 /** Labels in punycode that decode to nothing, or to what is written otherwise, are no names: URLs refuse them. */
