@@ -1,7 +1,10 @@
 import type { TSchema } from 'typebox'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import { CreateInternBody, UpdateInternBody } from './interns.ts'
-import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX, VAULT_BODY_BYTES_MAX } from './limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX, JSON_BODY_BYTES_MAX, VAULT_BODY_BYTES_MAX } from './limits.ts'
+import {
+  CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
+} from './private-endpoints.ts'
 import { CopySecretsBody, SecretBody } from './vault.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
@@ -25,6 +28,10 @@ export const BODIES = {
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   secret: { schema: SecretBody, bytesMax: VAULT_BODY_BYTES_MAX, isSecret: true },
   secret_copy: { schema: CopySecretsBody, bytesMax: VAULT_BODY_BYTES_MAX },
+  create_private_endpoint: { schema: CreateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
+  update_private_endpoint: { schema: UpdateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
+  validate_private_endpoint: { schema: ValidateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
+  set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
 

@@ -103,6 +103,33 @@ export const FAILURES = {
   not_supported: row([400], 'caller', 'no', 'Sluice keeps records of interns, and does not run them.'),
   // The gate to the outside (design §9)
   destination_refused: row([400, 403], 'caller', 'after_change', 'This destination is not allowed.'),
+  // Private endpoints (contract B1.10, B2.6, C28)
+  endpoint_unknown: row([404], 'caller', 'after_change', 'There is no such private endpoint.'),
+  endpoints_full: row([409], 'caller', 'after_change', 'An organization has at most {limit} private endpoints.'),
+  workspace_endpoints_full: row([409], 'caller', 'after_change', 'A workspace has at most {limit} active private endpoints.'),
+  endpoint_not_draft: row([409], 'caller', 'after_change', 'Only a draft can be changed.'),
+  endpoint_active: row([409], 'caller', 'after_change', 'The private endpoint is active already.'),
+  endpoint_not_active: row([409], 'caller', 'after_change', 'The private endpoint is not active.'),
+  endpoint_not_disabled: row([409], 'caller', 'after_change', 'The private endpoint is not disabled.'),
+  endpoint_was_active: row([409], 'caller', 'after_change', 'The private endpoint was active before, so that `draft_only` keeps it.'),
+  not_validated: row([409], 'caller', 'after_change', 'The private endpoint has no passing validation.'),
+  validation_stale: row([409], 'caller', 'after_change', 'The validation is stale: the endpoint was changed since, or it is too old.'),
+  probe_running: row([409], 'caller', 'backoff', 'The private endpoint is being probed; one probe runs at a time.'),
+  endpoint_changed: row([409], 'caller', 'after_change', 'The private endpoint was changed while it was probed.'),
+  base_url_invalid: row([422], 'caller', 'after_change', 'The `base_url` is not one that Sluice may call.'),
+  provider_unsupported: row(
+    [400], 'caller', 'after_change',
+    'Sluice has no protocol for `{provider}` without a `base_url`; name a server that speaks OpenAI\'s, with the provider `openai-compatible`.',
+  ),
+  validation_failed: row([422], 'caller', 'after_change', 'The validation did not pass: {reason}.'),
+  probe_slow: row([408], 'ours', 'backoff', 'The upstream did not answer the probe in time.', 'warn'),
+  probe_failed: row([502], 'ours', 'backoff', 'The upstream failed the probe: {reason}.', 'warn'),
+  /** Beside calls it is the provider that cannot be used. */
+  credential_unavailable: row(
+    [422, 502], 'caller', 'after_change', 'The stored credential cannot be used: it is gone, or bound to other hosts.',
+  ),
+  /** The first use's fields are compared, without `activate`. B2.6. */
+  idempotency_key_reused: row([422], 'caller', 'after_change', 'This `Idempotency-Key` was used with other fields.'),
   // Idempotency (contract C16)
   idempotency_mismatch: row([422, 409], 'caller', 'after_change', 'This `Idempotency-Key` was used for another request.'),
   idempotency_running: row([503], 'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),
@@ -154,6 +181,8 @@ export interface Failure {
   readonly metadata?: FailureMetadata
   /** Seconds, whole and at least 1; becomes `Retry-After`. */
   readonly retryAfterS?: number
+  /** Stands beside `error` in the body: what there is although the call failed. B2.6. */
+  readonly data?: unknown
   /** For the log only; never reaches the caller. */
   readonly cause?: unknown
 }

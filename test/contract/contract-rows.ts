@@ -1,3 +1,5 @@
+import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
+
 /** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
 export interface ContractRow {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
@@ -353,4 +355,5 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'our extension: C4, C5, C11, C23, C29, issue 4',
     uncaused: {},
   },
+  ...PRIVATE_ENDPOINT_ROWS,
 }

@@ -2,7 +2,7 @@ import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../schemas/limits.ts'
 import type { Model, Pricing } from '../../schemas/models.ts'
 import type { Endpoint, ModelBodies, Provider, ResolvedModel } from '../ports/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
-import { nano, nanoPerMillion } from './prices.ts'
+import { nano, nanoPerMillion } from '../../schemas/prices.ts'
 import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
 
 /** What a caller pays for what the catalogue puts no price on; the four that §2.10 names are always told. */

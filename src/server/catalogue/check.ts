@@ -4,7 +4,7 @@ import type { Pricing } from '../../schemas/models.ts'
 import { hasEmbeddings } from '../../schemas/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkNames } from './names.ts'
-import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from './prices.ts'
+import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from '../../schemas/prices.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
 import { tagOf } from './wire.ts'
 

@@ -1,7 +1,7 @@
 import type { Model, ModelSort } from '../../schemas/models.ts'
 import type { ModelFilter, ResolvedModel } from '../ports/models.ts'
 import type { BuiltModel } from './build.ts'
-import { nanoPerMillion } from './prices.ts'
+import { nanoPerMillion } from '../../schemas/prices.ts'
 
 const DAY_MS = 86_400_000
 const NANO = 1_000_000_000

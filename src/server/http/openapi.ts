@@ -40,6 +40,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   containers: 'Files that sandboxes write.',
   Interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
   Vault: 'Secrets that programs use without seeing them.',
+  'Private endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
   models: 'What can be called, by whom it is provided, and what it costs.',
 }
 

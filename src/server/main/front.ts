@@ -1,6 +1,6 @@
 import { BROADCAST_POST_MS_MAX, DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
 import { Secret } from '../../schemas/secret.ts'
-import { openPools } from '../../workers/pool.ts'
+import { openPools, type Pools } from '../../workers/pool.ts'
 import { createAccess } from '../access/access.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
@@ -14,9 +14,10 @@ import { watchSessions } from '../observe/session-metrics.ts'
 import { openTracing, type CallTracer } from '../observe/tracing.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import type { Egress } from '../ports/egress.ts'
+import type { EpochFeed } from '../ports/keys.ts'
 import type { Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../state/hints.ts'
-import { openState } from '../state/open.ts'
+import { openState, type State } from '../state/open.ts'
 import { openRateAuthority } from '../state/rates.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
@@ -29,7 +30,8 @@ import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
-import { openFileParts, rootKeysOf } from './files.ts'
+import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
+import { openPrivateEndpointParts } from './private-endpoints.ts'
 import { openVaultParts } from './vault.ts'
 
 /** Short-job threads of a front, and jobs that may wait for them. Design §2. */
@@ -67,6 +69,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue })
   const vault = openVaultParts({ store, rootKeys: rootKeysOf(config), jobs, log, publish: hints.publish })
+  const privateParts = openPrivateEndpointParts(config, {
+    store, hints, feed, egress, jobs, catalogue: loaded.catalogue, releases: vault.ports.releases,
+  })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({
@@ -79,21 +84,10 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: { models: loaded.catalogue, embedder, egress, observer, ...fileParts.ports, ...vault.ports },
+    ports: { models: loaded.catalogue, embedder, egress, observer, ...fileParts.ports, ...vault.ports, ...privateParts },
     observer,
   })
-  metrics.watch({
-    inFlight: () => http.load.calls,
-    connections: () => http.connections,
-    shortJobsWaiting: () => pools.shortJobsWaiting,
-    logLinesDropped: () => log.dropped,
-    degraded: () => ({
-      postgres: Date.now() - feed.lastGoodPollAtMs > EPOCH_OVERDUE_MS,
-      redis: !state.isReachable,
-    }),
-  })
-  watchSessions(metrics.registry, () =>
-    ({ ...pools.sessions.load, waitingBytes: fileParts.intake.waitingBytes }))
+  watchFront(metrics, { http, pools, log, feed, state, intake: fileParts.intake })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain((isReplaced) => {
     void drainFront(http, isReplaced)
@@ -111,6 +105,31 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
 
 function credentialsOf({ providerKeys }: StartedPart): ReadonlyMap<string, Secret> {
   return new Map(Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)]))
+}
+
+interface Watched {
+  readonly http: HttpFront
+  readonly pools: Pools
+  readonly log: { readonly dropped: number }
+  readonly feed: EpochFeed
+  readonly state: Pick<State, 'isReachable'>
+  readonly intake: FileParts['intake']
+}
+
+/** What is read whenever somebody asks for metrics. */
+function watchFront(metrics: Metrics, { http, pools, log, feed, state, intake }: Watched): void {
+  metrics.watch({
+    inFlight: () => http.load.calls,
+    connections: () => http.connections,
+    shortJobsWaiting: () => pools.shortJobsWaiting,
+    logLinesDropped: () => log.dropped,
+    degraded: () => ({
+      postgres: Date.now() - feed.lastGoodPollAtMs > EPOCH_OVERDUE_MS,
+      redis: !state.isReachable,
+    }),
+  })
+  watchSessions(metrics.registry, () =>
+    ({ ...pools.sessions.load, waitingBytes: intake.waitingBytes }))
 }
 
 /** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */

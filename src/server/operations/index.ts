@@ -30,6 +30,16 @@ import { copySecrets } from './vault/copy-secrets.ts'
 import { deleteInternSecret, deleteSecret } from './vault/delete-secret.ts'
 import { listEffectiveSecrets, listInternSecrets, listSecrets } from './vault/list-secrets.ts'
 import { putInternSecret, putSecret } from './vault/put-secret.ts'
+import { listPrivateEndpoints } from './private-endpoints/list-private-endpoints.ts'
+import { createPrivateEndpoint } from './private-endpoints/create-private-endpoint.ts'
+import { getPrivateEndpoint } from './private-endpoints/get-private-endpoint.ts'
+import { updatePrivateEndpoint } from './private-endpoints/update-private-endpoint.ts'
+import { deletePrivateEndpoint } from './private-endpoints/delete-private-endpoint.ts'
+import { validatePrivateEndpoint } from './private-endpoints/validate-private-endpoint.ts'
+import { activatePrivateEndpoint } from './private-endpoints/activate-private-endpoint.ts'
+import { disablePrivateEndpoint } from './private-endpoints/disable-private-endpoint.ts'
+import { enablePrivateEndpoint } from './private-endpoints/enable-private-endpoint.ts'
+import { setPrivateEndpointPricing } from './private-endpoints/set-private-endpoint-pricing.ts'
 
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -68,4 +78,14 @@ export const OPERATIONS: readonly AnyOperation[] = [
   copySecrets,
   listEffectiveSecrets,
   forwardRequest,
+  listPrivateEndpoints,
+  createPrivateEndpoint,
+  getPrivateEndpoint,
+  updatePrivateEndpoint,
+  deletePrivateEndpoint,
+  validatePrivateEndpoint,
+  activatePrivateEndpoint,
+  disablePrivateEndpoint,
+  enablePrivateEndpoint,
+  setPrivateEndpointPricing,
 ]

@@ -2,16 +2,18 @@ import type { Outcome, PreviousError } from '../../schemas/failures.ts'
 import type { BulkBytes } from '../../schemas/bodies.ts'
 import type { EmbeddingInput, EmbeddingsBody } from '../../schemas/embeddings.ts'
 import type { CallNotes } from './observe.ts'
-import type { ResolvedModel } from './models.ts'
+import type { CallableModel } from './models.ts'
 
 /** A validated embeddings body: a large one keeps its input as bytes. */
 export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input: EmbeddingInput | BulkBytes }
 
 export interface EmbeddingJob {
-  readonly model: ResolvedModel
+  readonly model: CallableModel
   readonly request: EmbeddingsRequest
   /** Who asks: failures of one caller alone say little of an endpoint. */
   readonly caller: string
+  /** For the audit log, where an endpoint's credential has to be released. */
+  readonly requestId?: string
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
   /** Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of attempts that failed. */
@@ -28,6 +30,8 @@ export interface EmbeddingsResult {
   readonly provider: string
   readonly promptNanoPerMillion: number
   readonly requestNano: number
+  /** It was a workspace's own endpoint. */
+  readonly isByok: boolean
   /** The endpoint has no price. C14. */
   readonly isUnpriced: boolean
   readonly attempts: number

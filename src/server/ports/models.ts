@@ -1,5 +1,8 @@
+import type { Outcome } from '../../schemas/failures.ts'
 import type { Model, ModelSort } from '../../schemas/models.ts'
 import type { Protocol } from '../../schemas/protocols.ts'
+import type { Secret } from '../../schemas/secret.ts'
+import type { Destination } from './egress.ts'
 
 export interface Provider {
   readonly slug: string
@@ -37,6 +40,17 @@ export interface Endpoint {
   readonly contextLength: number | null
   /** Optional request fields that the endpoint takes (`dimensions`, `encoding_format`, `input_type`, `user`); empty = not known, all are sent. */
   readonly supportedParameters: readonly string[]
+  /** Of a workspace's own endpoint: the way to it. Left out for those of the catalogue. */
+  readonly ownWay?: OwnWay
+}
+
+/** How a private endpoint is reached: through the gate, with a credential of its workspace. */
+export interface OwnWay {
+  readonly destination: Destination
+  /** The credential that was released last, while nothing says that it may have changed; null: it has to be released. */
+  readonly released: Secret | null
+  /** Failures: secret_not_released, busy, store_unavailable. @param caller hash of the key */
+  release(caller: string, requestId: string | null): Promise<Outcome<Secret>>
 }
 
 /** Wire bodies of a model as UTF-8 JSON, rendered once per boot: a read costs no serialising. */
@@ -51,17 +65,21 @@ export interface ModelBodies {
   readonly endpoints: Uint8Array
 }
 
-/** A model as a caller asked for it: an alias is resolved, a variant applied. C21. */
-export interface ResolvedModel {
+/** What a call needs to know of a model. */
+export interface CallableModel {
   /** With the variant's suffix; what replies say. */
   readonly id: string
-  readonly canonicalSlug: string
   readonly isEmbedding: boolean
   /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
-  readonly contextLength: number | null
   readonly inputModalities: readonly string[]
   readonly endpoints: readonly Endpoint[]
+}
+
+/** A model of the catalogue as a caller asked for it: an alias is resolved, a variant applied. C21. */
+export interface ResolvedModel extends CallableModel {
+  readonly canonicalSlug: string
+  readonly contextLength: number | null
   /** Wire form of GET /model/{author}/{slug}. */
   readonly wire: Model
   readonly bodies: ModelBodies

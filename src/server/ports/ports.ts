@@ -7,6 +7,7 @@ import type { Files } from './files.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Interns } from './interns.ts'
 import type { Observer } from './observe.ts'
+import type { EndpointProber, PrivateEndpoints, PrivateModels } from './private-endpoints.ts'
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
 import type { SecretReleases, Vaults } from './vault.ts'
@@ -26,4 +27,7 @@ export interface Ports {
   readonly releases: SecretReleases
   readonly idempotency: Idempotency
   readonly interns: Interns
+  readonly privateEndpoints: PrivateEndpoints
+  readonly endpointProber: EndpointProber
+  readonly privateModels: PrivateModels
 }

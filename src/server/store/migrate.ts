@@ -4,6 +4,7 @@ import { files } from './migrations/002-files.ts'
 import { vault } from './migrations/003-vault.ts'
 import { idempotency } from './migrations/004-idempotency.ts'
 import { containerFiles } from './migrations/005-container-files.ts'
+import { privateEndpoints } from './migrations/006-private-endpoints.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
@@ -21,7 +22,7 @@ export interface Migration {
   up(tx: Transaction): Promise<void>
 }
 
-export const MIGRATIONS: readonly Migration[] = [foundation, files, vault, idempotency, containerFiles]
+export const MIGRATIONS: readonly Migration[] = [foundation, files, vault, idempotency, containerFiles, privateEndpoints]
 
 /** Why this binary must not run on this database, in words for the operator. */
 export class SchemaRefused extends Error {}

@@ -14,6 +14,7 @@ const FALLBACKS = {
   upstream_invalid: { isStrike: true },
   upstream_too_large: { isStrike: false },
   upstream_credential: { isStrike: true },
+  credential_unavailable: { isStrike: true },
   input_unsupported: { isStrike: false },
 } as const satisfies Partial<Record<FailureName, { readonly isStrike: boolean }>>
 

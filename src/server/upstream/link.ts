@@ -1,6 +1,6 @@
 import type { Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/limits.ts'
-import type { Egress, EgressAnswer, TrustedOrigin } from '../ports/egress.ts'
+import type { EgressAnswer, TrustedOrigin } from '../ports/egress.ts'
 import type { Provider } from '../ports/models.ts'
 import type { EmbeddingAttempt } from './protocol.ts'
 import type { Struck } from './reason.ts'
@@ -16,9 +16,12 @@ export type CredentialHeader = (key: string) => readonly [string, string]
 /** Of OpenAI's protocol, and of Cohere's. */
 export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key}`]
 
+/** Where a link goes: trusted, or vetted. */
+export type LinkOrigin = Pick<TrustedOrigin, 'call'>
+
 export interface LinkMeans {
-  readonly egress: Egress
-  /** Our key; null when the provider needs none. */
+  readonly origin: LinkOrigin
+  /** The key; null when the provider needs none. */
   readonly key: string | null
   readonly credentialHeader: CredentialHeader
 }
@@ -28,15 +31,15 @@ export class ProviderLink {
   readonly provider: Provider
   /** What no caller may read in what the provider says. */
   readonly struck: Struck
-  readonly #origin: TrustedOrigin
+  readonly #origin: LinkOrigin
   readonly #basePath: string
   readonly #headers: readonly string[]
 
-  constructor(provider: Provider, { egress, key, credentialHeader }: LinkMeans) {
+  constructor(provider: Provider, { origin, key, credentialHeader }: LinkMeans) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
     this.struck = { credential: key ?? '', host: base.hostname }
-    this.#origin = egress.trusted(base.origin)
+    this.#origin = origin
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [
       ...[

@@ -12,6 +12,7 @@ export interface EmbeddingAttempt {
   readonly deadlineAt: number
   /** Who asks. */
   readonly caller: string
+  readonly requestId?: string | null
   readonly call: { readonly signal: AbortSignal }
 }
 

@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { ProviderPreferences } from '../../schemas/preferences.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
-import type { Endpoint, ResolvedModel } from '../ports/models.ts'
+import type { CallableModel, Endpoint } from '../ports/models.ts'
 import { mediaOf, shapeOf } from './input-shape.ts'
 import { estimateTokens } from './usage.ts'
 
@@ -21,7 +21,7 @@ type MeasuredOf = (endpoint: Endpoint) => Measured
  * Failures: endpoint_excluded.
  */
 export function route(
-  model: ResolvedModel,
+  model: CallableModel,
   request: EmbeddingsRequest,
   measured: MeasuredOf,
 ): Outcome<readonly Endpoint[]> {
@@ -128,7 +128,7 @@ function hasParameters(endpoint: Endpoint, wishes: Wishes, request: EmbeddingsRe
 
 type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 
-function sortOf({ sort }: Wishes, model: ResolvedModel): Sort | null {
+function sortOf({ sort }: Wishes, model: CallableModel): Sort | null {
   const asked = typeof sort === 'object' ? (sort?.by ?? null) : (sort ?? null)
   if (asked !== null) return asked
   if (model.id.endsWith(':floor')) return 'price'

@@ -1,14 +1,13 @@
-import { hasEmbeddings, type EmbeddingProtocolName } from '../../schemas/protocols.ts'
+import { hasEmbeddings } from '../../schemas/protocols.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { Endpoint, Provider } from '../ports/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
-import { cohereEmbeddings } from './cohere.ts'
-import { googleEmbeddings, googleKey } from './google.ts'
 import { EndpointHealth } from './health.ts'
-import { bearer, ProviderLink, type Credential, type CredentialHeader } from './link.ts'
+import type { Credential } from './link.ts'
 import { LexicalEmbeddings } from './local.ts'
-import { OpenAiEmbeddings } from './openai.ts'
+import { openOwn } from './own/own-embeddings.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
+import { openRemote } from './remote.ts'
 
 /** An endpoint that is set up here, with what it takes to call it. */
 export interface Target {
@@ -29,6 +28,8 @@ export class TargetTable {
   readonly #options: TargetOptions
   readonly #targets = new WeakMap<Endpoint, Target | null>()
   readonly #health = new Map<string, EndpointHealth>()
+  /** Private endpoints come and go: what is known of one goes with it. */
+  readonly #ownHealth = new WeakMap<Endpoint, EndpointHealth>()
   readonly #lexical: LexicalEmbeddings
 
   constructor(options: TargetOptions) {
@@ -46,38 +47,28 @@ export class TargetTable {
     return target
   }
 
-  healthOf({ tag }: Endpoint): EndpointHealth {
-    const known = this.#health.get(tag)
+  healthOf(endpoint: Endpoint): EndpointHealth {
+    const known = endpoint.ownWay === undefined ? this.#health.get(endpoint.tag) : this.#ownHealth.get(endpoint)
     if (known !== undefined) return known
     const health = new EndpointHealth(this.#options.random)
-    this.#health.set(tag, health)
+    if (endpoint.ownWay === undefined) this.#health.set(endpoint.tag, health)
+    else this.#ownHealth.set(endpoint, health)
     return health
   }
 
   #protocolOf(endpoint: Endpoint): EmbeddingProtocol | null {
-    const { provider } = endpoint
+    const { provider, ownWay } = endpoint
     const { jobs, egress } = this.#options
     if (!hasEmbeddings(provider.protocol)) return null
     if (provider.protocol === 'local') return this.#lexical
-    const { credentialHeader, open } = REMOTE[provider.protocol]
+    if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, jobs })
     const key = this.#keyOf(provider)
     if (key === undefined) return null
-    return open(endpoint, new ProviderLink(provider, { egress, key, credentialHeader }), jobs)
+    return openRemote(endpoint, { origin: egress.trusted(new URL(provider.baseUrl).origin), key, jobs })
   }
 
   /** Null when the provider needs none, undefined when it is not set here. */
   #keyOf({ apiKeyEnv }: Provider): string | null | undefined {
     return apiKeyEnv === null ? null : this.#options.credentials.get(apiKeyEnv)?.reveal()
   }
-}
-
-interface Remote {
-  readonly credentialHeader: CredentialHeader
-  readonly open: (endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs) => EmbeddingProtocol
-}
-
-const REMOTE: Readonly<Record<Exclude<EmbeddingProtocolName, 'local'>, Remote>> = {
-  openai: { credentialHeader: bearer, open: (...means) => new OpenAiEmbeddings(...means) },
-  cohere: { credentialHeader: bearer, open: cohereEmbeddings },
-  google: { credentialHeader: googleKey, open: googleEmbeddings },
 }

@@ -17,7 +17,7 @@ for (const [credentialHeader, header, before] of [
       slug: 'p', name: 'P', protocol: 'openai', baseUrl: `${server.origin}/v1`, apiKeyEnv: 'K', timeoutMs: 1, rename: {},
     }
     const key = 'Bearer of news'
-    const link = new ProviderLink(provider, { egress, key, credentialHeader })
+    const link = new ProviderLink(provider, { origin: egress.trusted(server.origin), key, credentialHeader })
     t.same(link.struck, { credential: key, host: '127.0.0.1' })
     const attempt = { endsAt: performance.now() + 20_000, call: new AbortController() }
     await link.post('/embeddings', '{"input":"x"}', attempt)

@@ -2,7 +2,9 @@ import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
-import type { ResolvedModel } from '../../ports/models.ts'
+import type { CallableModel } from '../../ports/models.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { WorkspaceModels } from '../../ports/private-endpoints.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { costNano, usdOf } from './cost.ts'
 import { nextEmbeddingId } from './embedding-id.ts'
@@ -53,8 +55,10 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     'upstream_overloaded',
     'upstream_slow',
     'upstream_refused',
+    'credential_unavailable',
     'deadline_exceeded',
     'busy',
+    'store_unavailable',
     'draining',
     'internal',
     'client_gone',
@@ -65,7 +69,10 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
     if (sessionId !== null && isTooLong(sessionId)) return sessionTooLong()
     if (sessionId !== null) call.notes.sessionId = sessionId
-    const model = ports.models.resolve(body.model)
+    const models = modelsOf(call, ports)
+    const known = models instanceof Promise ? await models : models
+    if (!known.ok) return known
+    const model = known.value.resolve(body.model)
     if (model === null) return fail('model_unknown')
     if (!model.isEmbedding) return fail('model_unfit')
     call.notes.model = model.id
@@ -83,12 +90,25 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
       model,
       request: body,
       caller: call.key.hash,
+      requestId: call.requestId,
       deadlineAt: call.deadlineAt,
       call,
     })
     return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value))) : embedded
   },
 })
+
+type Models = Pick<Ports['models'], 'resolve'> | WorkspaceModels
+
+/** Those of the workspace, where it has endpoints of its own, else the catalogue's; at once but for a workspace's first call. */
+function modelsOf({ key }: EmbeddingsCall, { models, privateModels }: Ports): Known | Promise<Known> {
+  const own = privateModels.of(key)
+  if (own === null) return { ok: true, value: models }
+  if (!(own instanceof Promise)) return { ok: true, value: own }
+  return own.then((loaded) => (loaded.ok ? { ok: true, value: loaded.value ?? models } : loaded))
+}
+
+type Known = Outcome<Models>
 
 /** Leaves what is known now for the log, the metrics and the ledger. @returns the cost in USD */
 function note({ notes }: EmbeddingsCall, result: EmbeddingsResult): number {
@@ -104,9 +124,9 @@ function note({ notes }: EmbeddingsCall, result: EmbeddingsResult): number {
 const HEAD = Buffer.from('{"object":"list","data":')
 
 /** The reply is spliced around the vectors, which nobody has read. Design §4. */
-function replyOf(result: EmbeddingsResult, model: ResolvedModel, costUsd: number): Success {
+function replyOf(result: EmbeddingsResult, model: CallableModel, costUsd: number): Success {
   const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
-  const usage = `{${tokens},"cost":${costUsd},"is_byok":false}`
+  const usage = `{${tokens},"cost":${costUsd},"is_byok":${result.isByok}}`
   const tail = Buffer.from(
     `,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${usage}}`,
   )

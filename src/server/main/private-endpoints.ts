@@ -1,0 +1,34 @@
+import type { Config } from '../config.ts'
+import type { Egress } from '../ports/egress.ts'
+import type { EpochFeed, Hints } from '../ports/keys.ts'
+import type { ModelCatalogue } from '../ports/models.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { ShortJobs } from '../ports/short-jobs.ts'
+import type { SecretReleases } from '../ports/vault.ts'
+import type { Store } from '../store/open.ts'
+import { openPrivateEndpoints } from '../store/private-endpoints.ts'
+import { createPrivateModels } from '../upstream/own/private-models.ts'
+import { createProber } from '../upstream/own/prober.ts'
+
+export interface PrivateEndpointMeans {
+  readonly store: Store
+  readonly hints: Hints
+  readonly feed: EpochFeed
+  readonly egress: Egress
+  readonly jobs: ShortJobs
+  readonly releases: SecretReleases
+  readonly catalogue: ModelCatalogue
+}
+
+/** The life of private endpoints, and what a front knows of those that are active. */
+export function openPrivateEndpointParts(
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, means: PrivateEndpointMeans,
+): Pick<Ports, 'privateEndpoints' | 'endpointProber' | 'privateModels'> {
+  const { egress, jobs, releases, catalogue, feed } = means
+  const privateEndpoints = openPrivateEndpoints(means)
+  return {
+    privateEndpoints,
+    endpointProber: createProber({ egress, jobs, releases, providers: catalogue.providers, now: () => performance.now() }),
+    privateModels: createPrivateModels({ rows: privateEndpoints, releases, catalogue, feed, graceMs, now: Date.now }),
+  }
+}

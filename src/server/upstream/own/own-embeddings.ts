@@ -1,0 +1,75 @@
+import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import type { Secret } from '../../../schemas/secret.ts'
+import type { Egress, EgressAnswer, VettedOrigin } from '../../ports/egress.ts'
+import type { Endpoint, OwnWay } from '../../ports/models.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
+import type { LinkOrigin } from '../link.ts'
+import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from '../protocol.ts'
+import { openRemote } from '../remote.ts'
+
+interface Means {
+  readonly egress: Pick<Egress, 'vetted'>
+  readonly jobs: ShortJobs
+}
+
+/** A workspace's own endpoint; null when the gate refuses its host or port, or its protocol has no embeddings. */
+export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Means): EmbeddingProtocol | null {
+  const vetted = egress.vetted(way.destination)
+  if (!vetted.ok) return null
+  const origin = asProvider(vetted.value)
+  const open = (secret: Secret | null): EmbeddingProtocol | null => openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs })
+  const bare = open(null)
+  return bare === null ? null : new OwnEmbeddings(way, bare, (secret) => open(secret) ?? bare)
+}
+
+/** Its credential may be replaced at any time: each one has a link of its own, and is struck from what that one says. */
+class OwnEmbeddings implements EmbeddingProtocol {
+  readonly #way: OwnWay
+  /** Without a credential: knows what the protocol takes, and is never called. */
+  readonly #bare: EmbeddingProtocol
+  readonly #open: (secret: Secret) => EmbeddingProtocol
+  #secret: Secret | null = null
+  #opened: EmbeddingProtocol
+
+  constructor(way: OwnWay, bare: EmbeddingProtocol, open: (secret: Secret) => EmbeddingProtocol) {
+    this.#way = way
+    this.#bare = bare
+    this.#open = open
+    this.#opened = bare
+  }
+
+  takes(shape: Parameters<EmbeddingProtocol['takes']>[0]): boolean {
+    return this.#bare.takes(shape)
+  }
+
+  embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+    const { released } = this.#way
+    return released === null ? this.#release(attempt) : this.#with(released).embed(attempt)
+  }
+
+  async #release(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+    const released = await this.#way.release(attempt.caller, attempt.requestId ?? null)
+    return released.ok ? this.#with(released.value).embed(attempt) : { ok: false, failure: ofCredential(released.failure) }
+  }
+
+  #with(secret: Secret): EmbeddingProtocol {
+    if (secret === this.#secret) return this.#opened
+    this.#secret = secret
+    this.#opened = this.#open(secret)
+    return this.#opened
+  }
+}
+
+/** Who calls a model has not named the secret and cannot bind it. */
+export function ofCredential(failure: Failure): Failure {
+  return failure.name === 'secret_not_released' ? { name: 'credential_unavailable' } : failure
+}
+
+/** Who calls a model has not chosen the destination: that it is refused now is the endpoint's failure. */
+function asProvider(origin: VettedOrigin): LinkOrigin {
+  return { call: (request) => origin.call(request).then(ofDestination) }
+}
+
+function ofDestination(outcome: Outcome<EgressAnswer>): Outcome<EgressAnswer> {
+  return !outcome.ok && outcome.failure.name === 'destination_refused' ? fail('upstream_failed', { cause: outcome.failure }) : outcome
+}

@@ -1,0 +1,76 @@
+import type { CallableModel, Endpoint, ModelCatalogue } from '../../ports/models.ts'
+import type { PrivateEndpoint, WorkspaceModels } from '../../ports/private-endpoints.ts'
+import { endpointAt } from './own-endpoint.ts'
+import { destinationOf, type OwnProviders } from './own-providers.ts'
+import type { ReleasedCredentials } from './released-credentials.ts'
+
+export interface WorkspaceModelsMeans {
+  readonly catalogue: Pick<ModelCatalogue, 'resolve'>
+  readonly providers: OwnProviders
+  readonly credentials: ReleasedCredentials
+}
+
+/** What protocols have words for; each protocol takes the forms of input that it knows. */
+const EVERY_MODALITY = ['text', 'image', 'audio', 'video', 'file']
+
+/** @param endpoints active ones of one workspace, oldest first */
+export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: WorkspaceModelsMeans): WorkspaceModels {
+  const { catalogue } = means
+  const bySlug = new Map<string, Routed[]>()
+  for (const own of endpoints) {
+    const endpoint = routed(own, means)
+    if (endpoint === null) continue
+    const slug = (catalogue.resolve(own.modelPermaslug)?.canonicalSlug ?? own.modelPermaslug).toLowerCase()
+    bySlug.set(slug, [...(bySlug.get(slug) ?? []), { slug: own.modelPermaslug, endpoint }])
+  }
+  const own = new Map([...bySlug].map(([slug, list]) => [slug, modelOf(list)]))
+  const joined = new Map<CallableModel, CallableModel>()
+  return {
+    resolve(id) {
+      const known = catalogue.resolve(id)
+      if (known === null) return own.get(id.toLowerCase()) ?? null
+      const before = joined.get(known)
+      if (before !== undefined) return before
+      const ours = own.get(known.canonicalSlug.toLowerCase())
+      const model = ours === undefined ? known : join(ours, known)
+      joined.set(known, model)
+      return model
+    },
+  }
+}
+
+interface Routed {
+  readonly slug: string
+  readonly endpoint: Endpoint
+}
+
+/** Null when its provider is no longer in the catalogue. A secret is asked for at the first call. */
+function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsMeans): Endpoint | null {
+  const provider = providers.at(own)
+  const destination = destinationOf(own.baseUrl)
+  // What was validated has a credential.
+  if (provider === null || destination === null || own.secretName === null) return null
+  return { ...endpointAt(own, provider), ownWay: credentials.wayTo(destination, own.secretName) }
+}
+
+/** Cheapest first, then oldest; what has no price is not known to be cheaper. C21. */
+function modelOf(list: readonly Routed[]): CallableModel {
+  const costOf = ({ endpoint }: Routed): number => (endpoint.isUnpriced ? Infinity : endpoint.promptNanoPerMillion)
+  const sorted = [...list].sort((one, other) => (costOf(one) === costOf(other) ? 0 : costOf(one) - costOf(other)))
+  const endpoints = sorted.map(({ endpoint }) => endpoint)
+  return {
+    id: list[0]?.slug ?? '',
+    isEmbedding: true,
+    isUnpriced: endpoints.every((endpoint) => endpoint.isUnpriced),
+    inputModalities: EVERY_MODALITY,
+    endpoints,
+  }
+}
+
+/** The workspace's own are tried before those of the catalogue. */
+function join(own: CallableModel, known: CallableModel): CallableModel {
+  const { id, isEmbedding, inputModalities } = known
+  return {
+    id, isEmbedding, inputModalities, isUnpriced: own.isUnpriced && known.isUnpriced, endpoints: [...own.endpoints, ...known.endpoints],
+  }
+}

@@ -1,0 +1,38 @@
+import type { EmbeddingProtocolName } from '../../schemas/protocols.ts'
+import type { Endpoint } from '../ports/models.ts'
+import type { ShortJobs } from '../ports/short-jobs.ts'
+import { cohereEmbeddings } from './cohere.ts'
+import { googleEmbeddings, googleKey } from './google.ts'
+import { bearer, ProviderLink, type CredentialHeader, type LinkMeans } from './link.ts'
+import { OpenAiEmbeddings } from './openai.ts'
+import type { EmbeddingProtocol } from './protocol.ts'
+
+export interface RemoteMeans extends Omit<LinkMeans, 'credentialHeader'> {
+  readonly jobs: ShortJobs
+}
+
+/** An endpoint elsewhere, in its provider's protocol; null when that one has no embeddings, or is ours. */
+export function openRemote(endpoint: Endpoint, { origin, key, jobs }: RemoteMeans): EmbeddingProtocol | null {
+  const { provider } = endpoint
+  if (!isRemote(provider.protocol)) return null
+  const { credentialHeader, open } = REMOTE[provider.protocol]
+  return open(endpoint, new ProviderLink(provider, { origin, key, credentialHeader }), jobs)
+}
+
+/** Whether embeddings can be asked for in it over the network. */
+export function isRemote(protocol: string): protocol is RemoteName {
+  return Object.hasOwn(REMOTE, protocol)
+}
+
+type RemoteName = Exclude<EmbeddingProtocolName, 'local'>
+
+interface Remote {
+  readonly credentialHeader: CredentialHeader
+  readonly open: (endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs) => EmbeddingProtocol
+}
+
+const REMOTE: Readonly<Record<RemoteName, Remote>> = {
+  openai: { credentialHeader: bearer, open: (...means) => new OpenAiEmbeddings(...means) },
+  cohere: { credentialHeader: bearer, open: cohereEmbeddings },
+  google: { credentialHeader: googleKey, open: googleEmbeddings },
+}
