@@ -120,6 +120,7 @@ interface Change {
 }
 
 function eventOf({ scope, vaultId, by, operation, name, before, after }: Change): AuditEvent {
+  const place = { vault_id: vaultId, intern_id: scope.internId }
   return {
     organizationId: scope.organizationId,
     workspaceId: scope.workspaceId,
@@ -128,8 +129,9 @@ function eventOf({ scope, vaultId, by, operation, name, before, after }: Change)
     operation,
     outcome: 'changed',
     objectKind: 'secret',
-    objectId: `${vaultId}/${name}`,
-    before: before === null ? null : secretAnswer(before),
-    after: after === null ? null : secretAnswer(after),
+    // What an operator knows of it; which of the vaults with such a name it was stands beside it.
+    objectId: name,
+    before: before === null ? null : { ...secretAnswer(before), ...place },
+    after: after === null ? null : { ...secretAnswer(after), ...place },
   }
 }

@@ -76,7 +76,7 @@ interface Verdict {
 
 function eventOf({ scope, host, operation, by, ...request }: ReleaseRequest, row: EffectiveRow | null, { outcome, reason }: Verdict) {
   const name = nameOf(request)
-  const facts = row === null ? {} : { version: row.version, source: row.source }
+  const facts = row === null ? {} : { vault_id: row.vaultId, version: row.version, source: row.source }
   return {
     organizationId: scope.organizationId,
     workspaceId: scope.workspaceId,
@@ -85,7 +85,7 @@ function eventOf({ scope, host, operation, by, ...request }: ReleaseRequest, row
     operation,
     outcome,
     objectKind: 'secret',
-    objectId: row === null ? name : `${row.vaultId}/${name}`,
+    objectId: name,
     before: null,
     after: { name, host, intern_id: scope.internId, ...facts, ...(reason !== null && { reason }) },
   }
