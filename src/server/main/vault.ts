@@ -29,7 +29,7 @@ export interface VaultPart {
 
 /** Everything that stores secrets and gives them out, and the interns that have vaults of their own. */
 export function openVaultParts({ store, rootKeys, jobs, log, publish }: VaultMeans): VaultPart {
-  const rows = openSecretRows(store)
+  const rows = openSecretRows(store, publish)
   const keys = new VaultKeys({ rootKeys, rows })
   const audit = openAuditTrail(store, log)
   return {

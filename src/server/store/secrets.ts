@@ -1,21 +1,31 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { Hints } from '../ports/keys.ts'
 import type { EffectiveRow, SecretRows, StoredSecret, VaultKeyPurpose } from '../ports/secret-rows.ts'
 import type { EffectiveSecret, SecretMetadata, SecretPage, SecretPageWish, SecretSource, VaultScope } from '../ports/vault.ts'
+import { changingSecrets } from './endpoint-secrets.ts'
 import type { Store } from './open.ts'
 import { reach } from './translate.ts'
 import { addVaultKeys, effectiveVaults, internOf, isAttachedGone, ownVault, vaultForWriting } from './vaults.ts'
 import { removeSecret, writeSecrets } from './secret-writes.ts'
 
-/** Vaults, their wrapped keys and sealed secrets. */
-export function openSecretRows(store: Store): SecretRows {
+/**
+ * Vaults, their wrapped keys and sealed secrets.
+ * @param publish tells the fronts at once that the credential of a private endpoint changed; null where none is written
+ */
+export function openSecretRows(store: Store, publish: Hints['publish'] | null = null): SecretRows {
+  const means = { store, publish }
   return {
     see: (scope) => reach(async () => (await isSeen(store, scope)) ? ok(null) : fail('intern_unknown')),
     list: (scope, page) => reach(() => listSecrets(store, scope, page)),
     effective: (scope, page) => reach(() => listEffective(store, scope, page)),
     forWriting: (scope, versions) => reach(() => vaultForWriting(store.sql, scope, versions)),
     addKeys: (vaultId, keys) => reach(async () => ok(await addVaultKeys(store.sql, vaultId, keys))),
-    write: (write) => reach(() => store.sql.begin((tx) => writeSecrets(tx, write))),
-    remove: (scope, name, by) => reach(() => store.sql.begin((tx) => removeSecret(tx, { scope, name, by }))),
+    write: (write) => reach(() => {
+      const change = { scope: write.scope, names: write.secrets.map(({ name }) => name) }
+      return changingSecrets(means, change, (tx) => writeSecrets(tx, write))
+    }),
+    remove: (scope, name, by) =>
+      reach(() => changingSecrets(means, { scope, names: [name] }, (tx) => removeSecret(tx, { scope, name, by }))),
     sources: (scope, names) => reach(() => sourcesOf(store, scope, names)),
     find: (scope, name) => reach(() => findEffective(store, scope, name)),
   }

@@ -1,0 +1,40 @@
+import type { Outcome } from '../../schemas/failures.ts'
+import type { Hints, Invalidation } from '../ports/keys.ts'
+import type { VaultScope } from '../ports/vault.ts'
+import { bump } from './epoch.ts'
+import type { Store, Transaction } from './open.ts'
+
+export interface SecretChange {
+  readonly scope: VaultScope
+  readonly names: readonly string[]
+}
+
+/**
+ * Changes secrets, and tells the fronts when an active private endpoint uses one of them: they hold what was released
+ * to it. Most secrets are nobody's credential, and their changes are not worth the epoch's lock.
+ */
+export async function changingSecrets<T>(
+  { store, publish }: { readonly store: Store; readonly publish: Hints['publish'] | null },
+  change: SecretChange,
+  work: (tx: Transaction) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  let told: Invalidation | null = null
+  const done = (await store.sql.begin(async (tx) => {
+    const isUsed = await isUsedByEndpoint(tx, change)
+    const outcome = await work(tx)
+    if (isUsed && outcome.ok) told = await bump(tx, 'vault', change.scope.workspaceId)
+    return outcome
+  })) as Outcome<T>
+  if (told !== null) await publish?.(told)
+  return done
+}
+
+/** Activations of the workspace wait until the commit, and these writes for theirs: neither misses the other. */
+async function isUsedByEndpoint(tx: Transaction, { scope, names }: SecretChange): Promise<boolean> {
+  if (scope.internId !== null || scope.attachableId !== undefined || names.length === 0) return false
+  await tx`SELECT 1 FROM workspaces WHERE id = ${scope.workspaceId} FOR SHARE`
+  const rows = await tx`
+    SELECT 1 FROM private_endpoints
+    WHERE workspace_id = ${scope.workspaceId} AND status = 'active' AND deleted_at IS NULL AND secret_name IN ${tx(names)} LIMIT 1`
+  return rows.length > 0
+}
