@@ -181,3 +181,7 @@ t.test('reads that give less than was wanted leave nothing out, ahead or not', a
   t.ok((await drain(reader)).equals(CONTENT.subarray(5, -5)))
   t.equal(buffers.lent.size, 0)
 })
+
+t.test('two hundred slow readers and those that keep up beside them hold less than 120 MB', async (t) => {
+  t.ok(200 * STORAGE_PIECE_BYTES + READ_AHEAD_BYTES_MAX < 120e6)
+})
