@@ -1,10 +1,13 @@
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { startEmbeddedPostgres } from '../../../src/server/supervisor/embedded-postgres.ts'
+import { plainEnvironment } from '../../support/load.ts'
 import { keptLog } from '../../support/log.ts'
 import { nodeSettings, runToEnd, sluice } from '../../support/node.ts'
+import { ROOT } from '../../support/source.ts'
 
 t.setTimeout(120_000)
 
@@ -57,6 +60,20 @@ t.test('config print shows every setting in force, secrets masked', async (t) =>
   t.match(stdout, /^SLUICE_FRONTS +3 {2}\(environment\)$/m)
   t.match(stdout, /^DATABASE_URL +postgres:\/\/\*\*\*@db\.example\/sluice/m)
   t.notMatch(stdout, /hunter2/)
+})
+
+t.test('what a verb prints comes whole through a pipe that is read late, and a reader may leave early', async (t) => {
+  const [file = '', ...args] = [`${ROOT}bin/sluice`, 'openapi']
+  const late = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: plainEnvironment() })
+  // By then it would have ended, if it did not wait for its reader.
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  const chunks: Buffer[] = []
+  for await (const chunk of late.stdout) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  t.match(JSON.parse(text), { openapi: '3.1.0' })
+  t.ok(text.length > 128 * 1024)
+  const left = spawnSync('sh', ['-c', `"${process.execPath}" "${file}" openapi | head -c 10`], { encoding: 'utf8', env: plainEnvironment() })
+  t.same([left.stdout.length, left.stderr], [10, ''])
 })
 
 t.test('reload says that there is no node to reload', async (t) => {
