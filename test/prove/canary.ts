@@ -136,7 +136,8 @@ async function planted(proof: Proof, stand: CanaryStand): Promise<void> {
   const places = { file: folder, Postgres: clusterOf(node.dataDir), Redis: 'Redis planted', reply: 'reply' }
   const missing = Object.entries(places).filter(([, place]) => !hits.some((hit) => hit.place.startsWith(place))).map(([name]) => name)
   const forms = marker.needles.filter((_, nth) => !hits.some((hit) => hit.place === join(folder, String(nth)))).map(({ form }) => form)
-  proof.check('the scan finds what is planted, in each place and form', missing.length + forms.length === 0, [...missing, ...forms].join(', ') || `${hits.length} found`)
+  const found = [...missing, ...forms].join(', ') || `${hits.length} found`
+  proof.check('the scan finds what is planted, in each place and form', missing.length + forms.length === 0, found)
   rmSync(folder, { recursive: true })
 }
 
