@@ -351,16 +351,16 @@ export const HOST_NORMALIZED_CHARS_MAX = 253
 export const HOST_LABEL_CHARS_MAX = 63
 /** Bytes of a body of the vault. B1.4, C10. */
 export const VAULT_BODY_BYTES_MAX = 425_000
-/** Secrets of a page, which is the default too, and how many may be skipped. B2.4. */
+/** Secrets of a page, which is the default too, how many may be skipped, and names of one copy. B2.4. */
 export const SECRETS_PAGE_MAX = 100
 export const SECRETS_OFFSET_MAX = 10_000
-/** Names of one copy. B2.4. */
 export const SECRETS_COPIED_MAX = 100
 /** Secrets of one vault: what a list can reach. Decision. */
 export const SECRETS_PER_VAULT_MAX = 10_000
-/** Unwrapped keys of vaults that one process holds. Decision. */
+/** Of one front: unwrapped keys of vaults, writes to vaults in the store at once and waiting, tries of one whose vault changes. Decision. */
 export const VAULT_KEYS_CACHED_MAX = 4_096
-/** Tries of a write whose vault changed between its sealing and its commit. Decision. */
+export const VAULT_WRITES_MAX = 2
+export const VAULT_WRITES_WAITING_MAX = 256
 export const VAULT_WRITE_TRIES_MAX = 5
 
 /** Milliseconds until a destination of the egress route begins to answer behind the last byte of the request. Decision. */

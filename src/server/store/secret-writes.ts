@@ -14,23 +14,27 @@ import { lockIntern, lockVault, ownVault } from './vaults.ts'
  * Failures: intern_unknown, intern_in_transfer, vault_full.
  */
 export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>> {
-  const { scope, vaultId, keyId, secrets } = write
-  if (scope.internId !== null) {
-    const intern = await lockIntern(tx, scope)
-    if (intern === null) return fail('intern_unknown')
-    if (write.copyOf !== null && intern.isInTransfer) return fail('intern_in_transfer')
-  }
-  if ((await lockVault(tx, vaultId)) !== keyId || !(await holdSources(tx, write.copyOf ?? []))) return ok(null)
-  const before = await earlier(tx, vaultId, secrets.map(({ name }) => name))
-  if (!(await fits(tx, vaultId, secrets.length - before.size))) {
+  const { scope, vaultId, keyId, secrets, copyOf } = write
+  const names = secrets.map(({ name }) => name)
+  // Sent together and run in this order: the vault stands still for the time of two round trips instead of eight.
+  const [intern, currentId, areHeld, before, { at, others }] = await Promise.all([
+    scope.internId === null ? null : lockIntern(tx, scope),
+    lockVault(tx, vaultId),
+    holdSources(tx, copyOf ?? []),
+    earlier(tx, vaultId, names),
+    roomOf(tx, vaultId, names),
+  ])
+  if (scope.internId !== null && intern === null) return fail('intern_unknown')
+  if (copyOf !== null && intern?.isInTransfer === true) return fail('intern_in_transfer')
+  if (currentId !== keyId || !areHeld) return ok(null)
+  if (others + names.length > SECRETS_PER_VAULT_MAX && before.size < names.length) {
     return fail('vault_full', { fields: { limit: SECRETS_PER_VAULT_MAX } })
   }
-  const stored: SecretMetadata[] = []
-  for (const secret of secrets) stored.push(await upsert(tx, write, secret))
-  const operation = write.copyOf === null ? OPERATIONS.put[placeOf(scope)] : 'vault.copy-secrets'
-  await appendAudit(tx, ...stored.map((secret) => eventOf({
-    ...write, operation, name: secret.name, before: before.get(secret.name) ?? null, after: secret,
-  })))
+  const stored = secrets.map(({ name, hosts, fingerprint }) =>
+    ({ name, hosts, fingerprint, createdAt: before.get(name)?.createdAt ?? at }))
+  const operation = copyOf === null ? OPERATIONS.put[placeOf(scope)] : 'vault.copy-secrets'
+  const events = stored.map((secret) => eventOf({ ...write, operation, name: secret.name, before: before.get(secret.name) ?? null, after: secret }))
+  await Promise.all([...secrets.map((secret) => upsert(tx, write, { secret, at })), appendAudit(tx, ...events)])
   return ok(stored)
 }
 
@@ -55,8 +59,8 @@ export async function removeSecret(
   if (scope.internId !== null && (await lockIntern(tx, scope)) === null) return fail('intern_unknown')
   const [vault] = await tx<{ id: string }[]>`SELECT id FROM vaults WHERE id = (${ownVault(tx, scope)})`
   if (vault === undefined) return fail('secret_unknown')
-  await lockVault(tx, vault.id)
-  const before = (await earlier(tx, vault.id, [name])).get(name)
+  const [, found] = await Promise.all([lockVault(tx, vault.id), earlier(tx, vault.id, [name])])
+  const before = found.get(name)
   if (before === undefined) return fail('secret_unknown')
   await tx`DELETE FROM secrets WHERE vault_id = ${vault.id} AND name = ${name}`
   const operation = OPERATIONS.remove[placeOf(scope)]
@@ -66,11 +70,10 @@ export async function removeSecret(
 
 /** False when one of them was replaced or removed since it was read; else they stand still until the commit. */
 async function holdSources(tx: Transaction, sources: NonNullable<SecretWrite['copyOf']>): Promise<boolean> {
-  for (const { vaultId, name, version } of [...sources].sort((one, other) => (one.name < other.name ? -1 : 1))) {
-    const rows = await tx`SELECT 1 FROM secrets WHERE vault_id = ${vaultId} AND name = ${name} AND version = ${version} FOR SHARE`
-    if (rows.length === 0) return false
-  }
-  return true
+  const inOrder = [...sources].sort((one, other) => (one.name < other.name ? -1 : 1))
+  const held = await Promise.all(inOrder.map(({ vaultId, name, version }) => tx`
+    SELECT 1 FROM secrets WHERE vault_id = ${vaultId} AND name = ${name} AND version = ${version} FOR SHARE`))
+  return held.every((rows) => rows.length === 1)
 }
 
 async function earlier(tx: Transaction, vaultId: string, names: readonly string[]): Promise<ReadonlyMap<string, SecretMetadata>> {
@@ -80,22 +83,24 @@ async function earlier(tx: Transaction, vaultId: string, names: readonly string[
   return new Map(rows.map((row) => [row.name, toldOf(row)]))
 }
 
-async function fits(tx: Transaction, vaultId: string, added: number): Promise<boolean> {
-  if (added === 0) return true
-  const [row] = await tx<{ count: number }[]>`SELECT count(*)::int AS count FROM secrets WHERE vault_id = ${vaultId}`
-  return (row?.count ?? 0) + added <= SECRETS_PER_VAULT_MAX
+/** The present instant, and how many secrets the vault has beside these; 0 when none of these is new. */
+async function roomOf(tx: Transaction, vaultId: string, names: readonly string[]): Promise<{ readonly at: Date; readonly others: number }> {
+  const [row] = await tx<{ at: Date; others: number }[]>`
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS at,
+      CASE WHEN (SELECT count(*) FROM secrets WHERE vault_id = ${vaultId} AND name IN ${tx(names)}) = ${names.length} THEN 0
+      ELSE (SELECT count(*)::int FROM secrets WHERE vault_id = ${vaultId} AND name NOT IN ${tx(names)}) END AS others`
+  if (row === undefined) throw new Error('a select of values gave nothing')
+  return row
 }
 
-async function upsert(tx: Transaction, { vaultId, keyId }: SecretWrite, secret: SealedSecret): Promise<SecretMetadata> {
+/** Replaced whole, but for the time of its first store. */
+async function upsert(tx: Transaction, { vaultId, keyId }: SecretWrite, { secret, at }: { readonly secret: SealedSecret; readonly at: Date }): Promise<void> {
   const { name, hosts, fingerprint, version, sealed } = secret
-  const [row] = await tx<ToldRow[]>`
-    INSERT INTO secrets (vault_id, name, hosts, fingerprint, version, key_id, sealed)
-    VALUES (${vaultId}, ${name}, string_to_array(${hosts.join(',')}, ','), ${fingerprint}, ${version}, ${keyId}, ${Buffer.from(sealed)})
+  await tx`
+    INSERT INTO secrets (vault_id, name, hosts, fingerprint, version, key_id, sealed, created_at, updated_at)
+    VALUES (${vaultId}, ${name}, string_to_array(${hosts.join(',')}, ','), ${fingerprint}, ${version}, ${keyId}, ${Buffer.from(sealed)}, ${at}, ${at})
     ON CONFLICT (vault_id, name) DO UPDATE SET hosts = excluded.hosts, fingerprint = excluded.fingerprint,
-      version = excluded.version, key_id = excluded.key_id, sealed = excluded.sealed, updated_at = clock_timestamp()
-    RETURNING name, array_to_json(hosts) AS hosts, fingerprint, created_at`
-  if (row === undefined) throw new Error('the insert returned nothing')
-  return toldOf(row)
+      version = excluded.version, key_id = excluded.key_id, sealed = excluded.sealed, updated_at = excluded.updated_at`
 }
 
 interface ToldRow {

@@ -77,28 +77,27 @@ export function ownVault(sql: Queryable, { workspaceId, internId, attachableId }
 
 /** Failures: intern_unknown, vault_unknown (an attachable one). The vault of a workspace is made with its first secret. */
 export async function vaultForWriting(sql: Queryable, scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>> {
-  const found = (await seenVault(sql, scope)) ?? (await madeVault(sql, scope))
+  const found = (await seenVault(sql, scope, versions)) ?? (await madeVault(sql, scope, versions))
   if (found === null) return fail(scope.attachableId === undefined ? 'intern_unknown' : 'vault_unknown')
-  const rows = await sql<{ version: string }[]>`SELECT nextval('secret_versions') AS version FROM generate_series(1, ${versions})`
-  return ok({ ...found, versions: rows.map(({ version }) => version) })
+  return ok(found)
 }
 
-type SeenVault = Omit<VaultForWriting, 'versions'>
-
-async function madeVault(sql: Queryable, { organizationId, workspaceId, internId, attachableId }: VaultScope): Promise<SeenVault | null> {
+async function madeVault(sql: Queryable, scope: VaultScope, versions: number): Promise<VaultForWriting | null> {
+  const { organizationId, workspaceId, internId, attachableId } = scope
   if (internId !== null || attachableId !== undefined) return null
   await sql`
     INSERT INTO vaults (id, organization_id, workspace_id, kind) VALUES (${newId()}, ${organizationId}, ${workspaceId}, 'workspace')
     ON CONFLICT (workspace_id) WHERE kind = 'workspace' DO NOTHING`
-  return seenVault(sql, { organizationId, workspaceId, internId })
+  return seenVault(sql, scope, versions)
 }
 
-async function seenVault(sql: Queryable, scope: VaultScope): Promise<SeenVault | null> {
+async function seenVault(sql: Queryable, scope: VaultScope, versions: number): Promise<VaultForWriting | null> {
   const { internId, attachableId } = scope
   if ((internId !== null && !isId(internId)) || (attachableId !== undefined && !isId(attachableId))) return null
   const [row] = await sql<VaultRow[]>`
     SELECT v.id, v.workspace_id, f.id AS f_id, f.root_key_id AS f_root, f.wrapped AS f_wrapped,
-      s.id AS s_id, s.root_key_id AS s_root, s.wrapped AS s_wrapped
+      s.id AS s_id, s.root_key_id AS s_root, s.wrapped AS s_wrapped,
+      (SELECT string_agg(nextval('secret_versions')::text, ',') FROM generate_series(1, ${versions})) AS versions
     FROM vaults v
     LEFT JOIN vault_keys f ON f.vault_id = v.id AND f.purpose = 'fingerprint' AND f.is_current
     LEFT JOIN vault_keys s ON s.vault_id = v.id AND s.purpose = 'sealing' AND s.is_current
@@ -111,6 +110,7 @@ async function seenVault(sql: Queryable, scope: VaultScope): Promise<SeenVault |
     workspaceId: row.workspace_id,
     fingerprintKey: key('fingerprint', row.f_id, row.f_root, row.f_wrapped),
     sealingKey: key('sealing', row.s_id, row.s_root, row.s_wrapped),
+    versions: row.versions.split(','),
   }
 }
 
@@ -123,6 +123,7 @@ interface VaultRow {
   readonly s_id: string | null
   readonly s_root: string | null
   readonly s_wrapped: Buffer | null
+  readonly versions: string
 }
 
 /** @returns the current keys: whoever lost a race waited for the winner, and gets its keys */
@@ -144,10 +145,11 @@ export async function addVaultKeys(sql: Queryable, vaultId: string, keys: readon
  * @returns id of its current sealing key; null when there is none, or no such vault
  */
 export async function lockVault(tx: Transaction, vaultId: string): Promise<string | null> {
-  await tx`SELECT 1 FROM vaults WHERE id = ${vaultId} FOR NO KEY UPDATE`
-  const [key] = await tx<{ id: string }[]>`
-    SELECT id FROM vault_keys WHERE vault_id = ${vaultId} AND purpose = 'sealing' AND is_current`
-  return key?.id ?? null
+  const [, keys] = await Promise.all([
+    tx`SELECT 1 FROM vaults WHERE id = ${vaultId} FOR NO KEY UPDATE`,
+    tx<{ id: string }[]>`SELECT id FROM vault_keys WHERE vault_id = ${vaultId} AND purpose = 'sealing' AND is_current`,
+  ])
+  return keys[0]?.id ?? null
 }
 
 /** Holds an intern, so that it is neither deleted nor moved before the commit. @returns null when there is none */

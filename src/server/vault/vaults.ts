@@ -1,5 +1,6 @@
+import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { VAULT_WRITE_TRIES_MAX } from '../../schemas/limits.ts'
+import { VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } from '../../schemas/limits.ts'
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
 import type { SealedSecret, SecretRows, StoredSecret, VaultForWriting } from '../ports/secret-rows.ts'
 import type { SecretMetadata, Vaults } from '../ports/vault.ts'
@@ -15,11 +16,12 @@ export interface VaultParts {
 /** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
 export function openVaults(parts: VaultParts): Vaults {
   const { rows } = parts
+  const inTurn = turns()
   return {
     see: (scope) => rows.see(scope),
     list: (scope, page) => rows.list(scope, page),
     effective: (scope, page) => rows.effective(scope, page),
-    remove: (scope, name, by) => rows.remove(scope, name, by),
+    remove: (scope, name, by) => inTurn(() => rows.remove(scope, name, by)),
     put: (scope, wish, by) => again(async () => {
       const vault = await rows.forWriting(scope, 1)
       if (!vault.ok) return vault
@@ -27,7 +29,7 @@ export function openVaults(parts: VaultParts): Vaults {
       const sealed = await seal(parts, vault.value, { name, hosts, value: value.reveal() })
       if (!sealed.ok) return sealed
       const { keyId, secret } = sealed.value
-      const stored = await rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: [secret], copyOf: null, by })
+      const stored = await inTurn(() => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: [secret], copyOf: null, by }))
       return stored.ok ? ok(stored.value?.[0] ?? null) : stored
     }),
     copy: (scope, names, by) => again<readonly SecretMetadata[]>(async () => {
@@ -38,8 +40,24 @@ export function openVaults(parts: VaultParts): Vaults {
       const copied = await copy(parts, vault.value, sources.value)
       if (!copied.ok) return copied
       const { keyId, secrets } = copied.value
-      return rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by })
+      return inTurn(() => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by }))
     }),
+  }
+}
+
+/**
+ * Writes of one vault wait for each other in the store, where each holds a connection: they wait here instead, so that
+ * keys, polls and releases find one. Failure: busy, when too many wait.
+ */
+function turns(): <T>(work: () => Promise<Outcome<T>>) => Promise<Outcome<T>> {
+  const writes = bulkhead(VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX)
+  return async (work) => {
+    try {
+      return await writes.execute(work)
+    } catch (problem) {
+      if (!isBulkheadRejectedError(problem)) throw problem
+      return fail('busy', { retryAfterS: 1 })
+    }
   }
 }
 

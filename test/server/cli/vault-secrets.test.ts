@@ -50,7 +50,7 @@ t.test('vault put stores a secret that an intern with the vault attached gets, a
   t.equal(await release('token', 'api.example.com'), VALUE)
   t.equal(await release('token', 'example.com'), 'secret_not_released')
   const events = await auditOf(store)
-  t.match(events, [{ operation: 'cli.vault-put', actor: { kind: 'cli' }, object_kind: 'secret', object_id: `${id}/token`, before: null }])
+  t.match(events, [{ operation: 'cli.vault-put', actor: { kind: 'cli' }, object_kind: 'secret', object_id: 'token', before: null, after: { vault_id: id } }])
   t.notMatch(JSON.stringify(events), VALUE)
 })
 
@@ -66,7 +66,7 @@ t.test('vault secrets lists them all, without values, and vault rm removes one',
   t.notMatch(listed.text, VALUE)
   t.match(run(['rm', 'token']), { status: 0, text: 'token: removed\n' })
   t.match(run(['rm', 'token']), { status: 1, text: /no such secret/ })
-  t.match((await auditOf(store)).at(-1), { operation: 'cli.vault-rm', object_id: `${id}/token`, after: null })
+  t.match((await auditOf(store)).at(-1), { operation: 'cli.vault-rm', object_id: 'token', before: { vault_id: id }, after: null })
 })
 
 t.test('vault put refuses names, hosts and values that no vault takes, and shows no value', async (t) => {

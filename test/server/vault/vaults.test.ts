@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { VAULT_WRITE_TRIES_MAX } from '../../../src/schemas/limits.ts'
+import { VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } from '../../../src/schemas/limits.ts'
 import { Secret } from '../../../src/schemas/secret.ts'
 import type { SecretRows } from '../../../src/server/ports/secret-rows.ts'
 import type { VaultScope } from '../../../src/server/ports/vault.ts'
@@ -51,6 +51,24 @@ t.test('a write that never meets the key it was sealed with is busy in the end',
   const vaults = openVaults({ rows, keys: stand.keys, jobs: stand.jobs })
   t.match(await vaults.put(stand.workspace, wish('a'), BY), { ok: false, failure: { name: 'busy' } })
   t.equal(tries, VAULT_WRITE_TRIES_MAX)
+})
+
+t.test('so many writes are in the store at once, so many wait, and one more is busy', async (t) => {
+  const stand = await openVaultStand(t)
+  const go = gate()
+  let inStore = 0
+  const rows: SecretRows = { ...stand.rows, async remove() {
+    inStore++
+    await go.opened
+    return ok(null)
+  } }
+  const vaults = openVaults({ rows, keys: stand.keys, jobs: stand.jobs })
+  const remove = () => vaults.remove(stand.workspace, 'a', BY)
+  const all = Array.from({ length: VAULT_WRITES_MAX + VAULT_WRITES_WAITING_MAX }, remove)
+  t.match(await remove(), { ok: false, failure: { name: 'busy' } })
+  t.equal(inStore, VAULT_WRITES_MAX)
+  go.open()
+  t.ok((await Promise.all(all)).every((one) => one.ok))
 })
 
 t.test('a write to an intern that was deleted meanwhile stores nothing', async (t) => {
