@@ -225,10 +225,10 @@ export const UPLOAD_RENEW_MS = 15_000
  */
 export const TURN_LEASE_MS = 24_000
 export const TURN_RENEW_MS = 6_000
-/** Bytes of an answer that is kept for repetitions: those that are, are single objects. Decision. */
-export const KEPT_ANSWER_BYTES_MAX = MIB
 /** Bytes of the body that makes or changes an intern. B2.4. */
 export const INTERN_BODY_BYTES_MAX = MIB
+/** Bytes of an answer that is kept for repetitions: a single object, which tells its body again and some facts beside it. Decision. */
+export const KEPT_ANSWER_BYTES_MAX = INTERN_BODY_BYTES_MAX + 64 * KIB
 /** Interns of one page, and when no number is asked for. B2. */
 export const INTERNS_PAGE_MAX = 100
 export const INTERNS_PAGE_DEFAULT = 50

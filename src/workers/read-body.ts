@@ -12,6 +12,7 @@ import { memberSpan } from './member-span.ts'
 
 const VALIDATORS = new Map(Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]))
 const ENCODER = new TextEncoder()
+const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'known members alone' }
 const UNEXPLAINED = { ...fail('body_invalid'), isUnexplained: true } as const
 
 /**
@@ -54,11 +55,15 @@ function parseBody({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   } catch (error) {
     return malformed(text.startsWith('\uFEFF') ? 'It begins with a byte order mark.' : positionOf(error))
   }
+  // Before it is dropped: a shape that takes no other members has no such one either.
+  const { schema } = BODIES[name] as { readonly schema: TSchema & { readonly additionalProperties?: unknown } }
+  const isExtended = schema.additionalProperties === false && isObject(value) && Object.hasOwn(value, '__proto__')
   const fault = jsonFault(value, text)
   if (fault !== null) return malformed(fault)
+  if (isExtended) return fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
   if (VALIDATORS.get(name)?.Check(value) === true) return ok(value)
   if (isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX) return UNEXPLAINED
-  return fail('body_invalid', { metadata: { issues: issuesOf(BODIES[name].schema, value) } })
+  return fail('body_invalid', { metadata: { issues: issuesOf(schema, value) } })
 }
 
 function bulkOf(bytes: Uint8Array, name: string, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {
@@ -90,6 +95,10 @@ function textOfUtf8(bytes: Uint8Array): string | null {
 function positionOf(error: unknown): string | undefined {
   const at = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined
   return at === undefined ? undefined : `The error is near character ${at}.`
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function malformed(detail: string | undefined): Outcome<never> {

@@ -82,15 +82,13 @@ export class RouteTable {
    * @param path as sent; each segment is decoded once, one trailing slash is forgiven
    */
   find(method: string, path: string): Match {
-    const literal = this.#literal.get(path)
-    if (literal !== undefined) return pick(literal, method, [])
+    const literal = this.#literal.get(path)?.routeOf(method)
+    if (literal !== undefined) return pickRoute(literal, [])
     if (!path.startsWith(`${API_PREFIX}/`)) return this.#findAtRoot(method, path)
     const whole = path.slice(API_PREFIX.length)
     const below = whole.replace(/(?<=.)\/$/, '')
     const given = segmentsOf(below).map(decodedSegment)
-    const values: (string | null)[] = []
-    const node = walk(this.#root, given, 0, values)
-    const exact = node === null ? null : pick(node, method, values)
+    const exact = pick([...walk(this.#root, given)], method)
     if (exact !== null && exact.kind !== 'wrong_method') return exact
     const rest = this.#findRest(method, segmentsOf(whole).map(decodedSegment), exact?.allowed ?? [])
     if (rest !== null) return rest
@@ -148,6 +146,11 @@ class Node {
   readonly literals = new Map<string, Node>()
   parameter: Node | null = null
 
+  /** `head` finds what `get` finds. */
+  routeOf(method: string): Route | undefined {
+    return this.routes.get(method === 'head' ? 'get' : method)
+  }
+
   child(segment: string): Node {
     if (isParameter(segment)) return (this.parameter ??= new Node())
     const known = this.literals.get(segment)
@@ -158,23 +161,30 @@ class Node {
   }
 }
 
-/** Literal segments win over parameters; a dead end goes back. @param values null stands for what does not decode */
-function walk(node: Node, given: readonly (string | null)[], at: number, values: (string | null)[]): Node | null {
-  const segment = given[at]
-  if (segment === undefined) return node.routes.size > 0 ? node : null
-  const literal = segment === null ? undefined : node.literals.get(segment)
-  const found = literal === undefined ? null : walk(literal, given, at + 1, values)
-  if (found !== null || node.parameter === null || segment === '') return found
-  values.push(segment)
-  const below = walk(node.parameter, given, at + 1, values)
-  if (below === null) values.pop()
-  return below
+/** Segments that lead to a place of the path, and what stands for its parameters; null stands for what does not decode. */
+interface Place {
+  readonly node: Node
+  readonly values: readonly (string | null)[]
 }
 
-function pick(node: Node, method: string, values: readonly (string | null)[]): Routed | Extract<Match, { kind: 'wrong_method' }> {
-  const route = node.routes.get(method === 'head' ? 'get' : method)
-  if (route === undefined) return { kind: 'wrong_method', allowed: allowedOf(node) }
-  return pickRoute(route, values)
+/** Every place that a path leads to: those by literal segments before those by parameters. */
+function* walk(node: Node, [segment, ...below]: readonly (string | null)[], values: Place['values'] = []): Generator<Place> {
+  if (segment === undefined) {
+    if (node.routes.size > 0) yield { node, values }
+    return
+  }
+  const literal = segment === null ? undefined : node.literals.get(segment)
+  if (literal !== undefined) yield* walk(literal, below, values)
+  if (node.parameter !== null && segment !== '') yield* walk(node.parameter, below, [...values, segment])
+}
+
+/** A literal segment wins where it has the method: what has the name of an action is reached by all other methods. */
+function pick(places: readonly Place[], method: string): Routed | Extract<Match, { kind: 'wrong_method' }> | null {
+  for (const { node, values } of places) {
+    const route = node.routeOf(method)
+    if (route !== undefined) return pickRoute(route, values)
+  }
+  return places.length === 0 ? null : { kind: 'wrong_method', allowed: allowedOf(places) }
 }
 
 function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
@@ -194,10 +204,10 @@ function isId({ names, operation }: Route, index: number): boolean {
   return !isRest && names[index]?.endsWith('_id') === true
 }
 
-function allowedOf(node: Node): readonly string[] {
-  const methods = [...node.routes.keys()]
-  if (methods.includes('get')) methods.push('head')
-  return methods.map((method) => method.toUpperCase()).sort()
+function allowedOf(places: readonly Place[]): readonly string[] {
+  const methods = new Set(places.flatMap(({ node }) => [...node.routes.keys()]))
+  const all = methods.has('get') ? [...methods, 'head'] : [...methods]
+  return all.map((method) => method.toUpperCase()).sort()
 }
 
 function routeOf(operation: AnyOperation): Route {

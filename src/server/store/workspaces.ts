@@ -82,6 +82,8 @@ export function listWorkspaces(store: Store, organizationId: string | null): Pro
  * Failures: workspace_unknown, reference_ambiguous.
  */
 export async function findWorkspace(sql: Queryable, reference: string, organizationId: string | null): Promise<Outcome<Workspace>> {
+  // No text of the store holds it, and it throws at one that does.
+  if (reference.includes('\0')) return fail('workspace_unknown')
   const rows = await sql<WorkspaceRow[]>`
     SELECT * FROM workspaces
     WHERE ${isId(reference) ? sql`id = ${reference}` : sql`slug = ${reference}`}

@@ -38,6 +38,7 @@ t.test('interns.create 404: an unknown workspace, one of another organization, o
   const make = async (workspace_id: string, key?: string) =>
     (await call('POST', '/interns', { body: { ...ADA, workspace_id }, ...(key !== undefined && { key }) })).type
   t.equal(await make('nowhere'), 'workspace_unknown')
+  t.equal(await make('no\u0000where'), 'workspace_unknown')
   t.equal(await make(workspace.id, foreignKey), 'workspace_unknown')
   must(await setWorkspace(store, other.id, { isInProgramme: false }, CLI))
   t.equal(await make('other'), 'programme_closed')
@@ -89,6 +90,17 @@ t.test('a repetition under an Idempotency-Key makes no second intern', async (t)
   const again = await call('POST', '/interns', { body: ADA, headers })
   t.same([again.status, again.body, again.headers.get('idempotent-replayed')], [201, first.body, 'true'])
   t.match(await call('POST', '/interns', { body: { ...ADA, name: 'Bob' }, headers }), { status: 400, type: 'idempotency_mismatch' })
+  t.match(await store.sql`SELECT count(*)::int AS count FROM interns`, [{ count: 1 }])
+})
+
+t.test('a repetition makes no second intern when the first filled the body that is allowed', async (t) => {
+  const { call, store } = await openInternsFront(t)
+  const around = JSON.stringify({ ...ADA, instructions: '' }).length
+  const body = { ...ADA, instructions: 'i'.repeat(INTERN_BODY_BYTES_MAX - around) }
+  const headers = { 'idempotency-key': 'once' }
+  const first = await call('POST', '/interns', { body, headers })
+  const again = await call('POST', '/interns', { body, headers })
+  t.same([first.status, again.status, again.body['id']], [201, 201, first.body['id']])
   t.match(await store.sql`SELECT count(*)::int AS count FROM interns`, [{ count: 1 }])
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX } from '../../../../src/schemas/limits.ts'
 import { createInternKey } from '../../../../src/server/store/api-keys.ts'
 import { createAttachableVault } from '../../../../src/server/store/attachable-vaults.ts'
-import { openInterns } from '../../../../src/server/store/interns.ts'
+import { INTERNS_PAGE_BYTES, openInterns } from '../../../../src/server/store/interns.ts'
 import { openStore } from '../../../../src/server/store/open.ts'
 import { setWorkspace } from '../../../../src/server/store/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit.ts'
@@ -76,6 +76,21 @@ t.test('a page of interns has a default size', async (t) => {
   for (let n = 0; n <= INTERNS_PAGE_DEFAULT; n++) must(await interns.create(wish, CLI))
   const { data, has_more } = (await call('GET', '/interns')).body as { data: unknown[]; has_more: boolean }
   t.same([data.length, has_more], [INTERNS_PAGE_DEFAULT, true])
+})
+
+t.test('a page of interns with long texts ends early, and the pages behind it have the rest', async (t) => {
+  const { call, intern } = await openInternsFront(t)
+  const instructions = 'i'.repeat(INTERNS_PAGE_BYTES / 2 - 100)
+  const made: string[] = []
+  for (let nth = 0; nth < 5; nth++) made.push(await intern({ instructions: nth === 3 ? null : instructions }))
+  const pages: (readonly unknown[])[] = []
+  for (let cursor: unknown = null; cursor !== undefined;) {
+    const { body } = await call('GET', `/interns${cursor === null ? '' : `?cursor=${String(cursor)}`}`)
+    pages.push((body['data'] as { id: string }[]).map(({ id }) => id))
+    t.equal(body['has_more'], body['next_cursor'] !== undefined)
+    cursor = body['next_cursor']
+  }
+  t.same(pages, [made.slice(0, 3), made.slice(3)])
 })
 
 t.test('interns.list 400: a status that does not exist, a number out of range, a cursor that no page gave', async (t) => {

@@ -72,6 +72,22 @@ t.test('an unknown member of the body is refused by its name, and no value is to
   t.notMatch(text, 'hidden')
 })
 
+t.test('a member __proto__ is unknown too', async (t) => {
+  const refused = await call('PUT', '/secrets/x', { body: `{"hosts":["${HOST}"],"value":"v","__proto__":{"value":"w"}}` })
+  t.match(refused, { status: 400, json: { error: { metadata: { issues: [{ path: '/__proto__' }] } } } })
+})
+
+t.test('an intern may have a secret with the name of the action `copy`, and it can be replaced and deleted', async (t) => {
+  await put('/secrets/copy')
+  t.equal((await put(`${OWN}/secrets/copy`)).status, 200)
+  t.equal((await call('POST', `${OWN}/secrets/copy`, { body: { names: ['copy'] } })).status, 200)
+  t.equal((await call('DELETE', `${OWN}/secrets/copy`)).status, 204)
+  t.notOk((await namesOf(front, `${OWN}/secrets`)).includes('copy'))
+  const { status, headers } = await fetch(`${front.front.url}/api/v1/vault${OWN}/secrets/copy`, { method: 'PATCH' })
+  t.same([status, headers.get('allow')], [405, 'DELETE, POST, PUT'])
+  await call('DELETE', '/secrets/copy')
+})
+
 t.test('what is wrong with a body is told without the value, small or large, and nothing of it is logged', async (t) => {
   const before = front.front.lines.length
   const bodies = [
