@@ -41,6 +41,19 @@ export function copySecrets({ from, to }: ShortJobTypes['copy_secrets']['in']): 
   }
 }
 
+/** Seals a value anew for the same place and facts, so that its fingerprint and version stay. Null when it does not open. */
+export function resealSecret(from: SealedValue, sealingKey: Uint8Array): Uint8Array | null {
+  try {
+    const plain = openSecret(from)
+    if (plain === null) return null
+    const sealed = sealValue(sealingKey, plain, boundTo(from.vault, from.facts))
+    wipe(plain)
+    return sealed
+  } finally {
+    wipe(sealingKey)
+  }
+}
+
 function seal(value: Uint8Array, keys: SealingKeys, aad: Uint8Array): SealedOut {
   const fingerprint = `sha256:${createHmac('sha256', keys.fingerprint).update(value).digest('hex')}`
   return { fingerprint, sealed: moved(sealValue(keys.sealing, value, aad)) }

@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { isKeyedProvider, KEYED_PROVIDERS, type KeyedProvider } from '../../schemas/provider-keys.ts'
 import { Secret } from '../../schemas/secret.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
@@ -8,9 +7,8 @@ import type { Store } from '../store/open.ts'
 import { openProviderKeyRows } from '../store/provider-keys.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
 import { openProviderKeys } from '../vault/provider-keys.ts'
-import { openRootKeys, ROOT_KEY_FILE, RootKeyInvalid, type RootKeys } from '../vault/root-keys.ts'
 import { need } from './admin.ts'
-import { CliFailure, loadGeneration } from './verb.ts'
+import { ownRootKeys } from './root-keys.ts'
 
 export interface ProviderKeyWish {
   readonly provider: KeyedProvider
@@ -54,19 +52,5 @@ export async function setProviderKeys(
 
 /** The key ring of this installation. Throws CliFailure. */
 export function rootRing(store: Store): KeyRing {
-  return openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
-}
-
-/** Throws CliFailure. */
-export function rootKeys(): RootKeys {
-  const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
-  // A verb makes none: nobody would be told to back it up, and it would not be that of the node.
-  if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {
-    throw new CliFailure(`there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA as the node has them, or start the node once`)
-  }
-  try {
-    return openRootKeys({ setting: rootKey, file: rootKeyFile, dataDir })
-  } catch (problem) {
-    throw problem instanceof RootKeyInvalid ? new CliFailure(problem.message) : problem
-  }
+  return openKeyRing({ rootKeys: ownRootKeys(), rows: openDataKeys(store) })
 }

@@ -15,7 +15,7 @@ import { openSecretRows } from '../store/secrets.ts'
 import { VaultKeys } from '../vault/vault-keys.ts'
 import { openVaults } from '../vault/vaults.ts'
 import { need, withAdmin } from './admin.ts'
-import { rootKeys } from './provider-keys.ts'
+import { ownRootKeys } from './root-keys.ts'
 import { addVerb, print, table } from './verb.ts'
 
 const STANDARD_INPUT = 0
@@ -69,7 +69,7 @@ async function everySecret(store: Store, scope: VaultScope): Promise<readonly Se
 /** Sealed on this thread: a verb has nobody to keep waiting. */
 async function withVaults<T>(store: Store, use: (vaults: Vaults) => Promise<T>): Promise<T> {
   const rows = openSecretRows(store)
-  const keys = new VaultKeys({ rootKeys: rootKeys(), rows })
+  const keys = new VaultKeys({ rootKeys: ownRootKeys(), rows })
   try {
     return await use(openVaults({ rows, keys, jobs: { run: (name, input) => Promise.resolve(ok(runTask(name, input))) } }))
   } finally {

@@ -5,6 +5,7 @@ import {
 import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { nameOf, need, withAdmin } from './admin.ts'
+import { addRotationVerbs } from './vault-rotation.ts'
 import { addVaultSecretVerbs } from './vault-secrets.ts'
 import { addVerb, print, table } from './verb.ts'
 
@@ -13,9 +14,10 @@ interface Options {
   readonly organization?: string
 }
 
-/** `vault create|list|delete`, and the verbs of such a vault's secrets. */
-export function addVaultVerbs(program: Command): void {
-  const group = program.command('vault').description('vaults that interns may have attached')
+/** `vault create|list|delete`, the verbs of such a vault's secrets, and `rotate-root|rotate-data|status`. */
+export function addVaultVerbs(program: Command, outcome: { code: number | null }): void {
+  const group = program.command('vault').description('vaults that interns may have attached, and the keys of all vaults')
+  addRotationVerbs(group, outcome)
   addVerb(group, 'create', 'make a vault that interns of a workspace may have attached')
     .requiredOption('--name <name>', 'its name, unique in the workspace', nameOf)
     .requiredOption('--workspace <ref>', 'id or slug')

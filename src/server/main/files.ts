@@ -35,11 +35,12 @@ export interface FileMeans {
   readonly sessions: SessionPool
   readonly egress: Egress
   readonly catalogue: Pick<ModelCatalogue, 'providers'>
+  readonly rootKeys: RootKeys
 }
 
-/** Everything that serves files and containers. Throws RootKeyInvalid, and what the system says of its folders. */
-export async function openFileParts(config: Config, { store, sessions, egress, catalogue }: FileMeans): Promise<FileParts> {
-  const keyRing = openRing(config, store)
+/** Everything that serves files and containers. Throws what the system says of its folders. */
+export async function openFileParts(config: Config, { store, sessions, egress, catalogue, rootKeys }: FileMeans): Promise<FileParts> {
+  const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
   const storage = await openStorage(config)
   const patience = { now: () => performance.now(), random: Math.random }
   const files = openFiles({ store, ...patience })
@@ -62,11 +63,6 @@ export async function openFileParts(config: Config, { store, sessions, egress, c
       await storage.close()
     },
   }
-}
-
-/** Data keys under the root keys of the configuration. Throws RootKeyInvalid. */
-export function openRing(config: Config, store: Store): KeyRing {
-  return openKeyRing({ rootKeys: rootKeysOf(config), rows: openDataKeys(store) })
 }
 
 /** Throws RootKeyInvalid. */

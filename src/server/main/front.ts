@@ -55,8 +55,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
+  const rootKeys = rootKeysOf(config)
   const heartbeat = startHeartbeat({
-    frontId: part.id, store, feed, node: part.node, log, connections: connectionsNeeded(config),
+    frontId: part.id, store, feed, node: part.node, connections: connectionsNeeded(config), rootKeyId: () => rootKeys.currentId, log,
   })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, log,
@@ -67,8 +68,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const now = (): number => performance.now()
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
-  const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue })
-  const vault = openVaultParts({ store, rootKeys: rootKeysOf(config), jobs, log, publish: hints.publish })
+  const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue, rootKeys })
+  const vault = openVaultParts({ store, rootKeys, jobs, log, publish: hints.publish })
   const privateParts = openPrivateEndpointParts(config, {
     store, hints, feed, egress, jobs, catalogue: loaded.catalogue, releases: vault.ports.releases,
   })

@@ -14,6 +14,8 @@ export interface HeartbeatOptions {
   readonly node: string
   /** Connections that the whole node may hold at once. */
   readonly connections: number
+  /** Id of the root key that this front wraps with now; left out, it wraps nothing. */
+  readonly rootKeyId?: () => string
   readonly log: Log
   readonly everyMs?: number
 }
@@ -33,7 +35,7 @@ const ENROL_TRIES = 3
 
 /** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { frontId, store, feed, node, connections, log, everyMs = HEARTBEAT_MS } = options
+  const { frontId, store, feed, node, connections, rootKeyId = () => null, log, everyMs = HEARTBEAT_MS } = options
   let liveFronts = 1
   let beating: Promise<void> | null = null
   let reported = -2
@@ -45,9 +47,9 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     try {
       const [row] = await store.within(BEAT_MS_MAX, (sql) => sql<{ count: number }[]>`
         WITH beat AS (
-          INSERT INTO fronts (id, node, connections, epoch, heartbeat_at)
-          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, clock_timestamp())
-          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, heartbeat_at = excluded.heartbeat_at)
+          INSERT INTO fronts (id, node, connections, epoch, root_key_id, heartbeat_at)
+          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, clock_timestamp())
+          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, root_key_id = excluded.root_key_id, heartbeat_at = excluded.heartbeat_at)
         SELECT count(*)::int AS count FROM fronts
         WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`)
       liveFronts = 1 + (row?.count ?? 0)
@@ -123,4 +125,13 @@ export async function frontsAt(sql: Queryable, epoch: number): Promise<FrontsAtE
     FROM (SELECT heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms' AS is_live
           FROM fronts WHERE epoch < ${epoch}) AS late`
   return row ?? { behind: 0, silent: 0 }
+}
+
+/** Nodes with live fronts that wrap with another root key, or have not said with which. */
+export async function nodesOnOtherRootKey(sql: Queryable, rootKeyId: string): Promise<readonly string[]> {
+  const rows = await sql<{ node: string }[]>`
+    SELECT DISTINCT node FROM fronts
+    WHERE root_key_id IS DISTINCT FROM ${rootKeyId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'
+    ORDER BY node`
+  return rows.map(({ node }) => node)
 }

@@ -98,13 +98,14 @@ async function findEffective(store: Store, scope: VaultScope, name: string): Pro
   return ok(row === undefined ? null : storedOf(row))
 }
 
-function storedColumns({ sql }: Store) {
+/** Columns of `secrets s`, its vault `v` and its key `k`, for `storedOf`. */
+export function storedColumns({ sql }: Store) {
   return sql`
     s.vault_id, v.workspace_id, s.name, array_to_json(s.hosts) AS hosts, s.version, s.sealed,
     k.id AS key_id, k.purpose, k.root_key_id, k.wrapped`
 }
 
-interface StoredRow {
+export interface StoredRow {
   readonly vault_id: string
   readonly workspace_id: string
   readonly name: string
@@ -118,7 +119,7 @@ interface StoredRow {
   readonly rank: number
 }
 
-function storedOf(row: StoredRow): EffectiveRow {
+export function storedOf(row: StoredRow): EffectiveRow {
   const { vault_id: vaultId, key_id: id, root_key_id: rootKeyId, purpose, wrapped } = row
   return {
     vaultId,

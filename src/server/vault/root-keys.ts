@@ -1,14 +1,15 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { createHmac } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Secret } from '../../schemas/secret.ts'
+import { isCode, makeKeyFile, newRootKey, replaceKeyFile } from './root-key-file.ts'
 
 /** The keys that wrap all others, by id. */
 export interface RootKeys {
-  /** Wraps what is new; the others only open what they wrapped. */
+  /** Wraps what is new; the others only open what they wrapped. A key that was put first in its file is seen at once. */
   readonly currentId: string
   readonly ids: readonly string[]
-  /** 32 bytes, not to be changed. */
+  /** 32 bytes, not to be changed. Of an id that is not known the files are looked at again, when they changed. */
   get(id: string): Buffer | undefined
   /** The file that this call made: the operator must be told to back it up. Null when there was a key already. */
   readonly madeFile: string | null
@@ -39,14 +40,71 @@ const ID_LABEL = 'sluice root key id'
  */
 export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKeys {
   const own = join(dataDir, ROOT_KEY_FILE)
-  const given = setting !== null ? parseKeys(setting.reveal(), 'SLUICE_ROOT_KEY') : file !== null ? readGiven(file) : []
-  // What was made before a setting was given goes on opening what it has wrapped.
-  const made = readMade(own)
-  const isMissing = given.length === 0 && made.length === 0
-  const keys = isMissing ? make(dataDir, own) : [...given, ...made]
-  const byId = new Map(keys.map((key) => [idOf(key), key]))
-  const [currentId = ''] = byId.keys()
-  return { currentId, ids: [...byId.keys()], get: (id) => byId.get(id), madeFile: isMissing ? own : null }
+  const files = [file, own].filter((path) => path !== null)
+  let stamps = stampsOf(files)
+  const read = (): readonly Buffer[] => {
+    const given = setting !== null ? parseKeys(setting.reveal(), 'SLUICE_ROOT_KEY') : file !== null ? readGiven(file) : []
+    // What was made before a setting was given goes on opening what it has wrapped.
+    return [...given, ...readMade(own)]
+  }
+  const first = read()
+  const isMissing = first.length === 0
+  if (isMissing) makeKeyFile(own, textOf([newRootKey()]))
+  let byId = byIds(isMissing ? readMade(own) : first)
+  const refresh = (): Map<string, Buffer> => {
+    const now = stampsOf(files)
+    if (now === stamps || now === null) return byId
+    try {
+      // A key that this process has had may still be needed for what it has wrapped.
+      const found = byIds(read())
+      if (found.size > 0) byId = new Map([...found, ...[...byId].filter(([id]) => !found.has(id))])
+      stamps = now
+    } catch {
+      // Half written, or a slip: what is held goes on, and the next look is another try.
+    }
+    return byId
+  }
+  return {
+    get currentId() {
+      const [currentId = ''] = refresh().keys()
+      return currentId
+    },
+    get ids() {
+      return [...refresh().keys()]
+    },
+    get: (id) => byId.get(id) ?? refresh().get(id),
+    madeFile: isMissing ? own : null,
+  }
+}
+
+/**
+ * Makes a key and puts it before those of the file in the data directory. Only one process at a time may do this.
+ * @returns the file and the id of the key
+ */
+export function addRootKey(dataDir: string): { readonly file: string; readonly id: string } {
+  const file = join(dataDir, ROOT_KEY_FILE)
+  const key = newRootKey()
+  replaceKeyFile(file, textOf([key, ...readMade(file)]))
+  return { file, id: idOf(key) }
+}
+
+function byIds(keys: readonly Buffer[]): Map<string, Buffer> {
+  return new Map(keys.map((key) => [idOf(key), key]))
+}
+
+function textOf(keys: readonly Buffer[]): string {
+  return keys.map((key) => `${idOf(key)}:${key.toString('base64')}\n`).join('')
+}
+
+/** Null when one of them is no file that can be read a second time, such as a pipe. */
+function stampsOf(files: readonly string[]): string | null {
+  try {
+    const stats = files.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
+    if (stats.some((stat) => stat?.isFile() === false)) return null
+    return stats.map((stat) => `${stat?.dev}/${stat?.ino}/${stat?.size}/${stat?.mtimeNs}/${stat?.ctimeNs}`).join(' ')
+  } catch {
+    return null
+  }
 }
 
 /** The id follows from the key, so nodes that are given the same keys agree about them. */
@@ -89,44 +147,4 @@ function readMade(path: string): readonly Buffer[] {
     if (isCode(cause, 'ENOENT')) return []
     throw cause
   }
-}
-
-/** On the disk before anything is wrapped with it, and whole at every moment; of many that make one the first wins. */
-function make(dataDir: string, path: string): readonly Buffer[] {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const key = randomBytes(KEY_BYTES)
-  const draft = `${path}.${randomUUID()}`
-  try {
-    writeAndSync(draft, `${idOf(key)}:${key.toString('base64')}\n`)
-    linkSync(draft, path)
-  } catch (cause) {
-    if (!isCode(cause, 'EEXIST')) throw cause
-  } finally {
-    rmSync(draft, { force: true })
-  }
-  syncFolder(dataDir)
-  return readMade(path)
-}
-
-function writeAndSync(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600)
-  try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
-}
-
-function isCode(cause: unknown, code: string): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === code
 }

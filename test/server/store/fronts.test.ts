@@ -2,7 +2,7 @@ import t from 'tap'
 import { connectionBudget } from '../../../src/server/store/budget.ts'
 import { openEpochFeed, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
 import { bump } from '../../../src/server/store/epoch.ts'
-import { enrol, frontsAt, startHeartbeat, type Heartbeat } from '../../../src/server/store/fronts.ts'
+import { enrol, frontsAt, nodesOnOtherRootKey, startHeartbeat, type Heartbeat } from '../../../src/server/store/fronts.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { pruneFronts } from '../../../src/server/store/prune.ts'
 import { testHints } from '../../support/hints.ts'
@@ -93,4 +93,22 @@ t.test('the connection budget counts what other nodes may hold in all, once for 
   const budget = await connectionBudget(store.sql, 'here', 20)
   t.match(budget, { elsewhere: 7, wanted: 20, fits: true })
   t.equal((await connectionBudget(store.sql, 'here', budget.available)).fits, false)
+})
+
+t.test('a front tells the root key that it wraps with, and again when that has changed', async (t) => {
+  const store = await openTestStore(t)
+  const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
+  let rootKeyId = 'one'
+  const heartbeat = startHeartbeat({
+    frontId: newId(), store, feed, node: 'here', connections: 7, rootKeyId: () => rootKeyId, log: SILENT, everyMs: NEVER_MS,
+  })
+  t.teardown(async () => {
+    await heartbeat.close()
+    await feed.close()
+  })
+  await heartbeat.beat()
+  t.same([await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')], [[], ['here']])
+  rootKeyId = 'two'
+  await heartbeat.beat()
+  t.same([await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')], [['here'], []])
 })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
-import { openRootKeys, RootKeyInvalid, type RootKeySources } from '../../../src/server/vault/root-keys.ts'
+import { addRootKey, openRootKeys, RootKeyInvalid, type RootKeySources } from '../../../src/server/vault/root-keys.ts'
 
 const KEY = randomBytes(32)
 const OTHER = randomBytes(32)
@@ -101,4 +101,43 @@ t.test('a damaged key file is refused and not replaced', async (t) => {
   t.throws(() => open(null, { dataDir }), /expected 32 bytes/)
   t.equal(readFileSync(join(dataDir, 'root-key'), 'utf8'), 'damaged')
   t.throws(() => open(null, { file: join(dataDir, 'missing') }), /cannot be read/)
+})
+
+t.test('a key that is put first in a file is the current one for whoever runs already, and no key is forgotten', async (t) => {
+  const dataDir = folder()
+  const file = join(folder(), 'keys')
+  writeFileSync(file, `${KEY.toString('hex')}\n`)
+  const given = open(null, { dataDir, file })
+  const first = given.currentId
+  writeFileSync(file, `${OTHER.toString('hex')}\n`)
+  t.ok(given.get(given.currentId)?.equals(OTHER))
+  t.ok(given.get(first)?.equals(KEY))
+
+  const made = open(null, { dataDir })
+  const second = addRootKey(dataDir)
+  t.equal(second.file, join(dataDir, 'root-key'))
+  t.same([...made.ids].slice(0, 1), [second.id], 'asked for the ids first')
+  const third = addRootKey(dataDir)
+  t.equal(made.get(third.id)?.length, 32, 'asked for a key that was not known')
+  t.equal(open(null, { dataDir }).currentId, third.id)
+  t.equal(open(null, { dataDir }).ids.length, 3)
+  t.equal(statSync(second.file).mode & 0o777, 0o600)
+  t.same(readdirSync(dataDir), ['root-key'])
+})
+
+t.test('a file that is damaged or gone while its keys are in use changes nothing, until it can be read again', async (t) => {
+  const dataDir = folder()
+  const keys = open(null, { dataDir })
+  const { currentId } = keys
+  const path = join(dataDir, 'root-key')
+  const text = readFileSync(path, 'utf8')
+  for (const wrong of ['damaged', '']) {
+    writeFileSync(path, wrong)
+    t.equal(keys.currentId, currentId)
+    t.equal(keys.get('0123456789abcdef'), undefined)
+  }
+  rmSync(path)
+  t.equal(keys.currentId, currentId)
+  writeFileSync(path, `${OTHER.toString('hex')},${text}`)
+  t.ok(keys.get(keys.currentId)?.equals(OTHER))
 })

@@ -6,7 +6,7 @@ export const vault: Migration = {
   oldestBinary: 1,
   tables: ['audit_heads', 'audit', 'vaults', 'vault_keys', 'interns', 'secrets'],
   async up(tx) {
-    for (const statements of [WORKSPACES, AUDIT, VAULTS, INTERNS, SECRETS]) await tx.unsafe(statements)
+    for (const statements of [WORKSPACES, FRONTS, AUDIT, VAULTS, INTERNS, SECRETS]) await tx.unsafe(statements)
   },
 }
 
@@ -14,6 +14,11 @@ const WORKSPACES = `
   ALTER TABLE workspaces
     ADD COLUMN is_in_programme boolean NOT NULL DEFAULT true,
     ADD COLUMN may_write_vault boolean NOT NULL DEFAULT true;
+`
+
+const FRONTS = `
+  -- The root key that the front wraps with: a rotation waits until no front wraps with another one.
+  ALTER TABLE fronts ADD COLUMN root_key_id text;
 `
 
 const AUDIT = `

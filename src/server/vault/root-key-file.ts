@@ -1,0 +1,69 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { chownSync, closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Writes the file of the first key, unless there is one: of many that make one at once the first wins. */
+export function makeKeyFile(path: string, text: string): void {
+  const folder = dirname(path)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const draft = draftOf(path)
+  try {
+    writeAndSync(draft, text)
+    linkSync(draft, path)
+  } catch (cause) {
+    if (!isCode(cause, 'EEXIST')) throw cause
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  syncFolder(folder)
+}
+
+/**
+ * Whole at every moment, for the owner of the one before alone, and on the disk when this returns. Whoever calls sees to
+ * it that nobody else does.
+ */
+export function replaceKeyFile(path: string, text: string): void {
+  const draft = draftOf(path)
+  try {
+    writeAndSync(draft, text)
+    const { uid, gid } = statSync(path)
+    // Written by root, it must be readable to the user whose node it is.
+    if (uid !== process.getuid?.()) chownSync(draft, uid, gid)
+    renameSync(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  syncFolder(dirname(path))
+}
+
+/** 32 random bytes. */
+export function newRootKey(): Buffer {
+  return randomBytes(32)
+}
+
+export function isCode(cause: unknown, code: string): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === code
+}
+
+function draftOf(path: string): string {
+  return `${path}.${randomUUID()}`
+}
+
+function writeAndSync(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

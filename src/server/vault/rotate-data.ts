@@ -1,0 +1,184 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import type { DataRotationRows, ResealedSecret, RotationScope } from '../ports/rotation.ts'
+import type { StoredSecret, WrappedVaultKey } from '../ports/secret-rows.ts'
+import type { SealedValue } from '../ports/short-jobs.ts'
+import type { ChangedBy } from '../ports/vault.ts'
+import type { RootKeys } from './root-keys.ts'
+import { sealedValue, wipe } from './sealed-value.ts'
+import type { VaultKeys } from './vault-keys.ts'
+import { wrapKey } from './wrap.ts'
+
+const KEY_BYTES = 32
+/** Vaults that get a new key in one transaction, and secrets that are sealed anew in one. Decision. */
+const BATCH_VAULTS = 100
+const BATCH_SECRETS = 250
+/** Passes over the secrets of a batch of vaults that are left: only others' rotations make more than two. Decision. */
+const DATA_PASSES_MAX = 20
+
+export interface DataRotationParts {
+  readonly rows: DataRotationRows
+  readonly rootKeys: Pick<RootKeys, 'currentId' | 'get'>
+  readonly keys: Pick<VaultKeys, 'open'>
+  /** Seals a value anew for the same place and facts; null when it does not open. Clears both keys. */
+  readonly reseal: (from: SealedValue, sealingKey: Uint8Array) => Uint8Array | null
+  readonly by: ChangedBy
+  readonly progress: (done: DataRotation) => void
+}
+
+export interface DataRotationWish {
+  readonly scope: RotationScope
+  /** Vaults whose key was made then or later keep it, so that an interrupted rotation goes on where it was. */
+  readonly madeBefore: string
+}
+
+/** What was left as it is, on the key that it has. */
+export interface BrokenSecret {
+  readonly vaultId: string
+  /** Null: a key of the vault does not open, or its root key is not here. */
+  readonly name: string | null
+}
+
+export interface DataRotation {
+  /** Looked at. */
+  readonly vaults: number
+  readonly newKeys: number
+  readonly resealed: number
+  readonly removedKeys: number
+  readonly broken: readonly BrokenSecret[]
+  /** Rows without hosts: nothing opens or releases them. */
+  readonly legacy: number
+  readonly isUnfinished: boolean
+}
+
+/** Counts of a run that is under way. */
+type Tally = { -readonly [K in keyof DataRotation]: DataRotation[K] } & { broken: BrokenSecret[] }
+
+/**
+ * Gives each vault a new sealing key, seals its secrets anew and removes keys that no secret names any more. Every
+ * transaction stands by itself: killed at any moment, run again or twice at once, no secret is ever without its key.
+ * Failures: store_unavailable.
+ */
+export async function rotateData(parts: DataRotationParts, { scope, madeBefore }: DataRotationWish): Promise<Outcome<DataRotation>> {
+  const tally: Tally = { vaults: 0, newKeys: 0, resealed: 0, removedKeys: 0, broken: [], legacy: 0, isUnfinished: false }
+  for (let afterVaultId: string | null = null; ;) {
+    const page = await parts.rows.vaults(scope, { afterVaultId, limit: BATCH_VAULTS })
+    if (!page.ok) return page
+    const last = page.value.at(-1)
+    if (last === undefined) return ok(tally)
+    const done = await rotateVaults(parts, { current: page.value, madeBefore, tally })
+    if (!done.ok) return done
+    tally.vaults += page.value.length
+    afterVaultId = last.vaultId
+    parts.progress(tally)
+  }
+}
+
+interface Batch {
+  readonly current: readonly WrappedVaultKey[]
+  readonly madeBefore: string
+  readonly tally: Tally
+}
+
+async function rotateVaults(parts: DataRotationParts, { current, madeBefore, tally }: Batch): Promise<Outcome<null>> {
+  // Where the key does not open the root key is missing or the row was edited: another key would only hide it.
+  const sound = current.filter((key) => opens(parts, key))
+  const closed = current.filter((key) => !sound.includes(key))
+  tally.broken.push(...closed.map(({ vaultId }) => ({ vaultId, name: null })))
+  const made = await parts.rows.replace(sound.map(({ vaultId }) => newKey(parts, vaultId)), madeBefore, parts.by)
+  if (!made.ok) return made
+  tally.newKeys += made.value
+  const vaultIds = sound.map(({ vaultId }) => vaultId)
+  if (vaultIds.length === 0) return ok(null)
+  const sealed = await resealAll(parts, vaultIds, tally)
+  if (!sealed.ok) return sealed
+  const removed = await parts.rows.removeOld(vaultIds, parts.by)
+  if (!removed.ok) return removed
+  tally.removedKeys += removed.value
+  return ok(null)
+}
+
+function opens({ keys }: DataRotationParts, row: WrappedVaultKey): boolean {
+  const key = keys.open(row)
+  if (key.ok) wipe(key.value)
+  return key.ok
+}
+
+function newKey({ rootKeys }: DataRotationParts, vaultId: string): WrappedVaultKey {
+  const rootKeyId = rootKeys.currentId
+  const rootKey = rootKeys.get(rootKeyId)
+  if (rootKey === undefined) throw new Error('the current root key is not here')
+  const place = { id: randomUUID(), vaultId, purpose: 'sealing' as const, rootKeyId }
+  const key = randomBytes(KEY_BYTES)
+  const wrapped = wrapKey(rootKey, key, { ...place, ownerId: vaultId })
+  key.fill(0)
+  return { ...place, wrapped }
+}
+
+/** Until nothing is left on old keys but what does not open. */
+async function resealAll(parts: DataRotationParts, vaultIds: readonly string[], tally: Tally): Promise<Outcome<null>> {
+  for (let pass = 0; pass < DATA_PASSES_MAX; pass++) {
+    const left: Left = { seen: 0, broken: [], legacy: 0 }
+    for (let after: StoredSecret | null = null; ;) {
+      const page = await parts.rows.onOldKeys(vaultIds, { after, limit: BATCH_SECRETS })
+      if (!page.ok) return page
+      const last = page.value.at(-1)
+      if (last === undefined) break
+      const changed = await resealPage(parts, page.value, left)
+      if (!changed.ok) return changed
+      tally.resealed += changed.value
+      after = last
+      parts.progress(tally)
+    }
+    if (left.seen === left.broken.length + left.legacy) {
+      tally.broken.push(...left.broken)
+      tally.legacy += left.legacy
+      return ok(null)
+    }
+  }
+  tally.isUnfinished = true
+  return ok(null)
+}
+
+/** Of one pass. */
+interface Left {
+  seen: number
+  readonly broken: BrokenSecret[]
+  legacy: number
+}
+
+async function resealPage(parts: DataRotationParts, page: readonly StoredSecret[], left: Left): Promise<Outcome<number>> {
+  const rows = await parts.rows.sealingKeys([...new Set(page.map(({ vaultId }) => vaultId))])
+  if (!rows.ok) return rows
+  const current = new Map(rows.value.map((row) => [row.vaultId, row]))
+  const secrets = page.flatMap((secret) => resealed(parts, { secret, to: current.get(secret.vaultId), left }))
+  left.seen += page.length
+  return secrets.length === 0 ? ok(0) : parts.rows.reseal(secrets)
+}
+
+interface Looked {
+  readonly secret: StoredSecret
+  /** Undefined: the vault has gone meanwhile. */
+  readonly to: WrappedVaultKey | undefined
+  readonly left: Left
+}
+
+function resealed({ keys, reseal }: DataRotationParts, { secret, to, left }: Looked): readonly ResealedSecret[] {
+  if (secret.hosts === null) {
+    left.legacy++
+    return []
+  }
+  if (to === undefined) return []
+  const from = sealedValue(keys, secret)
+  const sealingKey = keys.open(to)
+  const sealed = from.ok && sealingKey.ok ? reseal(from.value, sealingKey.value) : null
+  // What `reseal` was not given is still here.
+  if (from.ok) wipe(from.value.sealingKey)
+  if (sealingKey.ok) wipe(sealingKey.value)
+  if (sealed === null || secret.key === null) {
+    left.broken.push({ vaultId: secret.vaultId, name: secret.name })
+    return []
+  }
+  const { vaultId, name, version, key } = secret
+  return [{ from: { vaultId, name, version, keyId: key.id }, keyId: to.id, sealed }]
+}

@@ -1,0 +1,83 @@
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import type { RewrappedKey, RootRotationRows, WrappedKey, WrappedKeyTable } from '../ports/rotation.ts'
+import type { ChangedBy } from '../ports/vault.ts'
+import type { RootKeys } from './root-keys.ts'
+import { unwrapKey, wrapKey } from './wrap.ts'
+
+/** Keys that one transaction wraps anew. Decision. */
+const BATCH_KEYS = 250
+/** Passes over what is left: two rotations to different keys would undo each other for ever. Decision. */
+const ROOT_PASSES_MAX = 20
+
+export interface RootRotationParts {
+  readonly rows: RootRotationRows
+  readonly rootKeys: Pick<RootKeys, 'get'>
+  /** The key that shall wrap all others. */
+  readonly rootKeyId: string
+  readonly by: ChangedBy
+  readonly progress: (done: RootRotation) => void
+}
+
+/** A key that was left as it is. */
+export interface BrokenKey {
+  readonly table: WrappedKeyTable
+  readonly id: string
+  readonly rootKeyId: string
+  readonly problem: 'root_key_missing' | 'does_not_open'
+}
+
+export interface RootRotation {
+  readonly rewrapped: number
+  readonly broken: readonly BrokenKey[]
+  /** Others changed what was left in every pass. */
+  readonly isUnfinished: boolean
+}
+
+/**
+ * Wraps every key with one root key, in batches that each stand by themselves: killed at any moment, run again or twice
+ * at once, it goes on with what is left. What does not open is left alone. Failures: store_unavailable.
+ */
+export async function rotateRoot(parts: RootRotationParts): Promise<Outcome<RootRotation>> {
+  let rewrapped = 0
+  for (let pass = 0; pass < ROOT_PASSES_MAX; pass++) {
+    const broken: BrokenKey[] = []
+    let seen = 0
+    for (const table of ['vault_keys', 'data_keys'] as const) {
+      for (let afterId: string | null = null; ;) {
+        const page = await parts.rows.page(table, { rootKeyId: parts.rootKeyId, afterId, limit: BATCH_KEYS })
+        if (!page.ok) return page
+        const last = page.value.at(-1)
+        if (last === undefined) break
+        const keys = page.value.flatMap((key) => rewrap(parts, { table, key, broken }))
+        const changed = keys.length === 0 ? ok(0) : await parts.rows.rewrap(table, keys, parts.by)
+        if (!changed.ok) return changed
+        seen += page.value.length
+        rewrapped += changed.value
+        afterId = last.id
+        parts.progress({ rewrapped, broken, isUnfinished: true })
+      }
+    }
+    if (seen === broken.length) return ok({ rewrapped, broken, isUnfinished: false })
+  }
+  return ok({ rewrapped, broken: [], isUnfinished: true })
+}
+
+interface Looked {
+  readonly table: WrappedKeyTable
+  readonly key: WrappedKey
+  /** Takes the key when it does not open. */
+  readonly broken: BrokenKey[]
+}
+
+function rewrap({ rootKeys, rootKeyId }: RootRotationParts, { table, key: from, broken }: Looked): readonly RewrappedKey[] {
+  const [was, will] = [rootKeys.get(from.rootKeyId), rootKeys.get(rootKeyId)]
+  const plain = was === undefined ? null : unwrapKey(was, from.wrapped, from)
+  if (plain === null || will === undefined) {
+    const problem = was === undefined || will === undefined ? 'root_key_missing' : 'does_not_open'
+    broken.push({ table, id: from.id, rootKeyId: from.rootKeyId, problem })
+    return []
+  }
+  const wrapped = wrapKey(will, plain, { ...from, rootKeyId })
+  plain.fill(0)
+  return [{ from, rootKeyId, wrapped }]
+}
