@@ -21,8 +21,8 @@ export interface ScriptedProvider {
   close(): Promise<void>
 }
 
-/** Starts a provider on a free loopback port. */
-export async function startProvider(): Promise<ScriptedProvider> {
+/** Starts a provider on a free loopback port. @param host `localhost` for callers that resolve that name */
+export async function startProvider(host = '127.0.0.1'): Promise<ScriptedProvider> {
   const calls: ProviderCall[] = []
   const steps: Behaviour[] = []
   const waiters: { readonly count: number; readonly done: () => void }[] = []
@@ -47,7 +47,7 @@ export async function startProvider(): Promise<ScriptedProvider> {
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  await new Promise<void>((listening) => server.listen(0, host, listening))
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,

@@ -19,12 +19,12 @@ export async function changingSecrets<T>(
   work: (tx: Transaction) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   let told: Invalidation | null = null
-  const done = (await store.sql.begin(async (tx) => {
+  const done = await store.sql.begin<Outcome<T>>(async (tx) => {
     const isUsed = await isUsedByEndpoint(tx, change)
     const outcome = await work(tx)
     if (isUsed && outcome.ok) told = await bump(tx, 'vault', change.scope.workspaceId)
     return outcome
-  })) as Outcome<T>
+  })
   if (told !== null) await publish?.(told)
   return done
 }

@@ -16,7 +16,7 @@ export async function createEndpoint(store: Store, wish: EndpointWish, by: Endpo
   // Whoever comes second under a key waits for the first one's commit, and then finds its row.
   for (;;) {
     try {
-      return (await store.sql.begin((tx) => create(tx, { wish, record, by }))) as Created
+      return await store.sql.begin<Created>((tx) => create(tx, { wish, record, by }))
     } catch (problem) {
       if (violatedUnique(problem) !== 'private_endpoints_idempotency_key') throw problem
     }

@@ -102,7 +102,7 @@ class EndpointStore implements PrivateEndpoints {
       if (before === null) return fail('endpoint_changed')
       const [after] = await tx<EndpointRow[]>`
         UPDATE private_endpoints
-        SET validation = ${tx.json({ passed, checks, workspace_id: workspaceId } as never)}, validated_at = clock_timestamp(),
+        SET validation = ${tx.json({ passed, checks, workspace_id: workspaceId })}, validated_at = clock_timestamp(),
           validated_config = config_revision, workspace_id = ${passed ? workspaceId : before.workspace_id},
           probe_token = NULL, probe_until = NULL, revision = revision + 1, updated_at = clock_timestamp()
         WHERE id = ${before.id} RETURNING *`
@@ -160,7 +160,7 @@ class EndpointStore implements PrivateEndpoints {
   }
 
   #begin<T>(work: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> {
-    return reach(async () => (await this.#store.sql.begin(work)) as Outcome<T>)
+    return reach(() => this.#store.sql.begin<Outcome<T>>(work))
   }
 }
 

@@ -25,12 +25,13 @@ export class OwnProviders {
   /** The provider as an endpoint reaches it; null when there is no protocol for it. */
   at({ providerSlug, baseUrl }: Pick<PrivateEndpoint, 'providerSlug' | 'baseUrl'>): Provider | null {
     const found = this.#find(providerSlug)
-    return found === null ? null : { ...found, slug: providerSlug, baseUrl, apiKeyEnv: null }
+    return found === null ? null : { ...found, baseUrl, apiKeyEnv: null }
   }
 
-  #find(slug: string): Pick<Provider, 'name' | 'protocol' | 'timeoutMs' | 'rename'> | null {
-    const known = this.#known.get(slug.toLowerCase())
-    return known ?? (COMPATIBLE_SLUGS.includes(slug.toLowerCase()) ? COMPATIBLE : null)
+  /** Its slug is one of a closed set, however a caller spells it: metrics are counted by it. */
+  #find(providerSlug: string): Omit<Provider, 'baseUrl' | 'apiKeyEnv'> | null {
+    const slug = providerSlug.toLowerCase()
+    return this.#known.get(slug) ?? (COMPATIBLE_SLUGS.includes(slug) ? { ...COMPATIBLE, slug } : null)
   }
 }
 

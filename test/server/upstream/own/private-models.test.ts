@@ -157,6 +157,11 @@ t.test('endpoints of one slug are tried cheapest first, then oldest; those witho
   t.same(tags, ['cheap', 'cheap-too', 'dear', 'free'].map((id) => `private/${id}`))
 })
 
+t.test('a provider is one of few in metrics and preferences, however its slug is spelled', async (t) => {
+  const { known } = stand(() => Promise.resolve(ok([endpoint('1', { providerSlug: 'OpenAI-Compatible' }), endpoint('2', { providerSlug: 'gone' })])))
+  t.same((await known())?.resolve('acme/own')?.endpoints.map(({ provider }) => provider.slug), ['openai-compatible'])
+})
+
 t.test('so many workspaces are remembered, the least used forgotten first', async (t) => {
   const { models, asked } = stand(() => Promise.resolve(ok([])))
   const ask = (workspaceId: string) => models.of({ ...KEY, workspaceId })
