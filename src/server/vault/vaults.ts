@@ -4,6 +4,7 @@ import { VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } fro
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
 import type { SealedSecret, SecretRows, StoredSecret, VaultForWriting } from '../ports/secret-rows.ts'
 import type { SecretMetadata, Vaults } from '../ports/vault.ts'
+import { CopyRoom } from './copy-room.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
@@ -17,6 +18,7 @@ export interface VaultParts {
 export function openVaults(parts: VaultParts): Vaults {
   const { rows } = parts
   const inTurn = turns()
+  const room = new CopyRoom()
   return {
     see: (scope) => rows.see(scope),
     list: (scope, page) => rows.list(scope, page),
@@ -32,16 +34,19 @@ export function openVaults(parts: VaultParts): Vaults {
       const stored = await inTurn(() => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: [secret], copyOf: null, by }))
       return stored.ok ? ok(stored.value?.[0] ?? null) : stored
     }),
-    copy: (scope, names, by) => again<readonly SecretMetadata[]>(async () => {
-      const vault = await rows.forWriting(scope, names.length)
-      if (!vault.ok) return vault
-      const sources = await rows.sources(scope, names)
-      if (!sources.ok) return sources
-      const copied = await copy(parts, vault.value, sources.value)
-      if (!copied.ok) return copied
-      const { keyId, secrets } = copied.value
-      return inTurn(() => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by }))
-    }),
+    copy: async (scope, names, by) => {
+      const copied = await room.within(scope.workspaceId, names.length, () => again<readonly SecretMetadata[]>(async () => {
+        const vault = await rows.forWriting(scope, names.length)
+        if (!vault.ok) return vault
+        const sources = await rows.sources(scope, names)
+        if (!sources.ok) return sources
+        const sealed = await copy(parts, vault.value, sources.value)
+        if (!sealed.ok) return sealed
+        const { keyId, secrets } = sealed.value
+        return inTurn(() => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by }))
+      }))
+      return copied ?? fail('busy', { retryAfterS: 1 })
+    },
   }
 }
 
