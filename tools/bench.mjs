@@ -18,6 +18,10 @@ const SCENARIOS = {
     text: 'CPU, rate and memory of plain and sealed downloads against nginx and node:http',
     options: 'transfers',
   },
+  egress: {
+    text: 'CPU, rate and added latency of the egress route against nginx as a reverse proxy to the same target over TLS',
+    options: 'transfers',
+  },
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -36,7 +40,7 @@ const isHelpAsked = names.length === 0 || args.includes('--help') || args.includ
 if (unknown !== undefined || isHelpAsked) {
   process.stdout.write('npm run bench -- <scenario> [<scenario>] [options]\n\n')
   for (const [known, { text }] of Object.entries(SCENARIOS)) process.stdout.write(`  ${known}  ${text}\n`)
-  process.stdout.write(`\nembeddings ${OPTIONS_TEXT}\n\nuploads, downloads ${TRANSFER_OPTIONS_TEXT}\n`)
+  process.stdout.write(`\nembeddings ${OPTIONS_TEXT}\n\nuploads, downloads, egress ${TRANSFER_OPTIONS_TEXT}\n`)
   const isWrong = unknown !== undefined || (names.length === 0 && args.some((word) => !['--help', '-h'].includes(word)))
   if (isWrong) process.stderr.write(`\nthere is no scenario '${unknown ?? args[0]}'\n`)
   process.exit(isWrong ? 2 : 0)

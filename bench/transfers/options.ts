@@ -1,4 +1,4 @@
-/** What the command line of `uploads` and `downloads` may ask for; `tools/bench.mjs` reads it before it installs anything. */
+/** What the command line of `uploads`, `downloads` and `egress` may ask for; `tools/bench.mjs` reads it before it installs anything. */
 import { parseArgs } from 'node:util'
 
 export const TRANSFER_TARGETS = ['nginx', 'busboy', 'tus', 'sluice'] as const
@@ -8,6 +8,7 @@ export type TransferTarget = (typeof TRANSFER_TARGETS)[number]
 export const SECTIONS = {
   uploads: ['speed', 'crowd', 'sizes', 'tiny', 'memory', 's3', 'sink'],
   downloads: ['speed', 'crowd', 'sizes', 'readers'],
+  egress: ['speed', 'sizes'],
 } as const
 export type Scenario = keyof typeof SECTIONS
 export type Section = (typeof SECTIONS)[Scenario][number]
@@ -47,7 +48,7 @@ const ALL_SECTIONS: readonly Section[] = [...new Set([...SECTIONS.uploads, ...SE
 export const TRANSFER_OPTIONS_TEXT =
   `options: ${Object.entries(NUMBERS).map(([name, [, , byDefault]]) => `--${name} ${byDefault}`).join(' ')} ` +
   `--only ${TRANSFER_TARGETS.join(',')} --sections ${byDefault().join(',')} --all --json FILE\n` +
-  `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; --all runs every one`
+  `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; egress ${SECTIONS.egress.join(',')}; --all runs every one`
 
 /** @returns what is wrong, in one line, instead of the options; 'help' when that is asked for */
 export function readTransferOptions(args: readonly string[]): TransferOptions | string {

@@ -5,6 +5,15 @@ import type { Exchange } from './exchange.ts'
 import type { Head } from './head.ts'
 import type { Timers } from './timers.ts'
 
+/** Bytes of a body not yet received that the library may swallow by itself behind a reply. Decision. */
+export const SWALLOW_BYTES_MAX = 64 * 1024
+
+/**
+ * Share of answers without a body that end their connection. Only bodies tell whether the client reads at all; without
+ * this, HEAD requests and preflights whose answers nobody reads would fill the library's buffer without bound. Decision.
+ */
+export const LAST_BODILESS_SHARE = 1 / 32
+
 /** What exchanges of one front share. */
 export interface ExchangeHost {
   readonly timers: Timers

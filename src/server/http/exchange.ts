@@ -3,7 +3,7 @@ import { DEADLINE_GRACE_MS, REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } f
 import type { Listed } from '../../schemas/roster.ts'
 import { Body, type BodyTaker } from './body.ts'
 import { Discard } from './discard.ts'
-import type { ExchangeHost, ExchangeOwner, ExchangeParts } from './exchange-parts.ts'
+import { LAST_BODILESS_SHARE, SWALLOW_BYTES_MAX, type ExchangeHost, type ExchangeOwner, type ExchangeParts } from './exchange-parts.ts'
 import { PartsWriter } from './parts-writer.ts'
 import { PullWriter } from './pull-writer.ts'
 import { RelayWriter } from './relay-writer.ts'
@@ -13,15 +13,6 @@ import { UploadBody, type UploadSocket } from './upload.ts'
 import type { WireResponse } from './wire.ts'
 
 const NOT_MODIFIED = 304
-
-/** Bytes of a body not yet received that the library may swallow by itself behind a reply. Decision. */
-const SWALLOW_BYTES_MAX = 64 * 1024
-
-/**
- * Share of answers without a body that end their connection. Only bodies tell whether the client reads at all; without
- * this, HEAD requests and preflights whose answers nobody reads would fill the library's buffer without bound. Decision.
- */
-const LAST_BODILESS_SHARE = 1 / 32
 
 /**
  * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
@@ -183,6 +174,7 @@ export class Exchange implements UploadSocket, Listed {
       broken: (failure) => this.#owner.broken(failure),
       guard: (act) => this.#guard(act),
       beat: () => this.#beat(),
+      refused: () => this.#refused(),
       linger: (close) => this.#linger(close),
     })
     this.#writer = writer
@@ -193,11 +185,17 @@ export class Exchange implements UploadSocket, Listed {
     })
   }
 
-  /** The library cuts slow readers of a socket that does nothing else. One that the body keeps paused stays so. */
+  /** The library cuts slow readers of a socket that does nothing else; of one that still receives it loses the body. */
   #beat(): void {
-    if (this.#isPaused) return
+    if (this.#body?.isComplete === false) return
     this.#res?.pause()
     this.#res?.resume()
+  }
+
+  /** A refused write makes the library read again what was paused. */
+  #refused(): boolean {
+    if (this.#isPaused) this.#res?.pause()
+    return this.#body?.isComplete === false
   }
 
   /** A connection that is closed on a client which still sends would take the answer along. */

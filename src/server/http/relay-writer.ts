@@ -1,7 +1,7 @@
 import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { ReaderPatience } from './reader-patience.ts'
 import type { RelayedBody } from './reply-body.ts'
-import type { Timers } from './timers.ts'
+import type { Timer, Timers } from './timers.ts'
 import type { WireResponse } from './wire.ts'
 
 export interface RelayWriterOptions {
@@ -10,8 +10,10 @@ export interface RelayWriterOptions {
   readonly timers: Pick<Timers, 'start'>
   /** The connection ends behind this answer. */
   readonly isLast: boolean
-  /** Pauses and resumes the socket, unless the request's body keeps it paused. */
+  /** Pauses and resumes the socket, unless it is still receiving. */
   readonly beat: () => void
+  /** A write was refused. @returns whether a paused request keeps the library from saying when there is room again */
+  readonly refused: () => boolean
   /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
   readonly linger: (close: () => void) => void
   /** The last byte was handed over. Called once, unless stopped. */
@@ -36,6 +38,12 @@ export class RelayWriter {
   /** Bytes before the piece. */
   #before = 0
   #isBlocked = false
+  /** Comes while the library still holds the one before. */
+  #waiting: Uint8Array | null = null
+  #isFetching = false
+  #look: Timer | null = null
+  /** Bytes that the reader had taken when he last took some. */
+  #takenBytes = -1
   #isOver = false
 
   constructor(options: RelayWriterOptions) {
@@ -65,34 +73,35 @@ export class RelayWriter {
   stop(): void {
     this.#isOver = true
     this.#patience.stop()
+    this.#look?.stop()
   }
 
   /** @returns whether the socket is not what is waited for */
   #writable(accepted: number): boolean {
     if (this.#isOver) return true
     if (this.#piece !== null) return this.#pump(accepted)
-    if (!this.#isBlocked) return true
-    this.#isBlocked = false
-    this.#patience.progress(this.#before)
-    this.#fetch()
+    if (this.#isBlocked) this.#unblock()
     return true
   }
 
   #fetch(): void {
     const { body, guard } = this.#options
-    this.#patience.rest()
+    if (!this.#isBlocked) this.#patience.rest()
+    this.#isFetching = true
     const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
     void body.reader.next().catch(broken).then((next) => guard(() => this.#take(next)))
   }
 
   #take(next: Outcome<Uint8Array | null>): void {
+    this.#isFetching = false
     if (this.#isOver) return
-    this.#patience.progress(this.#before)
+    if (!this.#isBlocked) this.#patience.progress(this.#before)
     if (!next.ok) return this.#cut(next.failure)
     const piece = next.value
     if (piece === null) return this.#end()
     if (piece.length === 0) return this.#fetch()
-    this.#options.res.cork(() => this.#write(piece))
+    if (this.#isBlocked) this.#waiting = piece
+    else this.#options.res.cork(() => this.#write(piece))
   }
 
   #write(piece: Uint8Array): void {
@@ -103,19 +112,56 @@ export class RelayWriter {
     }
     this.#before += piece.length
     // What the socket does not take the library keeps: this piece and no other.
-    this.#isBlocked = !this.#options.res.write(piece)
-    if (!this.#isBlocked) this.#fetch()
+    if (this.#options.res.write(piece)) return this.#fetch()
+    this.#isBlocked = true
+    this.#lookLater()
+  }
+
+  #unblock(): void {
+    this.#isBlocked = false
+    this.#look?.stop()
+    this.#patience.progress(this.#before)
+    const piece = this.#waiting
+    this.#waiting = null
+    if (piece !== null && piece.length > 0) this.#options.res.cork(() => this.#write(piece))
+    else if (!this.#isFetching) this.#fetch()
+  }
+
+  #lookLater(): void {
+    if (!this.#options.refused()) return
+    this.#look?.stop()
+    this.#look = this.#options.timers.start(0, () => this.#lookAgain())
+  }
+
+  /** Whether there is room now: in chunks one byte asks, since the library takes whatever it is given. */
+  #lookAgain(): void {
+    const { res } = this.#options
+    if (this.#isOver || (this.#piece === null && !this.#isBlocked)) return
+    if (this.#piece !== null) return res.cork(() => void this.#pump(res.getWriteOffset())) as void
+    const waiting = this.#waiting
+    if (waiting === null || waiting.length === 0) {
+      if (!this.#isFetching) this.#fetch()
+      return this.#lookLater()
+    }
+    this.#waiting = waiting.subarray(1)
+    this.#before++
+    let hasRoom = false
+    res.cork(() => (hasRoom = res.write(waiting.subarray(0, 1))))
+    if (hasRoom) this.#unblock()
+    else this.#lookLater()
   }
 
   /** @param offset bytes of the body that were handed over */
   #pump(offset: number): boolean {
     const piece = this.#piece
     if (piece === null) return true
-    this.#patience.progress(offset)
+    if (offset > this.#takenBytes) this.#patience.progress(offset)
+    this.#takenBytes = offset
     const end = this.#before + piece.length
     if (offset < end) {
       const [isAccepted, isDone] = this.#options.res.tryEnd(piece.subarray(offset - this.#before), this.#endsAt)
       if (isDone) this.#finish()
+      else if (!isAccepted) this.#lookLater()
       if (isDone || !isAccepted) return isDone
     }
     this.#before = end

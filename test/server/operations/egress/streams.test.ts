@@ -184,6 +184,37 @@ for (const hasLength of [true, false]) {
   })
 }
 
+for (const hasLength of [true, false]) {
+  t.test(`an answer${hasLength ? '' : ' in chunks'} flows although the target takes nothing of the body, which then waits with its sender`, async (t) => {
+    const { base } = await openEgressFront(t, { timers: new Timers(), target: (_, res) => {
+      if (hasLength) res.setHeader('content-length', 48 * MIB)
+      let pieces = 0
+      const push = (): void => {
+        while (pieces++ < 48) if (!res.write(Buffer.alloc(MIB))) return void res.once('drain', push)
+        res.end()
+      }
+      push()
+    } })
+    const sent = request(`${base}/x`, { method: 'POST', agent: false, headers: { 'x-sluice-key': AUTHORIZATION, 'content-length': 64 * MIB } })
+    sent.on('error', () => undefined)
+    let pieces = 0
+    const push = (): void => {
+      while (pieces++ < 64) if (!sent.write(Buffer.alloc(MIB))) return void sent.once('drain', push)
+    }
+    push()
+    const [answer] = await once(sent, 'response') as [IncomingMessage]
+    await still(() => pieces)
+    let bytes = 0
+    for await (const piece of answer) {
+      bytes += (piece as Buffer).length
+      if (bytes > 40 * MIB) t.ok(pieces < 32, `${pieces} MiB taken`)
+      if (bytes > 40 * MIB) break
+    }
+    t.ok(bytes > 40 * MIB)
+    sent.destroy()
+  })
+}
+
 t.test('an early answer comes while the body is still on its way, which may then end', async (t) => {
   const { client, send, settled, untilSettled } = await open(t, (req, res) => {
     res.writeHead(401, { 'content-length': 2 }).end('no')

@@ -1,0 +1,152 @@
+/** Issue 4, acceptance 6 (the client) and 7 (memory): the egress route of a whole node, with a secret of its vault. */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, request, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import OpenAI from 'openai'
+import { watchMemory } from '../support/process-memory.ts'
+import { startProvider } from '../support/provider.ts'
+import { pause } from '../support/spawned.ts'
+import { startStand, type Stand } from '../support/stand.ts'
+import type { Program, Proof } from './proof.ts'
+
+const MIB = 1_048_576
+const BODY_BYTES = 100 * MIB
+const PIECE = Buffer.alloc(256 * 1_024, 'sluice ')
+const SECRET = 'sk-provider-0123456789abcdef'
+/** A body that was held would alone be twice as much. */
+const GROWTH_MAX = 48 * MIB
+/** Of bodies at once, each with its buffers on both sides and those of the sockets' library. */
+const TOGETHER = 8
+const TOGETHER_GROWTH_MAX = 96 * MIB
+/** Until what a start or a run before has left is freed. */
+const SETTLE_MS = 4_000
+
+export const program: Program = {
+  text: "OpenAI's client with a placeholder for its key; 100 MB each way through the egress route in constant memory (issue 4, acceptance 6 and 7)",
+  async run(proof) {
+    if (process.platform !== 'linux') {
+      proof.skipped = 'what processes hold is read from /proc'
+      return
+    }
+    const stand = await startStand({ settings: { SLUICE_EGRESS_ALLOW: 'http:127.0.0.1,http:[::1]' } })
+    proof.after(() => stand.stop())
+    await client(proof, stand)
+    const target = await startTarget()
+    proof.after(async () => void target.close())
+    const url = `http://127.0.0.1:${stand.port}/egress/127.0.0.1:${(target.address() as AddressInfo).port}`
+    const sizeBytes = proof.isShort ? 20 * MIB : BODY_BYTES
+    for (const way of ['up', 'down', 'both'] as const) {
+      await memory(proof, stand, { url, way, sizeBytes, count: 1, max: GROWTH_MAX })
+      await memory(proof, stand, { url, way, sizeBytes, count: TOGETHER, max: TOGETHER_GROWTH_MAX })
+    }
+  },
+}
+
+async function client(proof: Proof, stand: Stand): Promise<void> {
+  const provider = await startProvider()
+  proof.after(() => provider.close())
+  const { inference_key: key } = stand.keys
+  const put = await fetch(`http://127.0.0.1:${stand.port}/api/v1/vault/secrets/openai_key`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ hosts: ['localhost'], value: SECRET }),
+  })
+  proof.check('a secret for `localhost` is stored', put.status === 200, String(put.status))
+  const at = (host: string): OpenAI => new OpenAI({
+    baseURL: `http://127.0.0.1:${stand.port}/egress/${host}:${new URL(provider.origin).port}/v1`,
+    apiKey: '{{secret:openai_key}}', defaultHeaders: { 'x-sluice-key': key }, maxRetries: 0,
+  })
+  const ask = (host: string): Promise<string> => at(host).embeddings.create({ model: 'any', input: 'one two' })
+    .then(({ data }) => `${data.length} vectors`, (error: unknown) => error instanceof OpenAI.APIError ? String(error.status) : String(error))
+  const answered = await ask('localhost')
+  const seen = provider.calls[0]?.headers.authorization ?? 'nothing'
+  proof.check('the client is answered, and the provider sees the value', answered === '1 vectors' && seen === `Bearer ${SECRET}`, answered)
+  const refused = await ask('127.0.0.1')
+  proof.check('for another name of the same address it is refused', refused === '403' && provider.calls.length === 1, refused)
+  proof.check('the node printed nothing of the value', !stand.output().includes(SECRET), `${stand.output().length} characters looked at`)
+}
+
+interface Run {
+  readonly url: string
+  readonly way: 'up' | 'down' | 'both'
+  readonly sizeBytes: number
+  readonly count: number
+  readonly max: number
+}
+
+async function memory(proof: Proof, stand: Stand, run: Run): Promise<void> {
+  const { way, sizeBytes, count, max } = run
+  // What stays after the first is not what a body costs.
+  await exchange(stand, run)
+  await pause(SETTLE_MS)
+  const watch = watchMemory(stand.pid, 20)
+  const idleBytes = watch.nowBytes
+  const done = await Promise.all(Array.from({ length: count }, () => exchange(stand, run)))
+  watch.stop()
+  const growth = watch.peakBytes - idleBytes
+  const what = `${count} × ${mb(sizeBytes)} ${way}`
+  proof.check(`${what} arrive whole`, done.every((isWhole) => isWhole), `${done.filter((isWhole) => isWhole).length}`)
+  proof.check(`${what}: growth at most ${mb(max)}`, growth <= max, `${mb(growth)} over ${mb(idleBytes)}`)
+}
+
+/** @returns whether every byte arrived */
+function exchange(stand: Stand, run: Run): Promise<boolean> {
+  return exchangeOf(stand, run).catch(() => false)
+}
+
+async function exchangeOf({ keys }: Stand, { url, way, sizeBytes }: Run): Promise<boolean> {
+  const hasBody = way !== 'down'
+  const sent = request(`${url}/${way}/${sizeBytes}`, {
+    method: hasBody ? 'POST' : 'GET',
+    agent: false,
+    headers: { 'x-sluice-key': keys.inference_key, ...(hasBody && { 'content-length': sizeBytes }) },
+  })
+  const answer = once(sent, 'response') as Promise<[IncomingMessage]>
+  if (hasBody) void push(sent, sizeBytes)
+  if (!hasBody) sent.end()
+  const [response] = await answer
+  const hash = createHash('sha256')
+  let text = ''
+  for await (const piece of response) {
+    if (way === 'up') text += String(piece)
+    else hash.update(piece as Buffer)
+  }
+  return response.statusCode === 200 && (way === 'up' ? text : hash.digest('hex')) === digestOf(sizeBytes)
+}
+
+/** Says the digest of what it was sent, sends bytes, or sends back what comes. */
+async function startTarget(): Promise<Server> {
+  const server = createServer((req, res) => {
+    const [, way, size] = (req.url ?? '').split('/')
+    if (way === 'both') {
+      res.writeHead(200, { 'content-length': size })
+      req.pipe(res)
+    } else if (way === 'down') {
+      res.writeHead(200, { 'content-length': size })
+      void push(res, Number(size))
+    } else {
+      const hash = createHash('sha256')
+      req.on('data', (piece: Buffer) => hash.update(piece)).on('end', () => res.end(hash.digest('hex')))
+    }
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return server
+}
+
+async function push(to: NodeJS.WritableStream, bytes: number): Promise<void> {
+  for (let at = 0; at < bytes; at += PIECE.length) {
+    if (!to.write(PIECE.subarray(0, Math.min(PIECE.length, bytes - at)))) await once(to as never, 'drain')
+  }
+  to.end()
+}
+
+function digestOf(bytes: number): string {
+  const hash = createHash('sha256')
+  for (let at = 0; at < bytes; at += PIECE.length) hash.update(PIECE.subarray(0, Math.min(PIECE.length, bytes - at)))
+  return hash.digest('hex')
+}
+
+function mb(bytes: number): string {
+  return `${(bytes / MIB).toFixed(0)} MB`
+}
