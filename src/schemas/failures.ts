@@ -71,7 +71,11 @@ export const FAILURES = {
   content_unsupported: row([400], 'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
   provider_key_missing: row(
     [400], 'caller', 'after_change',
-    'The workspace has no key of its own for {provider}; the operator sets it with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
+    'The workspace has no key of its own for {provider}: store it in its vault as `{secret}`, bound to the host {host} '
+    + '(`PUT /api/v1/vault/secrets/{secret}`), or let the operator set it with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
+  ),
+  provider_key_unfit: row(
+    [400], 'caller', 'after_change', 'The secret `{secret}` cannot be sent as a key: it has other characters than visible ASCII.',
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),

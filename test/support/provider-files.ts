@@ -5,10 +5,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { openEgress } from '../../src/server/egress/egress.ts'
 import { Secret } from '../../src/schemas/secret.ts'
-import { ok } from '../../src/schemas/failures.ts'
+import { fail, ok } from '../../src/schemas/failures.ts'
 import type { Egress } from '../../src/server/ports/egress.ts'
-import type { FileHost, ProviderFiles } from '../../src/server/ports/file-hosts.ts'
-import type { KeyedProvider } from '../../src/schemas/provider-keys.ts'
+import type { FileHost, FilesCaller, ProviderFiles } from '../../src/server/ports/file-hosts.ts'
+import { FILE_PROVIDERS, providerKeyName, type FileProvider } from '../../src/schemas/provider-keys.ts'
+import type { SecretReleases } from '../../src/server/ports/vault.ts'
 import type { FilesTimes } from '../../src/server/upstream/files/files-link.ts'
 import { createProviderFiles } from '../../src/server/upstream/files/provider-files.ts'
 import { must } from './must.ts'
@@ -77,12 +78,12 @@ export async function startFilesProvider(t: Teardown): Promise<FilesProvider> {
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  await new Promise<void>((listening) => server.listen(0, 'localhost', listening))
   t.teardown(() => new Promise<void>((closed) => {
     server.close(() => closed())
     for (const socket of sockets) socket.destroy()
   }))
-  provider.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  provider.baseUrl = `http://localhost:${(server.address() as AddressInfo).port}/v1`
   return provider
 }
 
@@ -96,28 +97,42 @@ export interface FilesStand {
 }
 
 export interface StandOptions {
+  /** Of the workspace, for both providers; null = it has none. */
   readonly key?: string | null
+  /** In the place of that key. */
+  readonly releases?: SecretReleases
   readonly times?: Partial<FilesTimes>
 }
 
-export async function openFilesStand(t: Teardown, { key = PROVIDER_KEY, times = {} }: StandOptions = {}): Promise<FilesStand> {
+export async function openFilesStand(t: Teardown, { key = PROVIDER_KEY, times = {}, releases = releasing(key) }: StandOptions = {}): Promise<FilesStand> {
   const provider = await startFilesProvider(t)
   const sessions = await openSessions(t)
   const egress = openEgress()
   t.teardown(() => egress.close())
-  const keys = {
-    get: () => Promise.resolve(ok(key === null ? null : new Secret(key))),
-    put: () => Promise.resolve(ok(null)),
-    remove: () => Promise.resolve(ok(true)),
-  }
-  const providers = (['openai', 'anthropic'] as const).map((slug) => ({ slug, baseUrl: provider.baseUrl }))
-  const providerFiles = createProviderFiles({ egress, keys, intake: sessions.intake, providers, times })
+  const providers = FILE_PROVIDERS.map((slug) => ({ slug, baseUrl: provider.baseUrl }))
+  const providerFiles = createProviderFiles({ egress, releases, intake: sessions.intake, providers, times })
   const rest = (): Promise<void> => until(() => egress.load.calls === 0 && sessions.intake.waitingBytes === 0)
   return { provider, egress, sessions, providerFiles, rest }
 }
 
-export async function hostAt({ providerFiles }: FilesStand, provider: KeyedProvider): Promise<FileHost> {
-  return must(await providerFiles.of('w', provider))
+/** A vault with that key for each provider, bound to the host of the loopback provider. */
+function releasing(key: string | null): SecretReleases {
+  const names = FILE_PROVIDERS.map(providerKeyName)
+  return {
+    release: ({ name, host }) => Promise.resolve(
+      key !== null && names.includes(name) && host === 'localhost' ? ok(new Secret(key)) : fail('secret_not_released', { fields: { name } }),
+    ),
+  }
+}
+
+export const CALLER: FilesCaller = {
+  scope: { organizationId: 'o', workspaceId: 'w', internId: null },
+  operation: 'files.get',
+  by: { actor: { kind: 'key', id: 'k' }, requestId: 'r' },
+}
+
+export async function hostAt({ providerFiles }: FilesStand, provider: FileProvider): Promise<FileHost> {
+  return must(await providerFiles.of(CALLER, provider))
 }
 
 function answer(provider: FilesProvider, req: IncomingMessage, res: ServerResponse): void {

@@ -12,7 +12,7 @@ import { openFileSweep } from '../store/file-sweep.ts'
 import { openFiles } from '../store/files.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { need, withAdmin, type Admin } from './admin.ts'
-import { rootRing } from './provider-keys.ts'
+import { rootRing } from './root-keys.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from './verb.ts'
 import { verifyFiles, type Finding } from './verify-files.ts'
 

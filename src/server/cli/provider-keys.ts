@@ -1,56 +1,86 @@
 import { readFileSync } from 'node:fs'
-import { isKeyedProvider, KEYED_PROVIDERS, type KeyedProvider } from '../../schemas/provider-keys.ts'
+import { FILE_PROVIDERS, isProviderKey, providerKeyHost, providerKeyName } from '../../schemas/provider-keys.ts'
 import { Secret } from '../../schemas/secret.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
-import { openDataKeys } from '../store/data-keys.ts'
-import type { Store } from '../store/open.ts'
-import { openProviderKeyRows } from '../store/provider-keys.ts'
-import { openKeyRing } from '../vault/key-ring.ts'
-import { openProviderKeys } from '../vault/provider-keys.ts'
-import { need } from './admin.ts'
-import { ownRootKeys } from './root-keys.ts'
+import { loadCatalogue } from '../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import type { VaultScope, Vaults } from '../ports/vault.ts'
+import { filesAddress } from '../upstream/files/provider-files.ts'
+import { need, type Admin } from './admin.ts'
+import { withVaults } from './own-vaults.ts'
+import { CliFailure, loadGeneration } from './verb.ts'
+
+/** Providers that a workspace may have a key of its own for, each with the host that the key is released to. */
+export type KeyHosts = ReadonlyMap<string, string>
 
 export interface ProviderKeyWish {
-  readonly provider: KeyedProvider
+  readonly provider: string
+  readonly host: string
   /** Null removes the key that is there. */
   readonly key: Secret | null
 }
 
+export interface ProviderKeyChange {
+  readonly provider: string
+  readonly is: 'set' | 'removed' | 'absent'
+}
+
 const STANDARD_INPUT = 0
-/** Characters that a header value may have; a line break in a key would be another header. */
-const KEY_SHAPE = /^[\x21-\x7e]+$/
+
+/** Those of this installation's catalogue, and those of files. Throws CliFailure. */
+export function keyHosts(): KeyHosts {
+  const { config } = loadGeneration()
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
+  if (!loaded.ok) throw new CliFailure('the catalogue has mistakes: see `sluice catalog check`')
+  const { providers } = loaded.catalogue
+  const addresses = [
+    ...FILE_PROVIDERS.map((slug) => [slug, filesAddress(slug, providers)] as const),
+    ...providers.map(({ slug, baseUrl }) => [slug, baseUrl] as const),
+  ]
+  return new Map(addresses.flatMap(([slug, address]) => {
+    const host = providerKeyHost(address)
+    return host === null ? [] : [[slug, host] as const]
+  }))
+}
 
 /**
  * Reads `openai=KEY`. @returns what is wrong instead, without the text: a message of commander's own would show it
  */
-export function parseProviderKey(text: string): ProviderKeyWish | string {
+export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyWish | string {
   const at = text.indexOf('=')
   const provider = text.slice(0, Math.max(0, at))
-  if (!isKeyedProvider(provider)) return `--provider-key takes a provider, "=" and its key; providers are ${KEYED_PROVIDERS.join(', ')}`
+  const host = hosts.get(provider)
+  if (host === undefined) return `--provider-key takes a provider, "=" and its key; providers are ${[...hosts.keys()].join(', ')}`
   const given = text.slice(at + 1)
-  if (given === '') return { provider, key: null }
+  if (given === '') return { provider, host, key: null }
   const key = given === '-' ? readFileSync(STANDARD_INPUT, 'utf8').trim() : given
-  return KEY_SHAPE.test(key) ? { provider, key: new Secret(key) } : 'a provider key has visible ASCII characters and nothing else'
+  return isProviderKey(key) ? { provider, host, key: new Secret(key) } : 'a provider key has visible ASCII characters and nothing else'
 }
 
-/** Throws CliFailure. @returns what became of each */
+/**
+ * Puts each key into the workspace's vault, for the host of its provider and no other. It is the operator's verb: whether
+ * the workspace is in the programme, or may write its vault over HTTP, is nothing to it. Throws CliFailure.
+ */
 export async function setProviderKeys(
-  store: Store, workspaceId: string, wishes: readonly ProviderKeyWish[],
-): Promise<readonly { readonly provider: KeyedProvider; readonly is: 'set' | 'removed' | 'absent' }[]> {
-  const ring = rootRing(store)
-  const keys = openProviderKeys({ ring, rows: openProviderKeyRows(store) })
-  const changes: { provider: KeyedProvider; is: 'set' | 'removed' | 'absent' }[] = []
-  for (const { provider, key } of wishes) {
-    if (key === null) changes.push({ provider, is: need(await keys.remove(workspaceId, provider)) ? 'removed' : 'absent' })
-    else {
-      need(await keys.put(workspaceId, provider, key))
-      changes.push({ provider, is: 'set' })
-    }
-  }
-  return changes
+  admin: Admin, scope: VaultScope, wishes: readonly ProviderKeyWish[],
+): Promise<readonly ProviderKeyChange[]> {
+  if (wishes.length === 0) return []
+  return withVaults(admin, async (vaults) => {
+    const changes: ProviderKeyChange[] = []
+    for (const wish of wishes) changes.push({ provider: wish.provider, is: await set(vaults, { admin, scope, wish }) })
+    return changes
+  })
 }
 
-/** The key ring of this installation. Throws CliFailure. */
-export function rootRing(store: Store): KeyRing {
-  return openKeyRing({ rootKeys: ownRootKeys(), rows: openDataKeys(store) })
+async function set(
+  vaults: Vaults, { admin: { by }, scope, wish }: { readonly admin: Admin; readonly scope: VaultScope; readonly wish: ProviderKeyWish },
+): Promise<ProviderKeyChange['is']> {
+  const name = providerKeyName(wish.provider)
+  if (wish.key !== null) {
+    need(await vaults.put(scope, { name, hosts: [wish.host], value: wish.key }, by))
+    return 'set'
+  }
+  const removed = await vaults.remove(scope, name, by)
+  if (!removed.ok && removed.failure.name === 'secret_unknown') return 'absent'
+  need(removed)
+  return 'removed'
 }

@@ -1,5 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { KeyRing } from '../ports/key-ring.ts'
+import { openDataKeys } from '../store/data-keys.ts'
+import type { Store } from '../store/open.ts'
+import { openKeyRing } from '../vault/key-ring.ts'
 import { addRootKey, openRootKeys, ROOT_KEY_FILE, RootKeyInvalid, type RootKeys } from '../vault/root-keys.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 
@@ -15,6 +19,11 @@ export function ownRootKeys(): RootKeys {
   } catch (problem) {
     throw problem instanceof RootKeyInvalid ? new CliFailure(problem.message) : problem
   }
+}
+
+/** The key ring of this installation. Throws CliFailure. */
+export function rootRing(store: Store): KeyRing {
+  return openKeyRing({ rootKeys: ownRootKeys(), rows: openDataKeys(store) })
 }
 
 /** Puts a new key before the others in the file that the node has made. Throws CliFailure where the keys are the operator's. */

@@ -1,21 +1,18 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
-import { textOf, ok } from '../../schemas/failures.ts'
+import { textOf } from '../../schemas/failures.ts'
 import { normalHosts } from '../../schemas/hosts.ts'
 import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../schemas/limits.ts'
 import { Secret } from '../../schemas/secret.ts'
 import { isSecretName, SECRET_NAME_RULES } from '../../schemas/secret-names.ts'
 import { secretAnswer } from '../../schemas/vault.ts'
-import { runTask } from '../../workers/tasks.ts'
-import type { SecretMetadata, Vaults, VaultScope } from '../ports/vault.ts'
+import type { SecretMetadata, VaultScope } from '../ports/vault.ts'
 import { findAttachableVault } from '../store/attachable-vaults.ts'
 import type { Store } from '../store/open.ts'
 import { openSecretRows } from '../store/secrets.ts'
-import { VaultKeys } from '../vault/vault-keys.ts'
-import { openVaults } from '../vault/vaults.ts'
 import { need, withAdmin } from './admin.ts'
-import { ownRootKeys } from './root-keys.ts'
+import { withVaults } from './own-vaults.ts'
 import { addVerb, print, table } from './verb.ts'
 
 const STANDARD_INPUT = 0
@@ -34,9 +31,10 @@ export function addVaultSecretVerbs(group: Command): void {
     .action(async (name: string, options: Options & { host: readonly string[] }, command: Command) => {
       const hosts = hostsOf(options.host, command)
       const value = valueOf(readFileSync(STANDARD_INPUT), command)
-      await withAdmin(async ({ store, by }) => {
+      await withAdmin(async (admin) => {
+        const { store, by } = admin
         const scope = await scopeOf(store, options.vault)
-        const stored = need(await withVaults(store, (vaults) => vaults.put(scope, { name, hosts, value }, by)))
+        const stored = need(await withVaults(admin, (vaults) => vaults.put(scope, { name, hosts, value }, by)))
         print(options, secretAnswer(stored), `${name}: stored for ${hosts.join(', ')}`)
       })
     })
@@ -63,17 +61,6 @@ async function everySecret(store: Store, scope: VaultScope): Promise<readonly Se
     const page = need(await rows.list(scope, { limit: SECRETS_PAGE_MAX, offset: secrets.length }))
     secrets.push(...page.secrets)
     if (!page.hasMore) return secrets
-  }
-}
-
-/** Sealed on this thread: a verb has nobody to keep waiting. */
-async function withVaults<T>(store: Store, use: (vaults: Vaults) => Promise<T>): Promise<T> {
-  const rows = openSecretRows(store)
-  const keys = new VaultKeys({ rootKeys: ownRootKeys(), rows })
-  try {
-    return await use(openVaults({ rows, keys, jobs: { run: (name, input) => Promise.resolve(ok(runTask(name, input))) } }))
-  } finally {
-    keys.close()
   }
 }
 

@@ -5,7 +5,7 @@ import {
   createWorkspace, findWorkspace, listWorkspaces, setWorkspace, type Workspace, type WorkspaceSettings,
 } from '../store/workspaces.ts'
 import { nameOf, need, withAdmin } from './admin.ts'
-import { parseProviderKey, setProviderKeys, type ProviderKeyWish } from './provider-keys.ts'
+import { keyHosts, parseProviderKey, setProviderKeys, type KeyHosts, type ProviderKeyWish } from './provider-keys.ts'
 import { addVerb, print, table } from './verb.ts'
 
 interface Options {
@@ -49,17 +49,18 @@ type Switch = 'on' | 'off'
 function addSet(group: Command): void {
   addVerb(group, 'set', 'change a workspace')
     .argument('<ref>', 'id or slug')
-    .option('--provider-key <provider=key...>', 'its own key for openai or anthropic; "-" reads it from standard input, nothing removes it')
+    .option('--provider-key <provider=key...>', 'its own key for a provider, kept in its vault; "-" reads it from standard input, nothing removes it')
     .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
     .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
     .action(async (ref: string, options: SetOptions, command: Command) => {
-      const wishes = (options.providerKey ?? []).map((text) => wishOf(text, command))
+      const wishes = wishesOf(options, command)
       const settings = settingsOf(options)
       if (wishes.length === 0 && settings === null) {
         command.error('error: name what to set: --programme, --vault-writes or --provider-key', { exitCode: 2 })
       }
-      await withAdmin(async ({ store, publish, by }) => {
+      await withAdmin(async (admin) => {
+        const { store, publish, by } = admin
         const { organization } = options
         const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
         let workspace = need(await findWorkspace(store.sql, ref, organizationId))
@@ -68,7 +69,8 @@ function addSet(group: Command): void {
           await publish(set.change)
           workspace = set.workspace
         }
-        const changes = await setProviderKeys(store, workspace.id, wishes)
+        const scope = { organizationId: workspace.organizationId, workspaceId: workspace.id, internId: null }
+        const changes = await setProviderKeys(admin, scope, wishes)
         const { programme, vault_writes } = wireOf(workspace)
         const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
         if (settings !== null) lines.unshift(`programme: ${nameOfSwitch(programme)}`, `vault writes: ${nameOfSwitch(vault_writes)}`)
@@ -94,8 +96,14 @@ function nameOfSwitch(isOn: boolean): Switch {
   return isOn ? 'on' : 'off'
 }
 
-function wishOf(text: string, command: Command): ProviderKeyWish {
-  const wish = parseProviderKey(text)
+function wishesOf({ providerKey: texts = [] }: SetOptions, command: Command): readonly ProviderKeyWish[] {
+  if (texts.length === 0) return []
+  const hosts = keyHosts()
+  return texts.map((text) => wishOf(text, hosts, command))
+}
+
+function wishOf(text: string, hosts: KeyHosts, command: Command): ProviderKeyWish {
+  const wish = parseProviderKey(text, hosts)
   return typeof wish === 'string' ? command.error(`error: ${wish}`, { exitCode: 2 }) : wish
 }
 

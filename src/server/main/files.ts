@@ -7,18 +7,17 @@ import type { Egress } from '../ports/egress.ts'
 import type { ModelCatalogue } from '../ports/models.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { Storage } from '../ports/storage.ts'
+import type { SecretReleases } from '../ports/vault.ts'
 import { openContainerSizes } from '../store/container-sizes.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openDataKeys } from '../store/data-keys.ts'
 import { openFiles } from '../store/files.ts'
 import { openIdempotency } from '../store/idempotency.ts'
 import type { Store } from '../store/open.ts'
-import { openProviderKeyRows } from '../store/provider-keys.ts'
 import { keepUploads } from '../transfer/kept-uploads.ts'
 import { createTransfers } from '../transfer/transfers.ts'
 import { createProviderFiles } from '../upstream/files/provider-files.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
-import { openProviderKeys } from '../vault/provider-keys.ts'
 import { openRootKeys, type RootKeys } from '../vault/root-keys.ts'
 import { openStorage } from './storage.ts'
 
@@ -36,10 +35,12 @@ export interface FileMeans {
   readonly egress: Egress
   readonly catalogue: Pick<ModelCatalogue, 'providers'>
   readonly rootKeys: RootKeys
+  readonly releases: SecretReleases
 }
 
 /** Everything that serves files and containers. Throws what the system says of its folders. */
-export async function openFileParts(config: Config, { store, sessions, egress, catalogue, rootKeys }: FileMeans): Promise<FileParts> {
+export async function openFileParts(config: Config, means: FileMeans): Promise<FileParts> {
+  const { store, sessions, egress, catalogue, rootKeys, releases } = means
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
   const storage = await openStorage(config)
   const patience = { now: () => performance.now(), random: Math.random }
@@ -49,8 +50,7 @@ export async function openFileParts(config: Config, { store, sessions, egress, c
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
   const transfers = createTransfers({ files, sizes: openContainerSizes(store), storage, keyRing, intake, unsealing })
-  const keys = openProviderKeys({ ring: keyRing, rows: openProviderKeyRows(store) })
-  const providers = createProviderFiles({ egress, keys, intake, providers: catalogue.providers })
+  const providers = createProviderFiles({ egress, releases, intake, providers: catalogue.providers })
   const providerFiles = keepUploads(providers, { idempotency, intake })
   return {
     ports: { files, transfers, providerFiles, containers: storage.containers, containerUses: uses, idempotency },

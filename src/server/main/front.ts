@@ -68,11 +68,11 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const now = (): number => performance.now()
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
-  const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue: loaded.catalogue, rootKeys })
   const vault = openVaultParts({ store, rootKeys, jobs, log, publish: hints.publish })
-  const privateParts = openPrivateEndpointParts(config, {
-    store, hints, feed, egress, jobs, catalogue: loaded.catalogue, releases: vault.ports.releases,
-  })
+  const { releases } = vault.ports
+  const { catalogue } = loaded
+  const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
+  const privateParts = openPrivateEndpointParts(config, { store, hints, feed, egress, jobs, catalogue, releases })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({

@@ -1,8 +1,9 @@
 import type { Outcome } from '../../schemas/failures.ts'
 import type { ToldFile } from '../../schemas/files.ts'
-import type { KeyedProvider } from '../../schemas/provider-keys.ts'
+import type { FileProvider } from '../../schemas/provider-keys.ts'
 import type { Content, Upload } from './byte-streams.ts'
 import type { StoreWish } from './transfer.ts'
+import type { ChangedBy, VaultScope } from './vault.ts'
 
 /** Where the files of one workspace live: our own storage, or a provider under the workspace's key for it. B1.7, B2.7. */
 export interface FileHost {
@@ -49,8 +50,16 @@ export interface HostedPage {
   readonly hasMore: boolean
 }
 
+/** Who asks for files at a provider: the key for it is released from what that one's vault has. */
+export interface FilesCaller {
+  readonly scope: VaultScope
+  /** Id of the operation, for the audit log. */
+  readonly operation: string
+  readonly by: ChangedBy
+}
+
 /** Files at providers. */
 export interface ProviderFiles {
-  /** Failures: provider_key_missing, data_key_unavailable, store_unavailable. */
-  of(workspaceId: string, provider: KeyedProvider): Promise<Outcome<FileHost>>
+  /** Failures: provider_key_missing, provider_key_unfit, busy, store_unavailable. */
+  of(caller: FilesCaller, provider: FileProvider): Promise<Outcome<FileHost>>
 }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../schemas/failures.ts'
 
-/** What a data key is for: objects of files, and small secrets of a workspace such as provider keys. */
-export type DataKeyPurpose = 'files' | 'secrets'
+/** What a data key is for: objects of files. Secrets are sealed with keys of their vault. */
+export type DataKeyPurpose = 'files'
 
 /** An unwrapped data key. The bytes are a copy: whoever got it clears it when it is done (`key.fill(0)`). */
 export interface DataKey {

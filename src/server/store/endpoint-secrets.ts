@@ -1,4 +1,5 @@
 import type { Outcome } from '../../schemas/failures.ts'
+import { mayBeProviderKey } from '../../schemas/provider-keys.ts'
 import type { Hints, Invalidation } from '../ports/keys.ts'
 import type { VaultScope } from '../ports/vault.ts'
 import { bump } from './epoch.ts'
@@ -10,8 +11,9 @@ export interface SecretChange {
 }
 
 /**
- * Changes secrets, and tells the fronts when an active private endpoint uses one of them: they hold what was released
- * to it. Most secrets are nobody's credential, and their changes are not worth the epoch's lock.
+ * Changes secrets, and tells the fronts when one of them is the credential of an active private endpoint, or by its name
+ * a key for a provider: they hold what was released, and which keys there are. Most secrets are neither, and their
+ * changes are not worth the epoch's lock.
  */
 export async function changingSecrets<T>(
   { store, publish }: { readonly store: Store; readonly publish: Hints['publish'] | null },
@@ -20,7 +22,7 @@ export async function changingSecrets<T>(
 ): Promise<Outcome<T>> {
   let told: Invalidation | null = null
   const done = await store.sql.begin<Outcome<T>>(async (tx) => {
-    const isUsed = await isUsedByEndpoint(tx, change)
+    const isUsed = isProviderKey(change) || (await isUsedByEndpoint(tx, change))
     const outcome = await work(tx)
     if (isUsed && outcome.ok) told = await bump(tx, 'vault', change.scope.workspaceId)
     return outcome
@@ -29,9 +31,17 @@ export async function changingSecrets<T>(
   return done
 }
 
+function isProviderKey({ scope, names }: SecretChange): boolean {
+  return isOfWorkspace(scope) && names.some(mayBeProviderKey)
+}
+
+function isOfWorkspace({ internId, attachableId }: VaultScope): boolean {
+  return internId === null && attachableId === undefined
+}
+
 /** Activations of the workspace wait until the commit, and these writes for theirs: neither misses the other. */
 async function isUsedByEndpoint(tx: Transaction, { scope, names }: SecretChange): Promise<boolean> {
-  if (scope.internId !== null || scope.attachableId !== undefined || names.length === 0) return false
+  if (!isOfWorkspace(scope) || names.length === 0) return false
   await tx`SELECT 1 FROM workspaces WHERE id = ${scope.workspaceId} FOR SHARE`
   const rows = await tx`
     SELECT 1 FROM private_endpoints

@@ -32,7 +32,7 @@ export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise
   }
   const stored = secrets.map(({ name, hosts, fingerprint }) =>
     ({ name, hosts, fingerprint, createdAt: before.get(name)?.createdAt ?? at }))
-  const operation = copyOf === null ? OPERATIONS.put[placeOf(scope)] : 'vault.copy-secrets'
+  const operation = copyOf === null ? operationOf('put', write) : 'vault.copy-secrets'
   const events = stored.map((secret) => eventOf({ ...write, operation, name: secret.name, before: before.get(secret.name) ?? null, after: secret }))
   await Promise.all([...secrets.map((secret) => upsert(tx, write, { secret, at })), appendAudit(tx, ...events)])
   return ok(stored)
@@ -51,6 +51,12 @@ const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, strin
   remove: { workspace: 'vault.delete-secret', intern: 'vault.delete-intern-secret', attachable: 'cli.vault-rm' },
 }
 
+/** The command line reaches the vault of a workspace through one verb: its keys for providers. */
+function operationOf(what: 'put' | 'remove', { scope, by }: Pick<SecretWrite, 'scope' | 'by'>): string {
+  const place = placeOf(scope)
+  return place === 'workspace' && by.actor.kind === 'cli' ? 'cli.workspaces-set' : OPERATIONS[what][place]
+}
+
 /** Failures: intern_unknown, secret_unknown. */
 export async function removeSecret(
   tx: Transaction,
@@ -63,7 +69,7 @@ export async function removeSecret(
   const before = found.get(name)
   if (before === undefined) return fail('secret_unknown')
   await tx`DELETE FROM secrets WHERE vault_id = ${vault.id} AND name = ${name}`
-  const operation = OPERATIONS.remove[placeOf(scope)]
+  const operation = operationOf('remove', { scope, by })
   await appendAudit(tx, eventOf({ scope, vaultId: vault.id, by, operation, name, before, after: null }))
   return ok(null)
 }

@@ -19,8 +19,8 @@ export interface KeepingParts {
  */
 export function keepUploads(providerFiles: ProviderFiles, parts: KeepingParts): ProviderFiles {
   return {
-    async of(workspaceId, provider) {
-      const host = await providerFiles.of(workspaceId, provider)
+    async of(caller, provider) {
+      const host = await providerFiles.of(caller, provider)
       return host.ok ? ok(keeping(host.value, parts)) : host
     },
   }

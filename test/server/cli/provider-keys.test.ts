@@ -4,13 +4,16 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
 import { parseProviderKey } from '../../../src/server/cli/provider-keys.ts'
-import { openDataKeys } from '../../../src/server/store/data-keys.ts'
-import { openProviderKeyRows } from '../../../src/server/store/provider-keys.ts'
-import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
-import { openProviderKeys } from '../../../src/server/vault/provider-keys.ts'
+import { findWorkspace } from '../../../src/server/store/workspaces.ts'
+import { openSecretRows } from '../../../src/server/store/secrets.ts'
+import { openReleases } from '../../../src/server/vault/releases.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
+import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
+import { auditOf } from '../../support/audit.ts'
 import { openFileStand } from '../../support/files.ts'
+import { threads } from '../../support/front.ts'
 import { plainEnvironment } from '../../support/load.ts'
+import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
 import { ROOT } from '../../support/source.ts'
 import { openFolder } from '../../support/storage.ts'
@@ -28,27 +31,57 @@ async function stand(t: Parameters<typeof openFileStand>[0]) {
   }
   const set = (args: readonly string[], input = '') => run(['set', ...args], input)
   const rootKeys = openRootKeys({ setting: new Secret(ROOT_KEY), file: null, dataDir })
-  const keys = openProviderKeys({ ring: openKeyRing({ rootKeys, rows: openDataKeys(store) }), rows: openProviderKeyRows(store) })
-  return { run, set, read: async (provider: 'openai' | 'anthropic') => must(await keys.get(workspaceId, provider))?.reveal() ?? null }
+  const rows = openSecretRows(store)
+  const releases = openReleases({ rows, keys: new VaultKeys({ rootKeys, rows }), jobs: threads(), audit: { note: () => true }, log: SILENT })
+  const { organizationId } = must(await findWorkspace(store.sql, workspaceId, null))
+  const by = { actor: { kind: 'system', id: null }, requestId: null } as const
+  const read = async (name: string, host: string): Promise<string | null> => {
+    const released = await releases.release({ scope: { organizationId, workspaceId, internId: null }, name, host, operation: 'test', by })
+    return released.ok ? released.value.reveal() : null
+  }
+  return { run, set, read, store, openai: () => read('openai_api_key', 'api.openai.com') }
 }
 
-t.test('workspaces set stores, replaces and removes provider keys, and prints none', async (t) => {
-  const { set, read } = await stand(t)
-  const first = set(['default', '--provider-key', 'openai=sk-a=b', '--provider-key', 'anthropic=sk-ant', '--json'])
-  t.match(JSON.parse(first.text), { provider_keys: [{ provider: 'openai', is: 'set' }, { provider: 'anthropic', is: 'set' }] })
+t.test('workspaces set puts provider keys into the vault, for the host of each provider alone, and prints none', async (t) => {
+  const { set, read, openai } = await stand(t)
+  const first = set(['default', '--provider-key', 'openai=sk-a=b', '--provider-key', 'anthropic=sk-ant', '--provider-key', 'google=g', '--json'])
+  t.match(JSON.parse(first.text), {
+    provider_keys: [{ provider: 'openai', is: 'set' }, { provider: 'anthropic', is: 'set' }, { provider: 'google', is: 'set' }],
+  })
   t.notMatch(first.text, /sk-a/)
-  t.same([await read('openai'), await read('anthropic')], ['sk-a=b', 'sk-ant'])
+  t.same([await openai(), await read('anthropic_api_key', 'api.anthropic.com')], ['sk-a=b', 'sk-ant'])
+  t.equal(await read('google_api_key', 'generativelanguage.googleapis.com'), 'g')
+  for (const host of ['openai.com', 'eu.api.openai.com', 'api.anthropic.com']) t.equal(await read('openai_api_key', host), null, host)
   t.equal(set(['default', '--provider-key', 'openai=-'], 'sk-piped\n').text, 'openai: set\n')
-  t.equal(await read('openai'), 'sk-piped')
+  t.equal(await openai(), 'sk-piped')
   t.equal(set(['default', '--provider-key', 'openai=']).text, 'openai: removed\n')
-  t.equal(await read('openai'), null)
+  t.equal(set(['default', '--provider-key', 'openai=']).text, 'openai: absent\n')
+  t.equal(await openai(), null)
+})
+
+t.test('workspaces set audits what it does to provider keys, tells the fronts, and heeds neither programme nor vault writes', async (t) => {
+  const { set, store, openai } = await stand(t)
+  set(['default', '--programme', 'off', '--vault-writes', 'off'])
+  set(['default', '--provider-key', 'openai=sk-canary'])
+  t.equal(await openai(), 'sk-canary')
+  set(['default', '--provider-key', 'openai='])
+  const events = (await auditOf(store)).slice(1)
+  t.match(events, [
+    { operation: 'cli.workspaces-set', actor: { kind: 'cli' }, object_kind: 'secret', before: null,
+      after: { name: 'openai_api_key', hosts: ['api.openai.com'] } },
+    { operation: 'cli.workspaces-set', object_kind: 'secret', before: { name: 'openai_api_key' }, after: null },
+  ])
+  t.notMatch(JSON.stringify(events), /canary/)
+  const [workspace] = await store.sql<{ id: string }[]>`SELECT id FROM workspaces WHERE slug = 'default'`
+  const told = await store.sql`SELECT id FROM invalidations WHERE kind = 'vault'`
+  t.same(told.map(({ id }) => id as string), [workspace?.id, workspace?.id])
 })
 
 t.test('workspaces set refuses what it cannot do, without showing a key', async (t) => {
   const { set } = await stand(t)
-  const { status, text } = set(['default', '--provider-key', 'google=sk-canary'])
+  const { status, text } = set(['default', '--provider-key', 'local=sk-canary'])
   t.equal(status, 2)
-  t.match(text, /providers are openai, anthropic/)
+  t.match(text, /providers are openai, anthropic, cohere/)
   t.notMatch(text, /canary/)
   t.match(set(['nowhere', '--provider-key', 'openai=sk']), { status: 1, text: /no such workspace/ })
 })
@@ -63,11 +96,13 @@ t.test('workspaces set switches programme and vault writes, list shows them, and
   t.match(set(['default']), { status: 2, text: /--programme, --vault-writes or --provider-key/ })
 })
 
+const HOSTS = new Map([['openai', 'api.openai.com']])
+
 t.test('what is no provider key is refused without its text', async (t) => {
-  for (const wrong of ['sk-canary', 'google=sk-canary', '=sk-canary', 'openai=sk canary', 'openai=sk\ncanary', 'openai=canary\u00e9']) {
-    const refusal = parseProviderKey(wrong)
+  for (const wrong of ['sk-canary', 'local=sk-canary', '=sk-canary', 'openai=sk canary', 'openai=sk\ncanary', 'openai=canary\u00e9']) {
+    const refusal = parseProviderKey(wrong, HOSTS)
     t.type(refusal, 'string', JSON.stringify(wrong))
     t.notMatch(refusal, /canary/)
   }
-  t.match(parseProviderKey('openai='), { provider: 'openai', key: null })
+  t.match(parseProviderKey('openai=', HOSTS), { provider: 'openai', host: 'api.openai.com', key: null })
 })

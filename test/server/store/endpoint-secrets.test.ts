@@ -39,6 +39,15 @@ t.test('fronts hear of every change of a secret that an active endpoint uses', a
   t.equal(rows.length, 3, 'also those who hear no hint')
 })
 
+t.test('fronts hear of every change of a workspace\'s key for a provider, and of none in other vaults', async (t) => {
+  const stand = await opened(t)
+  await stand.put('openai_api_key')
+  must(await stand.vaults.remove(stand.workspace, 'openai_api_key', BY))
+  await stand.put('openai_api_key', stand.intern)
+  await stand.put('openai_api_key', { ...stand.workspace, attachableId: await stand.addVault('team') })
+  t.match(stand.told, [1, 2].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })))
+})
+
 t.test('secrets that no active endpoint uses are nobody\'s news', async (t) => {
   const stand = await opened(t)
   await endpoint(stand, 'draft', 'draft')

@@ -5,9 +5,7 @@ import { DATA_KEYS_CACHED_MAX } from '../../../src/schemas/limits.ts'
 import { Secret } from '../../../src/schemas/secret.ts'
 import type { DataKeys, WrappedDataKey } from '../../../src/server/ports/key-ring.ts'
 import { openDataKeys } from '../../../src/server/store/data-keys.ts'
-import { openProviderKeyRows } from '../../../src/server/store/provider-keys.ts'
 import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
-import { openProviderKeys } from '../../../src/server/vault/provider-keys.ts'
 import { openRootKeys, type RootKeys } from '../../../src/server/vault/root-keys.ts'
 import { openFileStand } from '../../support/files.ts'
 import { must, present } from '../../support/must.ts'
@@ -29,15 +27,14 @@ function counted(rows: DataKeys): DataKeys & { count: number } {
   return counting
 }
 
-t.test('a workspace gets one key for each purpose, and always the same', async (t) => {
+t.test('a workspace gets one key of its own, and always the same', async (t) => {
   const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
   const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
   const files = must(await ring.current(workspaceId, 'files'))
   t.equal(files.key.length, 32)
   t.same(must(await openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files')), files)
   t.same(must(await ring.byId(workspaceId, 'files', files.id)), files)
-  const others = [must(await ring.current(workspaceId, 'secrets')), must(await ring.current(otherWorkspaceId, 'files'))]
-  t.equal(new Set([files, ...others].map(({ key }) => Buffer.from(key).toString('hex'))).size, 3)
+  t.not(Buffer.from(files.key).compare(must(await ring.current(otherWorkspaceId, 'files')).key), 0)
 })
 
 t.test('of many processes that make the first key all get the same', async (t) => {
@@ -89,8 +86,8 @@ t.test('a key whose root key is not here is unavailable, and no second one is ma
   t.equal((await store.sql`SELECT 1 FROM data_keys`).length, 1)
 })
 
-t.test('a wrapped key that was moved to another workspace, purpose or id, or changed, does not open', async (t) => {
-  const changes = [`workspace_id = (SELECT id FROM workspaces WHERE slug = 'other')`, `purpose = 'secrets'`, `id = gen_random_uuid()`,
+t.test('a wrapped key that was moved to another workspace or id, or changed, does not open', async (t) => {
+  const changes = [`workspace_id = (SELECT id FROM workspaces WHERE slug = 'other')`, `id = gen_random_uuid()`,
     `wrapped = set_byte(wrapped, 20, get_byte(wrapped, 20) # 1)`, `wrapped = substring(wrapped FOR 59)`]
   for (const change of changes) {
     const { store, workspaceId } = await openFileStand(t)
@@ -106,39 +103,6 @@ t.test('a key of another workspace is not given out by its id', async (t) => {
   const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
   const { id } = must(await ring.current(workspaceId, 'files'))
   t.match(await ring.byId(otherWorkspaceId, 'files', id), { failure: { name: 'data_key_unavailable' } })
-  t.match(await ring.byId(workspaceId, 'secrets', id), { failure: { name: 'data_key_unavailable' } })
-})
-
-t.test('a provider key reads back, is replaced, and is gone when it is removed', async (t) => {
-  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
-  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
-  const keys = openProviderKeys({ ring, rows: openProviderKeyRows(store) })
-  t.equal(must(await keys.get(workspaceId, 'openai')), null)
-  for (const text of ['sk-first', 'sk-second']) {
-    must(await keys.put(workspaceId, 'openai', new Secret(text)))
-    t.equal(must(await keys.get(workspaceId, 'openai'))?.reveal(), text)
-  }
-  t.equal(must(await keys.get(workspaceId, 'anthropic')), null)
-  t.equal(must(await keys.get(otherWorkspaceId, 'openai')), null)
-  t.equal(must(await keys.remove(workspaceId, 'openai')), true)
-  t.equal(must(await keys.remove(workspaceId, 'openai')), false)
-})
-
-t.test('a provider key is sealed: nowhere plain, and bound to its workspace and provider', async (t) => {
-  const { store, workspaceId } = await openFileStand(t)
-  const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
-  const keys = openProviderKeys({ ring, rows: openProviderKeyRows(store) })
-  must(await keys.put(workspaceId, 'openai', new Secret('sk-canary')))
-  const [row] = await store.sql<{ sealed: Buffer }[]>`SELECT sealed FROM provider_keys`
-  t.equal(present(row).sealed.includes('canary'), false)
-  await store.sql`UPDATE provider_keys SET provider = 'anthropic'`
-  t.match(await keys.get(workspaceId, 'anthropic'), { failure: { name: 'data_key_unavailable' } })
-  await store.sql`UPDATE provider_keys SET provider = 'openai'`
-  t.equal(must(await keys.get(workspaceId, 'openai'))?.reveal(), 'sk-canary')
-  for (const at of [0, 40, 70, present(row).sealed.length - 1]) {
-    await store.sql`UPDATE provider_keys SET sealed = set_byte(${present(row).sealed}, ${at}, ${(present(row).sealed[at] ?? 0) ^ 1})`
-    t.match(await keys.get(workspaceId, 'openai'), { failure: { name: 'data_key_unavailable' } }, `byte ${at}`)
-  }
 })
 
 t.test('DATA_KEYS_CACHED_MAX keys are held, and the one that was used longest ago goes first', async (t) => {

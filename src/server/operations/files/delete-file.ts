@@ -22,7 +22,7 @@ export const deleteFile = defineOperation({
   failures: ['file_unknown', ...HOST_FAILURES],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },
   async run(call, ports) {
-    const host = await hostOf(call, ports)
+    const host = await hostOf('files.delete', call, ports)
     if (!host.ok) return host
     const { file_id: id } = call.params
     const removed = await host.value.remove(id, call.signal)

@@ -18,12 +18,12 @@ export const getFileContent = defineOperation({
   success: { status: 200, body: FileContent, content: 'application/octet-stream' },
   statuses: [400, 403, 404, 429, 500, 502, 503],
   failures: [
-    'file_unknown', 'file_not_downloadable', 'content_missing', 'content_damaged', 'storage_unavailable', 'busy',
+    'file_unknown', 'file_not_downloadable', 'content_missing', 'content_damaged', 'storage_unavailable',
     ...HOST_FAILURES,
   ],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },
   async run(call, ports) {
-    const host = await hostOf(call, ports)
+    const host = await hostOf('files.content', call, ports)
     if (!host.ok) return host
     const opened = await host.value.open(call.params.file_id, call.signal)
     if (!opened.ok) return opened

@@ -20,7 +20,7 @@ export const getFile = defineOperation({
   failures: ['file_unknown', ...HOST_FAILURES],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },
   async run(call, ports) {
-    const host = await hostOf(call, ports)
+    const host = await hostOf('files.get', call, ports)
     if (!host.ok) return host
     const file = await host.value.get(call.params.file_id, call.signal)
     return file.ok ? ok({ kind: 'json', value: fileAnswer(file.value, shapeOf(call.headers)) }) : file

@@ -4,11 +4,11 @@ import type { FileRecord } from '../../ports/files.ts'
 import type { FileHost, HostedPageWish } from '../../ports/file-hosts.ts'
 import type { KeyRecord } from '../../ports/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { ownWorkspaceOf } from '../define.ts'
+import { changedBy, ownWorkspaceOf, type Call } from '../define.ts'
 
 /** What every operation of files may fail with before it reaches a file. */
 export const HOST_FAILURES = [
-  'workspace_forbidden', 'provider_key_missing', 'data_key_unavailable', 'store_unavailable', 'client_gone', 'draining',
+  'workspace_forbidden', 'provider_key_missing', 'provider_key_unfit', 'busy', 'data_key_unavailable', 'store_unavailable', 'client_gone', 'draining',
   'upstream_failed', 'upstream_credential', 'upstream_overloaded', 'upstream_slow', 'upstream_invalid',
   'upstream_too_large', 'upstream_refused', 'deadline_exceeded',
 ] as const satisfies readonly FailureName[]
@@ -19,12 +19,20 @@ export function workspaceOf(key: KeyRecord, asked?: string): Outcome<string> {
   return asked === undefined || asked.toLowerCase() === own ? ok(own) : fail('workspace_forbidden')
 }
 
-/** Where the call's files are. Failures: workspace_forbidden, provider_key_missing, and those of its key. */
-export async function hostOf(call: { readonly key: KeyRecord; readonly query: FileScopeQuery }, ports: Ports): Promise<Outcome<FileHost>> {
-  const workspace = workspaceOf(call.key, call.query.workspace_id)
+type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestId'>
+
+/**
+ * Where the call's files are. The key for a provider is released at each call; an intern's may be its own.
+ * @param operation its id
+ * Failures: workspace_forbidden, and those of the release.
+ */
+export async function hostOf(operation: string, call: FilesCall, ports: Ports): Promise<Outcome<FileHost>> {
+  const { key, query: { provider, workspace_id: asked } } = call
+  const workspace = workspaceOf(key, asked)
   if (!workspace.ok) return workspace
-  const { provider } = call.query
-  return provider === undefined ? ok(ownHost(workspace.value, ports)) : ports.providerFiles.of(workspace.value, provider)
+  if (provider === undefined) return ok(ownHost(workspace.value, ports))
+  const scope = { organizationId: key.organizationId, workspaceId: workspace.value, internId: key.internId }
+  return ports.providerFiles.of({ scope, operation, by: changedBy(call) }, provider)
 }
 
 /** Our own storage. */

@@ -21,7 +21,7 @@ export const listFiles = defineOperation({
   failures: ['query_invalid', ...HOST_FAILURES],
   example: { query: { limit: 20 } },
   async run(call, ports) {
-    const host = await hostOf(call, ports)
+    const host = await hostOf('files.list', call, ports)
     if (!host.ok) return host
     const { query, signal } = call
     const after = afterOf(query)

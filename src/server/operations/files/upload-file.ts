@@ -26,14 +26,14 @@ export const uploadFile = defineOperation({
   success: { status: 200, body: FileAnswer },
   statuses: [400, 403, 413, 429, 500, 502, 503],
   failures: [
-    'file_empty', 'content_unsupported', 'quota_exceeded', 'upload_lost', 'storage_full', 'storage_unavailable', 'busy', ...HOST_FAILURES,
+    'file_empty', 'content_unsupported', 'quota_exceeded', 'upload_lost', 'storage_full', 'storage_unavailable', ...HOST_FAILURES,
   ],
   example: {},
   async run(call, ports) {
     if (call.upload === null) throw new Error('the pipeline gives every upload')
     const workspace = workspaceOf(call.key, call.query.workspace_id)
     if (!workspace.ok) return workspace
-    const host = await hostOf(call, ports)
+    const host = await hostOf('files.upload', call, ports)
     if (!host.ok) return host
     const wish = { workspaceId: workspace.value, idempotency: call.idempotency, signal: call.signal }
     const stored = await host.value.store(call.upload, wish)

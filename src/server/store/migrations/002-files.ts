@@ -4,7 +4,7 @@ export const files: Migration = {
   number: 2,
   name: 'files',
   oldestBinary: 1,
-  tables: ['workspace_storage', 'files', 'container_uses', 'data_keys', 'provider_keys'],
+  tables: ['workspace_storage', 'files', 'container_uses', 'data_keys'],
   async up(tx) {
     for (const statements of [STORAGE, FILES, CONTAINERS, KEYS]) await tx.unsafe(statements)
   },
@@ -65,20 +65,11 @@ const KEYS = `
   CREATE TABLE data_keys (
     id uuid PRIMARY KEY,
     workspace_id uuid NOT NULL REFERENCES workspaces,
-    purpose text NOT NULL CHECK (purpose IN ('files', 'secrets')),
+    purpose text NOT NULL CHECK (purpose IN ('files')),
     root_key_id text NOT NULL,
     wrapped bytea NOT NULL,
     is_current boolean NOT NULL DEFAULT true,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
   );
   CREATE UNIQUE INDEX data_keys_current_key ON data_keys (workspace_id, purpose) WHERE is_current;
-
-  CREATE TABLE provider_keys (
-    workspace_id uuid NOT NULL REFERENCES workspaces,
-    provider text NOT NULL,
-    data_key_id uuid NOT NULL REFERENCES data_keys,
-    sealed bytea NOT NULL,
-    updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    PRIMARY KEY (workspace_id, provider)
-  );
 `

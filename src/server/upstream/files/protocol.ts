@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { ToldFile } from '../../../schemas/files.ts'
-import type { KeyedProvider } from '../../../schemas/provider-keys.ts'
+import type { FileProvider } from '../../../schemas/provider-keys.ts'
 import type { HostedPage, HostedPageWish } from '../../ports/file-hosts.ts'
 
 /** A file as its provider tells of it. */
@@ -12,7 +12,7 @@ export type ProviderFile = Omit<ToldFile, 'mimeType' | 'sizeBytes'> & {
 
 /** How one provider keeps files: its paths are alike, its words are not. */
 export interface FilesProtocol {
-  readonly provider: KeyedProvider
+  readonly provider: FileProvider
   /** What people call it. */
   readonly name: string
   /** With the API's version and without a trailing slash; where the catalogue names none. */

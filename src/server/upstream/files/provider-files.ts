@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { fail, ok } from '../../../schemas/failures.ts'
-import type { KeyedProvider } from '../../../schemas/provider-keys.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { isProviderKey, providerKeyHost, providerKeyName, type FileProvider } from '../../../schemas/provider-keys.ts'
+import type { Secret } from '../../../schemas/secret.ts'
 import type { Egress } from '../../ports/egress.ts'
-import type { ProviderFiles } from '../../ports/file-hosts.ts'
+import type { FilesCaller, ProviderFiles } from '../../ports/file-hosts.ts'
 import type { Intake } from '../../ports/intake.ts'
 import type { Provider } from '../../ports/models.ts'
-import type { ProviderKeys } from '../../ports/provider-keys.ts'
+import type { SecretReleases } from '../../ports/vault.ts'
 import { anthropicFiles } from './anthropic-files.ts'
 import { FILES_TIMES, FilesLink, type FilesTimes } from './files-link.ts'
 import { openAiFiles } from './openai-files.ts'
@@ -14,11 +15,11 @@ import { ProviderHost } from './provider-host.ts'
 
 const BOUNDARY_BYTES = 24
 
-const PROTOCOLS: Readonly<Record<KeyedProvider, FilesProtocol>> = { openai: openAiFiles, anthropic: anthropicFiles }
+const PROTOCOLS: Readonly<Record<FileProvider, FilesProtocol>> = { openai: openAiFiles, anthropic: anthropicFiles }
 
 export interface ProviderFilesOptions {
   readonly egress: Egress
-  readonly keys: ProviderKeys
+  readonly releases: SecretReleases
   readonly intake: Intake
   /** Those of the catalogue: the base URLs of `openai` and `anthropic` there take the place of the usual ones. */
   readonly providers: readonly Pick<Provider, 'slug' | 'baseUrl'>[]
@@ -28,19 +29,36 @@ export interface ProviderFilesOptions {
 
 /** Files at providers, each workspace's under its own key. Contract B1.7, B2.7. */
 export function createProviderFiles(
-  { egress, keys, intake, providers, times, random = randomBytes }: ProviderFilesOptions,
+  { egress, releases, intake, providers, times, random = randomBytes }: ProviderFilesOptions,
 ): ProviderFiles {
   const boundary = (): string => `sluice-${Buffer.from(random(BOUNDARY_BYTES)).toString('hex')}`
   return {
-    async of(workspaceId, provider) {
-      const key = await keys.get(workspaceId, provider)
-      if (!key.ok) return key
+    async of(caller, provider) {
       const protocol = PROTOCOLS[provider]
-      if (key.value === null) return fail('provider_key_missing', { fields: { provider: protocol.name, slug: provider } })
-      const named = providers.find(({ slug }) => slug === provider)?.baseUrl ?? ''
-      const baseUrl = named === '' ? protocol.baseUrl : named
+      const baseUrl = filesAddress(provider, providers)
+      const key = await keyOf(caller, { slug: provider, name: protocol.name, baseUrl }, releases)
+      if (!key.ok) return key
       const link = new FilesLink({ egress, protocol, baseUrl, key: key.value, times: { ...FILES_TIMES, ...times } })
       return ok(new ProviderHost({ link, intake, boundary }))
     },
   }
+}
+
+/** Where a provider keeps files: its address in the catalogue, else the usual one. */
+export function filesAddress(provider: FileProvider, providers: ProviderFilesOptions['providers']): string {
+  const named = providers.find(({ slug }) => slug === provider)?.baseUrl ?? ''
+  return named === '' ? PROTOCOLS[provider].baseUrl : named
+}
+
+/** Failures: provider_key_missing, provider_key_unfit, and those of a release. */
+async function keyOf(
+  { scope, operation, by }: FilesCaller, { slug, name, baseUrl }: Pick<Provider, 'slug' | 'name' | 'baseUrl'>, releases: SecretReleases,
+): Promise<Outcome<Secret>> {
+  const secret = providerKeyName(slug)
+  const host = providerKeyHost(baseUrl)
+  const missing = fail('provider_key_missing', { fields: { provider: name, slug, secret, host: host ?? new URL(baseUrl).hostname } })
+  if (host === null) return missing
+  const released = await releases.release({ scope, name: secret, host, operation, by })
+  if (!released.ok) return released.failure.name === 'secret_not_released' ? missing : released
+  return isProviderKey(released.value.reveal()) ? released : fail('provider_key_unfit', { fields: { secret } })
 }

@@ -8,7 +8,7 @@ import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import type { FileHost, HostedPageWish } from '../../../../src/server/ports/file-hosts.ts'
 import { must } from '../../../support/must.ts'
 import {
-  hostAt, openFilesStand, send, until, type FilesBehaviour, type FilesStand, type KeptFile, type StandOptions,
+  CALLER, hostAt, openFilesStand, send, until, type FilesBehaviour, type FilesStand, type KeptFile, type StandOptions,
 } from '../../../support/provider-files.ts'
 import { text } from '../../../support/sessions.ts'
 
@@ -58,11 +58,13 @@ async function download(host: FileHost, from = 0, to = CONTENT.length): Promise<
   return read
 }
 
-t.test('a workspace without a key is told so', async (t) => {
+t.test('a workspace without a key is told both ways to set it', async (t) => {
   const { providerFiles } = await openFilesStand(t, { key: null })
-  const answer = await providerFiles.of('w', 'anthropic')
+  const answer = await providerFiles.of(CALLER, 'anthropic')
   t.match(answer, { failure: { name: 'provider_key_missing', fields: { provider: 'Anthropic' } } })
-  t.match(answer.ok ? '' : textOf(answer.failure), /sets it with `sluice workspaces set <workspace> --provider-key anthropic=-`\.$/)
+  const text = answer.ok ? '' : textOf(answer.failure)
+  t.match(text, 'as `anthropic_api_key`, bound to the host localhost (`PUT /api/v1/vault/secrets/anthropic_api_key`)')
+  t.match(text, /`sluice workspaces set <workspace> --provider-key anthropic=-`\.$/)
 })
 
 t.test('a key that the provider refuses is a failure of the credential, and is not shown', async (t) => {

@@ -1,0 +1,19 @@
+import { ok } from '../../schemas/failures.ts'
+import { runTask } from '../../workers/tasks.ts'
+import type { Vaults } from '../ports/vault.ts'
+import { openSecretRows } from '../store/secrets.ts'
+import { VaultKeys } from '../vault/vault-keys.ts'
+import { openVaults } from '../vault/vaults.ts'
+import type { Admin } from './admin.ts'
+import { ownRootKeys } from './root-keys.ts'
+
+/** The vaults of this installation, sealed on this thread: a verb has nobody to keep waiting. Throws CliFailure. */
+export async function withVaults<T>({ store, publish }: Admin, use: (vaults: Vaults) => Promise<T>): Promise<T> {
+  const rows = openSecretRows(store, publish)
+  const keys = new VaultKeys({ rootKeys: ownRootKeys(), rows })
+  try {
+    return await use(openVaults({ rows, keys, jobs: { run: (name, input) => Promise.resolve(ok(runTask(name, input))) } }))
+  } finally {
+    keys.close()
+  }
+}
