@@ -73,7 +73,7 @@ export interface SecretRows {
   effective(scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage<EffectiveSecret>>>
   /** The vault, made when the workspace has none yet, and so many new versions. */
   forWriting(scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>>
-  /** @returns the current keys: of many that race, all get the same */
+  /** @returns the current keys: of many that race, all get the same. Failure: vault_unknown (removed meanwhile). */
   addKeys(vaultId: string, keys: readonly WrappedVaultKey[]): Promise<Outcome<readonly WrappedVaultKey[]>>
   /**
    * Stores all or none, in one transaction with their audit events. Null: the keys of the vault or a source of the copy

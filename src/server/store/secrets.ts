@@ -19,7 +19,7 @@ export function openSecretRows(store: Store, publish: Hints['publish'] | null = 
     list: (scope, page) => reach(() => listSecrets(store, scope, page)),
     effective: (scope, page) => reach(() => listEffective(store, scope, page)),
     forWriting: (scope, versions) => reach(() => vaultForWriting(store.sql, scope, versions)),
-    addKeys: (vaultId, keys) => reach(async () => ok(await addVaultKeys(store.sql, vaultId, keys))),
+    addKeys: (vaultId, keys) => reach(() => store.sql.begin((tx) => addVaultKeys(tx, vaultId, keys))),
     write: (write) => reach(() => {
       const change = { scope: write.scope, names: write.secrets.map(({ name }) => name) }
       return changingSecrets(means, change, (tx) => writeSecrets(tx, write))

@@ -126,17 +126,25 @@ interface VaultRow {
   readonly versions: string
 }
 
-/** @returns the current keys: whoever lost a race waited for the winner, and gets its keys */
-export async function addVaultKeys(sql: Queryable, vaultId: string, keys: readonly WrappedVaultKey[]): Promise<readonly WrappedVaultKey[]> {
+/**
+ * @returns the current keys: whoever lost a race waited for the winner, and gets its keys
+ * Failure: vault_unknown, for one that was removed meanwhile.
+ */
+export async function addVaultKeys(
+  tx: Transaction, vaultId: string, keys: readonly WrappedVaultKey[],
+): Promise<Outcome<readonly WrappedVaultKey[]>> {
+  // It stays there until the keys are.
+  const [vault] = await tx`SELECT 1 FROM vaults WHERE id = ${vaultId} FOR KEY SHARE`
+  if (vault === undefined) return fail('vault_unknown')
   for (const { id, purpose, rootKeyId, wrapped } of keys) {
-    await sql`
+    await tx`
       INSERT INTO vault_keys (id, vault_id, purpose, root_key_id, wrapped)
       VALUES (${id}, ${vaultId}, ${purpose}, ${rootKeyId}, ${Buffer.from(wrapped)})
       ON CONFLICT (vault_id, purpose) WHERE is_current DO NOTHING`
   }
-  const rows = await sql<{ id: string; purpose: VaultKeyPurpose; root_key_id: string; wrapped: Buffer }[]>`
+  const rows = await tx<{ id: string; purpose: VaultKeyPurpose; root_key_id: string; wrapped: Buffer }[]>`
     SELECT id, purpose, root_key_id, wrapped FROM vault_keys WHERE vault_id = ${vaultId} AND is_current`
-  return rows.map(({ id, purpose, root_key_id: rootKeyId, wrapped }) => ({ id, vaultId, purpose, rootKeyId, wrapped }))
+  return ok(rows.map(({ id, purpose, root_key_id: rootKeyId, wrapped }) => ({ id, vaultId, purpose, rootKeyId, wrapped })))
 }
 
 /**

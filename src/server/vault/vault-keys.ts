@@ -33,7 +33,7 @@ export class VaultKeys {
     this.#open = new LRUCache({ max: options.cachedMax ?? VAULT_KEYS_CACHED_MAX, dispose: (key) => void key.fill(0) })
   }
 
-  /** The current keys of a vault, made when it has none. Failures: data_key_unavailable, store_unavailable. */
+  /** The current keys of a vault, made when it has none. Failures: data_key_unavailable, vault_unknown (removed meanwhile), store_unavailable. */
   async current(vault: VaultForWriting): Promise<Outcome<CurrentKeys>> {
     const { vaultId } = vault
     const known = [vault.fingerprintKey, vault.sealingKey].filter((key) => key !== null)

@@ -70,6 +70,8 @@ function turns(): <T>(work: () => Promise<Outcome<T>>) => Promise<Outcome<T>> {
 async function again<T>(attempt: () => Promise<Outcome<T | null>>): Promise<Outcome<T>> {
   for (let nth = 0; nth < VAULT_WRITE_TRIES_MAX; nth++) {
     const done = await attempt()
+    // It was removed in mid-attempt: the next one finds out what is gone, which is what its caller is told.
+    if (!done.ok && done.failure.name === 'vault_unknown' && nth === 0) continue
     if (!done.ok) return done
     if (done.value !== null) return ok(done.value)
   }

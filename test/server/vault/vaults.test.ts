@@ -140,3 +140,21 @@ t.test('every change is in the audit log with what it was and became, without th
   t.same(told.map((event) => event.request_id), told.map(() => BY.requestId))
   t.notMatch(rows.map(({ text }) => text).join(), 'value')
 })
+
+t.test('a first secret whose intern is removed before its vault has keys finds no intern', async (t) => {
+  const stand = await openVaultStand(t)
+  const { rows, keys, jobs, store, workspace, intern, otherIntern } = stand
+  must(await put(stand, workspace, 'a'))
+  const removing: SecretRows = {
+    ...rows,
+    async forWriting(scope, versions) {
+      const found = await rows.forWriting(scope, versions)
+      await store.sql`DELETE FROM interns WHERE id = ${scope.internId}`
+      if (found.ok) await store.sql`DELETE FROM vaults WHERE id = ${found.value.vaultId}`
+      return found
+    },
+  }
+  const vaults = openVaults({ rows: removing, keys, jobs })
+  t.match(await vaults.put(intern, wish('a'), BY), { ok: false, failure: { name: 'intern_unknown' } })
+  t.match(await vaults.copy(otherIntern, ['a'], BY), { ok: false, failure: { name: 'intern_unknown' } })
+})
