@@ -1,12 +1,13 @@
 /** `npm run bench -- downloads`: container files and sealed files, against servers that only send. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { spread } from './measure.ts'
+import { ROOT } from './text.ts'
 import { startDownloadGateway } from './transfers/gateway.ts'
 import { sample, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
 import { startBusboy, startFileNginx } from './transfers/peers.ts'
 import { growthOf, growthText, transferRatio } from './transfers/report.ts'
-import { Bench, progress, ROOT, SMALL_SIZES } from './transfers/scenario.ts'
+import { Bench, progress, SMALL_SIZES } from './transfers/scenario.ts'
 
 /** Bytes a second of a slow reader. */
 const READER_BYTES_PER_S = 10e3

@@ -1,19 +1,16 @@
 /** `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same rig. */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { startStand } from '../test/support/stand.ts'
+import { EMBEDDINGS_OPTIONS_TEXT, EMBEDDINGS_TARGETS, readEmbeddingsOptions, type EmbeddingsTarget } from './embeddings-options.ts'
 import { gatewayTarget, startUngoverned } from './gateway.ts'
 import { machine } from './machine.ts'
 import { GENERATOR_CORES_MAX, interleave, spread, type Repeat, type Settings } from './measure.ts'
-import { EMBEDDINGS_TARGETS, optionsOrExit, type EmbeddingsTarget } from './options.ts'
+import { optionsOrExit } from './options.ts'
 import { startNginx, startPortkey, type Upstream } from './peers.ts'
 import { check, ratio, rowOf, table, type Check, type Report, type Row } from './report.ts'
 import type { Absent, Target } from './target.ts'
+import { keepReport, ROOT } from './text.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-
-const options = optionsOrExit(process.argv.slice(2))
+const options = optionsOrExit(process.argv.slice(2), readEmbeddingsOptions, EMBEDDINGS_OPTIONS_TEXT)
 
 const settings: Settings = {
   connections: options.connections,
@@ -51,7 +48,7 @@ try {
   const repeats = await interleave(targets, settings, progress)
   const rows = targets.map((target) => rowOf(target.name, repeats.get(target.name) ?? []))
   const found = checks(repeats, rows)
-  await print({
+  const report: Report = {
     scenario: 'embeddings',
     at: new Date().toISOString(),
     machine: facts,
@@ -64,7 +61,8 @@ try {
     rows,
     checks: found,
     notes: notes(),
-  })
+  }
+  await keepReport(report, { text: table(report), file: options.json })
   if (found.some((one) => !one.isMet)) process.exitCode = 1
 } finally {
   for (const target of targets) await target.stop()
@@ -142,12 +140,4 @@ function notes(): readonly string[] {
     `* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate is its limit, not the server's; CPU a request still holds`,
     `generator, mock and servers share ${facts.cores} cores: rates and latencies under load are those of the whole rig`,
   ]
-}
-
-async function print(report: Report): Promise<void> {
-  const file =
-    options.json ?? join(ROOT, 'bench/results', `embeddings-${report.at.replace(/[:.]/g, '-')}.json`)
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
-  process.stdout.write(`${table(report)}\n\nwritten to ${file}\n`)
 }

@@ -1,5 +1,6 @@
 import type { Machine } from './machine.ts'
 import { spread, type Repeat, type Spread } from './measure.ts'
+import { columns, headLines, spreadText } from './text.ts'
 
 export interface Row {
   readonly name: string
@@ -78,26 +79,21 @@ export function table(report: Report): string {
   const head = ['', 'CPU µs/request', 'requests/s', 'p50 ms', 'p90 ms', 'p99 ms', 'p50 alone µs', 'not 200']
   const body = report.rows.map((row) => [
     row.name,
-    text(row.cpuUs, 1),
-    text(row.requestsPerS, 0) + (row.isGeneratorLimit ? ' *' : ''),
-    text(row.p50Ms, 2),
-    text(row.p90Ms, 2),
-    text(row.p99Ms, 2),
-    text(row.aloneP50Us, 0),
+    spreadText(row.cpuUs, 1),
+    spreadText(row.requestsPerS, 0) + (row.isGeneratorLimit ? ' *' : ''),
+    spreadText(row.p50Ms, 2),
+    spreadText(row.p90Ms, 2),
+    spreadText(row.p99Ms, 2),
+    spreadText(row.aloneP50Us, 0),
     String(row.failed),
   ])
   const checks = report.checks.map(
     (one) =>
-      `${one.isMet ? 'met   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, at most ${one.atMost.toFixed(3)}` +
+      `${one.isMet ? 'met   ' : 'MISSED'} ${one.text}: ${spreadText(one.found, 3)}, at most ${one.atMost.toFixed(3)}` +
       (one.failed === 0 ? '' : `, ${one.failed} answers were not 200`),
   )
-  const { machine } = report
   return [
-    `${report.scenario} on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, ` +
-      `load before ${machine.loadBefore}`,
-    `settings ${Object.entries(report.settings)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(' ')}; median (least–most) of the repeats`,
+    ...headLines(report),
     '',
     ...columns([head, ...body]),
     '',
@@ -105,18 +101,4 @@ export function table(report: Report): string {
     '',
     ...report.notes,
   ].join('\n')
-}
-
-function text(of: Spread, digits: number): string {
-  const print = (value: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
-  return `${print(of.median)} (${print(of.min)}–${print(of.max)})`
-}
-
-function columns(lines: readonly (readonly string[])[]): readonly string[] {
-  const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
-  return lines.map((line) =>
-    line
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-      .join('  '),
-  )
 }

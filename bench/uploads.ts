@@ -1,6 +1,7 @@
 /** `npm run bench -- uploads`: what receiving, checking, sealing and storing files costs, against servers that only receive. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { spread } from './measure.ts'
+import { ROOT } from './text.ts'
 import { startUploadGateway, type Gateway } from './transfers/gateway.ts'
 import { growth, sample, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
@@ -8,7 +9,7 @@ import { startBusboy, startFileNginx, startTus } from './transfers/peers.ts'
 import { growthOf, growthText, memoryText, transferRatio, transferRow } from './transfers/report.ts'
 import { totalOf } from './transfers/resources.ts'
 import { startS3Sink } from './transfers/s3-sink.ts'
-import { Bench, progress, ROOT } from './transfers/scenario.ts'
+import { Bench, progress } from './transfers/scenario.ts'
 import { besideTransfers, type Latency } from './transfers/tiny.ts'
 
 /** Bytes a second of the slow bucket, uploads into it at once, and how long they are watched. */
@@ -84,7 +85,7 @@ async function tiny(gateway: Gateway): Promise<void> {
   const repeats = []
   for (let repeat = 0; repeat < options.repeats; repeat++) {
     const one = await besideTransfers(gateway, target, options)
-    const { besideTransfers: near, besideBurner: burner, transfers } = one
+    const { besideLoad: near, besideBurner: burner, load: transfers } = one
     progress(`tiny GET p99: ${near.p99.toFixed(1)} ms beside uploads, ${burner.p99.toFixed(1)} ms beside a burner`)
     bench.fact(
       `tiny GET beside ${options.connections} uploads at ${transfers.mbPerS.toFixed(0)} MB/s: ${latencyText(near)}; ` +
@@ -92,9 +93,9 @@ async function tiny(gateway: Gateway): Promise<void> {
     )
     repeats.push(one)
   }
-  const samples = repeats.flatMap((one) => [one.transfers, one.besideTransfers, one.besideBurner])
-  const ratio = spread(repeats.map((one) => one.besideTransfers.p99 / one.besideBurner.p99))
-  const loop = spread(repeats.map((one) => one.transfers.loopP99Ms ?? Number.NaN))
+  const samples = repeats.flatMap((one) => [one.load, one.besideLoad, one.besideBurner])
+  const ratio = spread(repeats.map((one) => one.besideLoad.p99 / one.besideBurner.p99))
+  const loop = spread(repeats.map((one) => one.load.loopP99Ms ?? Number.NaN))
   bench.check('p99 of a tiny GET, beside uploads over beside a burner', ratio, { bound: { atMost: 2 }, samples })
   bench.check('event-loop delay p99 beside uploads, ms', loop, { bound: { atMost: 10 }, samples })
 }

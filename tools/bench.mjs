@@ -1,4 +1,4 @@
-// `npm run bench -- <scenario> [<scenario>] [options]`: builds, installs the peers that they compare with, runs them in turn.
+// `npm run bench -- <scenario> [<scenario>] [options]`: builds, installs the peers that they compare with, if any, runs them in turn.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
@@ -22,6 +22,10 @@ const SCENARIOS = {
     text: 'CPU, rate and added latency of the egress route against nginx as a reverse proxy to the same target over TLS',
     options: 'transfers',
   },
+  vault: {
+    text: 'latency of a small read beside 300 secrets a second, against the same beside an equal CPU burner; CPU of a write',
+    options: 'vault',
+  },
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -31,29 +35,39 @@ const names = firstOption < 0 ? given : given.slice(0, firstOption)
 const args = given.slice(names.length)
 // Not an installation: what the options are stands in the source.
 build()
-const { OPTIONS_TEXT, readOptions } = await import('../dist/bench/options.js')
+const { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } = await import('../dist/bench/embeddings-options.js')
 const { readTransferOptions, TRANSFER_OPTIONS_TEXT } = await import('../dist/bench/transfers/options.js')
-const READERS = { embeddings: readOptions, transfers: readTransferOptions }
+const { readVaultOptions, VAULT_OPTIONS_TEXT } = await import('../dist/bench/vault/options.js')
+/** How options are read and what they are, by the name of their kind. */
+const OPTIONS = {
+  embeddings: [readEmbeddingsOptions, EMBEDDINGS_OPTIONS_TEXT],
+  transfers: [readTransferOptions, TRANSFER_OPTIONS_TEXT],
+  vault: [readVaultOptions, VAULT_OPTIONS_TEXT],
+}
 
 const unknown = names.find((name) => !Object.hasOwn(SCENARIOS, name))
 const isHelpAsked = names.length === 0 || args.includes('--help') || args.includes('-h')
 if (unknown !== undefined || isHelpAsked) {
   process.stdout.write('npm run bench -- <scenario> [<scenario>] [options]\n\n')
   for (const [known, { text }] of Object.entries(SCENARIOS)) process.stdout.write(`  ${known}  ${text}\n`)
-  process.stdout.write(`\nembeddings ${OPTIONS_TEXT}\n\nuploads, downloads, egress ${TRANSFER_OPTIONS_TEXT}\n`)
+  for (const [kind, [, text]] of Object.entries(OPTIONS)) {
+    const own = Object.keys(SCENARIOS).filter((known) => SCENARIOS[known].options === kind)
+    process.stdout.write(`\n${own.join(', ')} ${text}\n`)
+  }
   const isWrong = unknown !== undefined || (names.length === 0 && args.some((word) => !['--help', '-h'].includes(word)))
   if (isWrong) process.stderr.write(`\nthere is no scenario '${unknown ?? args[0]}'\n`)
   process.exit(isWrong ? 2 : 0)
 }
 for (const name of names) {
-  const options = READERS[SCENARIOS[name].options](args)
+  const options = OPTIONS[SCENARIOS[name].options][0](args)
   const problem = typeof options === 'string' ? options : null
   if (problem !== null || (options.json !== null && names.length > 1)) {
     process.stderr.write(`${problem ?? '--json takes the report of one scenario'}\n`)
     process.exit(2)
   }
 }
-install('tools/peers')
+// What is measured against itself alone needs nobody else.
+if (names.some((name) => SCENARIOS[name].options !== 'vault')) install('tools/peers')
 let code = 0
 for (const name of names) {
   const ran = spawnSync(process.execPath, [`dist/bench/${name}.js`, ...args], { stdio: 'inherit' })

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { selfSigned, NO_OPENSSL, type Certificate } from '../../test/support/certificate.ts'
 import { freePort, spawnServer, stopServer, untilListening } from '../../test/support/spawned.ts'
 import { startStand } from '../../test/support/stand.ts'
+import { wholeFile } from '../../test/support/wave-file.ts'
 import { programOnPath, versionOf } from '../peers.ts'
 import type { Absent } from '../target.ts'
-import { loopP99Of } from './gateway.ts'
-import { wav } from './payload.ts'
+import { isFront, loopP99Ms } from './gateway.ts'
 import type { TransferRequest } from './plan.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
@@ -47,7 +47,7 @@ export async function startEgressTarget(sizes: readonly number[]): Promise<Egres
   if (NO_OPENSSL !== false) return { name: 'the target', absent: NO_OPENSSL }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-target-'))
   await mkdir(join(folder, 'files'))
-  for (const bytes of sizes) await writeFile(join(folder, 'files', `${bytes}.wav`), wav(bytes))
+  for (const bytes of sizes) await writeFile(join(folder, 'files', `${bytes}.wav`), wholeFile(bytes))
   const undone: (() => void)[] = []
   const certificate = selfSigned({ teardown: (done) => undone.push(done) })
   const [port, tlsPort] = [await freePort(), await freePort()]
@@ -100,9 +100,9 @@ export async function startEgressSluice({ tlsPort, certificate }: EgressTarget):
     name: `sluice, ${way}`,
     pid: stand.pid,
     port: stand.port,
-    serves: ({ arguments: words }) => /(^|[ /])sluice front /.test(words.join(' ')),
+    serves: isFront,
     request: (bytes) => requestOf(way, bytes, base, headers),
-    loopP99Ms: async () => loopP99Of((await stand.admin('/metrics')).text),
+    loopP99Ms: () => loopP99Ms(stand),
     clear: () => Promise.resolve(),
     note: 'sluice: the whole node with one front; key check, header rules, search for placeholders, the gate',
   }))

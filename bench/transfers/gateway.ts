@@ -1,7 +1,8 @@
 /** Our own gateway as a server of files: the whole node as `npm start` runs it, with one front. */
 import { containerFileId } from '../../src/schemas/container-paths.ts'
+import type { ProcessRow } from '../../test/support/process-cpu.ts'
 import { startStand, type Stand } from '../../test/support/stand.ts'
-import { wav } from './payload.ts'
+import { wholeFile } from '../../test/support/wave-file.ts'
 import type { TransferRequest, TransferResult } from './plan.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
@@ -11,6 +12,7 @@ export const TINY_PATH = '/api/v1/model/openai/text-embedding-3-small'
 export interface Gateway extends FileServer {
   readonly stand: Stand
   tiny(): TransferRequest
+  loopP99Ms(): Promise<number | null>
 }
 
 const UNSYNCED = new URL('./unsynced.js', import.meta.url).href
@@ -73,14 +75,26 @@ export async function startDownloadGateway(sizes: readonly number[]): Promise<Ga
   }
 }
 
-async function startGateway(settings: Readonly<Record<string, string>>): Promise<Gateway> {
+/** With one front and as many workers as by default. */
+export async function startGateway(settings: Readonly<Record<string, string>>): Promise<Gateway> {
   const stand = await startStand({ settings: { ...SETTINGS, ...settings } })
   return {
     stand,
     targets: [],
     tiny: () => ({ method: 'GET', path: TINY_PATH, headers: authorization(stand), body: 'none', status: 200 }),
+    loopP99Ms: () => loopP99Ms(stand),
     stop: () => stand.stop(),
   }
+}
+
+/** Of a node's processes, one that serves. */
+export function isFront({ arguments: words }: Pick<ProcessRow, 'arguments'>): boolean {
+  return /(^|[ /])sluice front /.test(words.join(' '))
+}
+
+/** Milliseconds; the largest of the node's processes since the last look. */
+export async function loopP99Ms(stand: Stand): Promise<number | null> {
+  return loopP99Of((await stand.admin('/metrics')).text)
 }
 
 function targetOf(stand: Stand, own: Pick<FileTarget, 'name' | 'note' | 'request'>): FileTarget {
@@ -88,13 +102,13 @@ function targetOf(stand: Stand, own: Pick<FileTarget, 'name' | 'note' | 'request
     ...own,
     pid: stand.pid,
     port: stand.port,
-    serves: ({ arguments: words }) => /(^|[ /])sluice front /.test(words.join(' ')),
-    loopP99Ms: async () => loopP99Of((await stand.admin('/metrics')).text),
+    serves: isFront,
+    loopP99Ms: () => loopP99Ms(stand),
     clear: (result) => removeFiles(stand, result),
   }
 }
 
-/** Milliseconds; the largest of the node's processes since the last look. */
+/** In milliseconds. */
 export function loopP99Of(metrics: string): number | null {
   const found = /^sluice_event_loop_delay_seconds\{quantile="0\.99"[^}]*\} (\S+)$/m.exec(metrics)?.[1]
   return found === undefined ? null : Number(found) * 1_000
@@ -104,7 +118,7 @@ export function loopP99Of(metrics: string): number | null {
 async function seed(stand: Stand, bytes: number): Promise<string> {
   const name = `${bytes}.wav`
   const headers = authorization(stand)
-  const put = await ask(stand, `/api/v1/containers/${CONTAINER}/files/${name}`, { method: 'PUT', headers, body: wav(bytes) })
+  const put = await ask(stand, `/api/v1/containers/${CONTAINER}/files/${name}`, { method: 'PUT', headers, body: wholeFile(bytes) })
   if (put.status !== 200) throw new Error(`the container file was not written: ${put.status} ${put.text}`)
   const promoted = await ask(stand, `${containerPath(name)}/promote`, { method: 'POST', headers })
   if (promoted.status !== 200) throw new Error(`the container file was not promoted: ${promoted.status} ${promoted.text}`)

@@ -1,7 +1,8 @@
 /** The generator's own process: runs one plan, told by IPC, and answers with what it found. */
 import { build as buildHistogram } from 'hdr-histogram-js'
+import { wholeFile } from '../../test/support/wave-file.ts'
 import { TransferConnection, type TransferOutcome } from './connection.ts'
-import { BOUNDARY, FORM_HEAD, FORM_TAIL, wav } from './payload.ts'
+import { BOUNDARY, FORM_HEAD, FORM_TAIL } from './payload.ts'
 import type { TransferPlan, TransferRequest, TransferResult } from './plan.ts'
 
 const FAILURES_KEPT = 10
@@ -119,7 +120,7 @@ class Transfers {
 
 /** The request's bytes, made once. */
 function encode(request: TransferRequest, payloadBytes: number): readonly Buffer[] {
-  const payload = request.body === 'none' ? [] : [wav(payloadBytes)]
+  const payload = request.body === 'none' ? [] : [wholeFile(payloadBytes)]
   const body = request.body === 'form' ? [FORM_HEAD, ...payload, FORM_TAIL] : payload
   const length = body.reduce((sum, part) => sum + part.length, 0)
   const lines = [

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../../test/support/load.ts'
 import { freePort, spawnServer, stopServer, untilListening } from '../../test/support/spawned.ts'
+import { wholeFile } from '../../test/support/wave-file.ts'
 import { packageVersion, programOnPath, versionOf } from '../peers.ts'
 import type { Absent } from '../target.ts'
-import { wav } from './payload.ts'
 import type { TransferRequest } from './plan.ts'
 import type { PeerSettings } from './peer-process.ts'
 import type { FileServer, FileTarget } from './target.ts'
@@ -176,6 +176,6 @@ function requestOf(wish: PeerWish, bytes: number, upload: TransferRequest): Tran
 async function folderWithFiles(name: string, wish: PeerWish): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `sluice-bench-${name}-`))
   await mkdir(join(folder, 'files'))
-  for (const bytes of wish.downloadBytes) await writeFile(join(folder, 'files', `${bytes}.wav`), wav(bytes))
+  for (const bytes of wish.downloadBytes) await writeFile(join(folder, 'files', `${bytes}.wav`), wholeFile(bytes))
   return folder
 }

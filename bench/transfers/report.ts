@@ -1,5 +1,7 @@
+import { checkLine, type FigureCheck } from '../figure.ts'
 import type { Machine } from '../machine.ts'
 import { spread, type Spread } from '../measure.ts'
+import { columns, headLines, spreadText } from '../text.ts'
 import type { TransferSample } from './measure.ts'
 import { totalOf, type Memory } from './resources.ts'
 
@@ -19,17 +21,6 @@ export interface TransferRow {
   readonly isGeneratorLimit: boolean
   readonly failed: number
   readonly failures: readonly string[]
-}
-
-/** A figure that the product must reach. */
-export interface FigureCheck {
-  readonly text: string
-  readonly found: Spread
-  readonly atLeast?: number
-  readonly atMost?: number
-  /** Transfers that failed while it was taken: a server that refuses is quick, and proves nothing. */
-  readonly failed: number
-  readonly isMet: boolean
 }
 
 export interface TransferReport {
@@ -83,29 +74,13 @@ export function transferRatio(
   )
 }
 
-export type FigureBound = { readonly atLeast: number } | { readonly atMost: number }
-
-/** @param samples those that the figure is taken from */
-export function figureCheck(
-  text: string,
-  found: Spread,
-  { bound, samples }: { readonly bound: FigureBound; readonly samples: readonly Pick<TransferSample, 'failed'>[] },
-): FigureCheck {
-  const failed = samples.reduce((sum, one) => sum + one.failed, 0)
-  const isWithin = 'atLeast' in bound ? found.median >= bound.atLeast : found.median <= bound.atMost
-  return { text, found, ...bound, failed, isMet: isWithin && failed === 0 && samples.length > 0 }
-}
-
 export function transferTables(report: TransferReport): string {
-  const { machine } = report
   const tables = report.tables.flatMap(({ title, rows }) => ['', title, ...columns([HEAD, ...rows.map(cells)])])
   const failures = report.tables.flatMap(({ rows }) =>
     rows.flatMap((row) => row.failures.map((text) => `failed: ${row.name}, ${row.connections} × ${bytesText(row.payloadBytes)}: ${text}`)),
   )
   return [
-    `${report.scenario} on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, ` +
-      `load before ${machine.loadBefore}`,
-    `settings ${Object.entries(report.settings).map(([name, value]) => `${name}=${value}`).join(' ')}; median (least–most) of the repeats`,
+    ...headLines(report),
     ...tables,
     '',
     ...report.checks.map(checkLine),
@@ -126,23 +101,17 @@ function cells(row: TransferRow): readonly string[] {
     row.name,
     String(row.connections),
     bytesText(row.payloadBytes),
-    text(row.mbPerS, row.mbPerS.median < 10 ? 2 : 0) + (row.isGeneratorLimit ? ' *' : ''),
-    text(row.filesPerS, row.filesPerS.median < 100 ? 1 : 0),
-    text(row.mainPerGb, 2),
-    text(row.threadsPerGb, 2),
-    text(row.restPerGb, 2),
-    text(row.growthMb, 0),
-    text(row.loopP99Ms, 1),
-    text(row.p99Ms, 0),
-    text(row.generatorCores, 2),
+    spreadText(row.mbPerS, row.mbPerS.median < 10 ? 2 : 0) + (row.isGeneratorLimit ? ' *' : ''),
+    spreadText(row.filesPerS, row.filesPerS.median < 100 ? 1 : 0),
+    spreadText(row.mainPerGb, 2),
+    spreadText(row.threadsPerGb, 2),
+    spreadText(row.restPerGb, 2),
+    spreadText(row.growthMb, 0),
+    spreadText(row.loopP99Ms, 1),
+    spreadText(row.p99Ms, 0),
+    spreadText(row.generatorCores, 2),
     String(row.failed),
   ]
-}
-
-function checkLine(one: FigureCheck): string {
-  const bound = one.atLeast === undefined ? `at most ${one.atMost}` : `at least ${one.atLeast}`
-  const failed = one.failed === 0 ? '' : `, ${one.failed} transfers failed`
-  return `${one.isMet ? 'MET   ' : 'MISSED'} ${one.text}: ${text(one.found, 3)}, ${bound}${failed}`
 }
 
 /** Bytes by which all processes together were above idle. */
@@ -165,18 +134,4 @@ export function memoryText(memory: Memory): string {
 
 export function bytesText(bytes: number): string {
   return bytes >= 1e6 ? `${bytes / 1e6} MB` : `${bytes / 1e3} KB`
-}
-
-function text(of: Spread, digits: number): string {
-  const print = (value: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
-  return of.min === of.max || Number.isNaN(of.median)
-    ? print(of.median)
-    : `${print(of.median)} (${print(of.min)}–${print(of.max)})`
-}
-
-function columns(lines: readonly (readonly string[])[]): readonly string[] {
-  const widths = HEAD.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
-  return lines.map((line) =>
-    line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  ').trimEnd(),
-  )
 }

@@ -1,16 +1,13 @@
 /** What `uploads` and `downloads` have in common: the targets in turn, section by section, and the report. */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { figureCheck, type FigureCheck } from '../figure.ts'
 import { machine, type Machine } from '../machine.ts'
 import { GENERATOR_CORES_MAX } from '../measure.ts'
 import type { Absent } from '../target.ts'
+import { keepReport } from '../text.ts'
 import { interleaveTransfers, type TransferSample } from './measure.ts'
 import type { Scenario, Section, TransferOptions, TransferTarget } from './options.ts'
-import { bytesText, figureCheck, transferRow, transferTables, type FigureCheck, type TransferReport, type TransferRow } from './report.ts'
+import { bytesText, transferRow, transferTables, type TransferReport, type TransferRow } from './report.ts'
 import type { FileServer, FileTarget } from './target.ts'
-
-export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Bytes of the smaller files; the large one is the option's. */
 export const SMALL_SIZES: readonly number[] = [1e3, 64e3, 1e6, 10e6]
@@ -146,10 +143,7 @@ export class Bench {
         "a node's loop figure is the largest of its processes",
       ],
     }
-    const file = options.json ?? join(ROOT, 'bench/results', `${this.#scenario}-${report.at.replace(/[:.]/g, '-')}.json`)
-    await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
-    process.stdout.write(`${transferTables(report)}\n\nwritten to ${file}\n`)
+    await keepReport(report, { text: transferTables(report), file: options.json })
     if (this.#checks.some((one) => !one.isMet)) process.exitCode = 1
   }
 }

@@ -1,14 +1,14 @@
-/** A small request beside large transfers, and beside processes that burn as much CPU and serve nobody. */
+/** A small request beside a load, and beside processes that burn as much CPU and serve nobody. */
 import { runLoad } from '../../test/support/load.ts'
 import { startBurner } from './burner.ts'
 import type { Gateway } from './gateway.ts'
 import { sample, type TransferSample } from './measure.ts'
 import type { FileTarget } from './target.ts'
 
-export interface TinyRepeat {
-  readonly besideTransfers: Latency
+export interface TinyRepeat<T> {
+  readonly besideLoad: Latency
   readonly besideBurner: Latency
-  readonly transfers: TransferSample
+  readonly load: T
 }
 
 export interface Latency {
@@ -17,44 +17,60 @@ export interface Latency {
   readonly failed: number
 }
 
-/** Milliseconds of one load of small requests, and how many a second: at a fixed rate, whoever is late. */
+/** Milliseconds of one load of small requests beside transfers. */
 const TINY_MS = 5_000
+/** Small requests a second: at a fixed rate, whoever is late. */
 const TINY_PER_S = 200
-/** Until the transfers run at full speed, and beyond the small requests' end. */
-const HEAD_MS = 500
+/** Until a load runs at full speed, and beyond the small requests' end. */
+export const HEAD_MS = 500
 
 /** @param connections transfers at once, each starting its next one at once */
-export async function besideTransfers(
+export function besideTransfers(
   gateway: Gateway,
   target: FileTarget,
   { connections, payloadBytes }: { readonly connections: number; readonly payloadBytes: number },
-): Promise<TinyRepeat> {
-  let tiny: Promise<Latency> | null = null
+): Promise<TinyRepeat<TransferSample>> {
   const ask = { connections, payloadBytes, rounds: Infinity, durationMs: TINY_MS + 2 * HEAD_MS }
-  const transfers = await sample(target, ask, {
-    started: () => {
-      tiny = delay(HEAD_MS).then(() => tinyLatency(gateway))
-    },
-  })
-  if (tiny === null) throw new Error('the transfers did not start')
-  const besideTransfers = await tiny
-  const stops = [
-    await startBurner({ cores: transfers.serverCores, isDetached: true }),
-    await startBurner({ cores: transfers.generatorCores, isDetached: false }),
-  ]
-  await delay(HEAD_MS)
-  const besideBurner = await tinyLatency(gateway)
-  for (const stop of stops) await stop()
-  return { besideTransfers, besideBurner, transfers }
+  return besideLoad(gateway, { tinyMs: TINY_MS, run: (started) => sample(target, ask, { started }) })
 }
 
-async function tinyLatency(gateway: Gateway): Promise<Latency> {
+/** What a load used, and a burner then has to. */
+export interface Busy {
+  readonly serverCores: number
+  readonly generatorCores: number
+}
+
+export interface LoadBeside<T> {
+  /** Milliseconds of small requests. */
+  readonly tinyMs: number
+  /** A load that lasts `HEAD_MS` longer at both ends, and says when it starts. */
+  run(started: () => void): Promise<T>
+}
+
+export async function besideLoad<T extends Busy>(gateway: Gateway, { tinyMs, run }: LoadBeside<T>): Promise<TinyRepeat<T>> {
+  let tiny: Promise<Latency> | null = null
+  const load = await run(() => {
+    tiny = delay(HEAD_MS).then(() => tinyLatency(gateway, tinyMs))
+  })
+  if (tiny === null) throw new Error('the load did not start')
+  const beside = await tiny
+  const stops = [
+    await startBurner({ cores: load.serverCores, isDetached: true }),
+    await startBurner({ cores: load.generatorCores, isDetached: false }),
+  ]
+  await delay(HEAD_MS)
+  const besideBurner = await tinyLatency(gateway, tinyMs)
+  for (const stop of stops) await stop()
+  return { besideLoad: beside, besideBurner, load }
+}
+
+export async function tinyLatency(gateway: Gateway, durationMs: number): Promise<Latency> {
   const { method, path, headers } = gateway.tiny()
   const result = await runLoad({
     host: '127.0.0.1',
     port: gateway.stand.port,
     connections: 4,
-    durationMs: TINY_MS,
+    durationMs,
     pace: { kind: 'open', ratePerS: TINY_PER_S },
     requests: [{ method, path, headers, body: '' }],
   })

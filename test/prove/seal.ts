@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { startFileStand, type FileStand } from '../support/file-stand.ts'
-import { wholeFile } from '../support/upload-client.ts'
+import { wholeFile } from '../support/wave-file.ts'
 import type { Program, Proof } from './proof.ts'
 
 const HEADER_BYTES = 128

@@ -24,8 +24,10 @@ export interface LoadPlan {
   readonly durationMs: number
   /** The load ends when so many requests were answered, however soon. */
   readonly requestsMax?: number
-  /** Connection `i` sends request `i mod length`. */
+  /** Connection `i` sends request `i mod length`, again and again. */
   readonly requests: readonly LoadRequest[]
+  /** Each request is sent once and in this order, by whoever is free, before the first comes again. */
+  readonly isInTurn?: boolean
   /** Milliseconds at the start that count for nothing. */
   readonly warmUpMs?: number
   /** Keeps a row per request, but for those with the given statuses; else only sums. */

@@ -30,6 +30,7 @@ class Load {
   #cpuAtStart = process.cpuUsage()
   #finish: ((result: LoadResult) => void) | null = null
   #isStopping = false
+  #turn = 0
 
   constructor(plan: LoadPlan) {
     this.#plan = plan
@@ -100,7 +101,8 @@ class Load {
   }
 
   #send(index: number, slot: Slot, dueAt: number): void {
-    const request = this.#requests[index % this.#requests.length]
+    const turn = this.#plan.isInTurn === true ? this.#turn++ : index
+    const request = this.#requests[turn % this.#requests.length]
     if (request === undefined) return
     const startedAt = monotonicMs()
     slot.startedAt = startedAt

@@ -44,6 +44,14 @@ const plan = (port: number, more: Partial<LoadPlan>): LoadPlan => ({
   ...more,
 })
 
+t.test('requests in turn are sent equally often, by whichever connection is free', async (t) => {
+  const server = await rawServer(t, [OK])
+  const requests = ['/a', '/b', '/c', '/d'].map((path) => ({ method: 'GET', path, headers: {}, body: '' }))
+  await runLoad(plan(server.port, { requests, isInTurn: true, connections: 2, requestsMax: 8 }))
+  const times = (path: string): number => server.heads.filter((head) => head.startsWith(`GET ${path} `)).length
+  t.ok(requests.every(({ path }) => times(path) >= 2))
+})
+
 t.test('a load ends with its count, and every answer is in the sums and the rows', async (t) => {
   const server = await rawServer(t, [OK, 'HTTP/1.1 429 Too Many\r\ncontent-length: 0\r\n\r\n', OK])
   const result = await runLoad(plan(server.port, { requestsMax: 5, keepRows: { except: [429] } }))

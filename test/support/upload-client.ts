@@ -1,13 +1,8 @@
 /** A client that uploads a file as slowly, as far and as rudely as a program wants, and holds none of it. */
-import { createHash, randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
+import { fileBytes } from './wave-file.ts'
 
 const BOUNDARY = '----prove-4YWxkTrZu0gW'
-const BLOCK_BYTES = 1_048_576
-const WAVE_HEAD_BYTES = 44
-
-/** What the files are made of: random once, the same again and again. */
-const block = randomBytes(BLOCK_BYTES)
 
 export interface UploadPlan {
   readonly port: number
@@ -132,46 +127,6 @@ export class UploadClient {
       this.socket.once('drain', goOn).once('close', goOn)
     })
   }
-}
-
-/** Bytes of a WAVE file of noise: real structure that the content scanner has to walk. */
-export function fileBytes(sizeBytes: number, from: number, to: number): Buffer {
-  if (from < WAVE_HEAD_BYTES) return waveHead(sizeBytes).subarray(from, Math.min(to, WAVE_HEAD_BYTES))
-  const at = (from - WAVE_HEAD_BYTES) % BLOCK_BYTES
-  return block.subarray(at, at + to - from)
-}
-
-export function wholeFile(sizeBytes: number): Buffer {
-  const pieces: Buffer[] = []
-  for (let at = 0; at < sizeBytes; at += pieces.at(-1)?.length ?? 1) pieces.push(fileBytes(sizeBytes, at, sizeBytes))
-  return Buffer.concat(pieces)
-}
-
-export function sha256Of(sizeBytes: number): string {
-  const hash = createHash('sha256')
-  for (let at = 0; at < sizeBytes; ) {
-    const piece = fileBytes(sizeBytes, at, sizeBytes)
-    hash.update(piece)
-    at += piece.length
-  }
-  return hash.digest('hex')
-}
-
-function waveHead(sizeBytes: number): Buffer {
-  const head = Buffer.alloc(WAVE_HEAD_BYTES)
-  head.write('RIFF', 0)
-  head.writeUInt32LE(sizeBytes - 8, 4)
-  head.write('WAVEfmt ', 8)
-  head.writeUInt32LE(16, 16)
-  head.writeUInt16LE(1, 20)
-  head.writeUInt16LE(2, 22)
-  head.writeUInt32LE(44_100, 24)
-  head.writeUInt32LE(176_400, 28)
-  head.writeUInt16LE(4, 32)
-  head.writeUInt16LE(16, 34)
-  head.write('data', 36)
-  head.writeUInt32LE(sizeBytes - WAVE_HEAD_BYTES, 40)
-  return head
 }
 
 /** @returns null while the answer may still become whole */

@@ -2,7 +2,8 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { runTransfers } from '../../../bench/transfers/load.ts'
-import { FORM_HEAD, FORM_TAIL, wav } from '../../../bench/transfers/payload.ts'
+import { FORM_HEAD, FORM_TAIL } from '../../../bench/transfers/payload.ts'
+import { wholeFile } from '../../support/wave-file.ts'
 import type { TransferPlan, TransferRequest } from '../../../bench/transfers/plan.ts'
 
 async function serve(t: Test, listener: RequestListener): Promise<number> {
@@ -46,7 +47,7 @@ t.test('each connection sends its rounds of whole forms and reads the ids from t
 })
 
 t.test('a download counts when all of its bytes have come', async (t) => {
-  const body = wav(200_000)
+  const body = wholeFile(200_000)
   const port = await serve(t, (_req, res) => void res.writeHead(200, { 'content-length': body.length }).end(body))
   t.match(await runTransfers(planOf(port, { request: DOWNLOAD })), { transfers: 6, failed: 0, bytes: 1_200_000 })
 })
@@ -65,7 +66,7 @@ t.test('another status, another length and a cut connection are failures with a 
 })
 
 t.test('readers that are cut at the end are alive, and took no more than their rate', async (t) => {
-  const body = wav(50_000_000)
+  const body = wholeFile(50_000_000)
   const port = await serve(t, (_req, res) => void res.writeHead(200, { 'content-length': body.length }).end(body))
   const reading = { request: DOWNLOAD, payloadBytes: body.length, durationMs: 1_500, isCutAtEnd: true, readBytesPerS: 10_000 }
   const result = await runTransfers(planOf(port, reading))

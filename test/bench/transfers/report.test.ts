@@ -1,8 +1,9 @@
 import t from 'tap'
+import { figureCheck } from '../../../bench/figure.ts'
 import { spread } from '../../../bench/measure.ts'
 import type { TransferSample } from '../../../bench/transfers/measure.ts'
 import {
-  bytesText, figureCheck, memoryText, transferRatio, transferRow, transferTables, type TransferReport,
+  bytesText, memoryText, transferRatio, transferRow, transferTables, type TransferReport,
 } from '../../../bench/transfers/report.ts'
 
 const sample = (mbPerS: number, more: Partial<TransferSample> = {}): TransferSample => ({
@@ -71,7 +72,7 @@ t.test('the report names each check with its figure and bound, and why transfers
   }
   const text = transferTables(report)
   t.match(text, /^MET {4}quick: 0\.400, at least 0\.35$/m)
-  t.match(text, /^MISSED small: 300\.000, at most 200, 2 transfers failed$/m)
+  t.match(text, /^MISSED small: 300\.000, at most 200, 2 failed$/m)
   t.match(text, /^failed: sluice, 8 × 100 MB: 503 busy$/m)
   t.match(text, /^a fact$/m)
 })

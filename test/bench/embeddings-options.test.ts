@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { readOptions } from '../../bench/options.ts'
+import { readEmbeddingsOptions } from '../../bench/embeddings-options.ts'
 import { ROOT } from '../support/source.ts'
 
 t.test('every option has a default, and the command line goes before it', async (t) => {
-  t.match(readOptions([]), { seconds: 6, repeats: 5, latencyMs: 0, json: null })
-  t.match(readOptions(['--seconds', '2', '--latency-ms=30', '--only', 'sluice,direct']), {
+  t.match(readEmbeddingsOptions([]), { seconds: 6, repeats: 5, latencyMs: 0, json: null })
+  t.match(readEmbeddingsOptions(['--seconds', '2', '--latency-ms=30', '--only', 'sluice,direct']), {
     seconds: 2,
     latencyMs: 30,
     only: ['direct', 'sluice'],
@@ -15,14 +15,14 @@ t.test('every option has a default, and the command line goes before it', async 
 const wrong = [
   [['--bogus'], /^Unknown option '--bogus'[^\n]*$/],
   [['stray'], /^Unexpected argument 'stray'[^\n]*$/],
-  [['--seconds', 'soon'], /^--seconds takes a whole number of at least 1, not 'soon'$/],
-  [['--repeats', '0'], /^--repeats takes a whole number of at least 1, not '0'$/],
+  [['--seconds', 'soon'], /^--seconds takes a whole number from 1 to 600, not 'soon'$/],
+  [['--repeats', '0'], /^--repeats takes a whole number from 1 to 100, not '0'$/],
   [['--only', 'apache'], /^--only takes some of direct,nginx,ungoverned,sluice,portkey, not 'apache'$/],
   [['--help'], /^help$/],
 ] as const
 for (const [args, line] of wrong) {
   t.test(`\`${args.join(' ')}\` is told in one line`, async (t) => {
-    t.match(readOptions(args), line)
+    t.match(readEmbeddingsOptions(args), line)
   })
 }
 

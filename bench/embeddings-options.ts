@@ -1,0 +1,40 @@
+/** What the command line of `embeddings` may ask for. */
+import { numbersText, optionReader } from './options.ts'
+
+export const EMBEDDINGS_TARGETS = ['direct', 'nginx', 'ungoverned', 'sluice', 'portkey'] as const
+export type EmbeddingsTarget = (typeof EMBEDDINGS_TARGETS)[number]
+
+export interface EmbeddingsOptions {
+  readonly seconds: number
+  readonly repeats: number
+  readonly connections: number
+  readonly dimensions: number
+  readonly latencyMs: number
+  readonly only: readonly EmbeddingsTarget[]
+  /** File for the report; null = a new one in `bench/results`. */
+  readonly json: string | null
+}
+
+const NUMBERS = {
+  seconds: [1, 600, 6],
+  repeats: [1, 100, 5],
+  connections: [1, 1_000, 48],
+  dimensions: [1, 65_536, 1_536],
+  'latency-ms': [0, 60_000, 0],
+} as const
+
+export const EMBEDDINGS_OPTIONS_TEXT =
+  `options: ${numbersText(NUMBERS)} --only ${EMBEDDINGS_TARGETS.slice(0, 2).join(',')} --json FILE`
+
+export const readEmbeddingsOptions = optionReader(
+  { numbers: NUMBERS, lists: { only: EMBEDDINGS_TARGETS }, flags: [] },
+  (given): EmbeddingsOptions => ({
+    seconds: given.number('seconds'),
+    repeats: given.number('repeats'),
+    connections: given.number('connections'),
+    dimensions: given.number('dimensions'),
+    latencyMs: given.number('latency-ms'),
+    only: given.some('only', EMBEDDINGS_TARGETS),
+    json: given.json,
+  }),
+)
