@@ -21,9 +21,11 @@ import { catalogueOf } from './catalogue.ts'
 import { accessTo, KEY, keyRecords, MANAGEMENT_KEY, OTHER_KEY, openFront, threads } from './front.ts'
 import { testHints } from './hints.ts'
 import { SILENT } from './log.ts'
+import type { Gate } from './gate.ts'
 import { must } from './must.ts'
 import { NO_FILES } from './no-files.ts'
 import { openTestStore } from './postgres.ts'
+import { sends, type Behaviour } from './provider-behaviours.ts'
 import { startProvider, type ScriptedProvider } from './provider.ts'
 
 /** The one host that the test's gate knows; it leads to the scripted upstream. */
@@ -238,4 +240,35 @@ function catalogue(origin: string): object {
       { id: 'acme/chat', name: 'Acme Chat', architecture: { output_modalities: ['text'] }, endpoints: [endpoint] },
     ],
   }
+}
+
+export const errorTypeOf = ({ body }: Told): unknown => body.error?.metadata['error_type']
+
+/** Id of no endpoint and no workspace. */
+export const NOBODY = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
+
+export function validate({ call, workspaceId }: EndpointsStand, id: string, asked = workspaceId): Promise<Told> {
+  return call('post', `/private-endpoints/${id}/validate`, { workspace_id: asked })
+}
+
+export function activate({ call }: EndpointsStand, id: string): Promise<Told> {
+  return call('post', `/private-endpoints/${id}/activate`)
+}
+
+/** A sound answer but for what `more` says of it. */
+export function answering(more: object): Behaviour {
+  const data = [{ object: 'embedding', index: 0, embedding: [0.5] }]
+  return sends(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 }, ...more }))
+}
+
+/** A prober whose probes tell that they began, and go on when they may. */
+export function held(began: Gate, go: Gate): (real: EndpointProber) => EndpointProber {
+  return (real) => ({
+    ...real,
+    async probe(wish) {
+      began.open()
+      await go.opened
+      return real.probe(wish)
+    },
+  })
 }

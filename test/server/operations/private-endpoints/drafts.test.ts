@@ -4,13 +4,11 @@ import {
 } from '../../../../src/schemas/limits.ts'
 import { hashOfKey } from '../../../../src/schemas/api-keys.ts'
 import { createOrganization } from '../../../../src/server/store/organizations.ts'
-import { CREDENTIAL, endpointBody, openEndpoints, type Told } from '../../../support/endpoints-front.ts'
+import { CREDENTIAL, endpointBody, errorTypeOf, NOBODY, openEndpoints, type Told } from '../../../support/endpoints-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
 import { must } from '../../../support/must.ts'
 
-const typeOf = ({ body }: Told): unknown => body.error?.metadata['error_type']
 const pathsOf = ({ body }: Told): unknown => (body.error?.metadata['issues'] as { path: string }[] | undefined)?.map(({ path }) => path)
-const NOBODY = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 
 t.test('private-endpoints.create 201: a draft, told without its upstream', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
@@ -50,9 +48,9 @@ t.test('private-endpoints.create 400: what no endpoint can be is refused by its 
     t.same(pathsOf(told), [path])
   }
   const large = await call('post', '/private-endpoints', { ...body, more: 'x'.repeat(JSON_BODY_BYTES_MAX) })
-  t.same([large.status, typeOf(large)], [400, 'body_too_large'])
+  t.same([large.status, errorTypeOf(large)], [400, 'body_too_large'])
   const azure = await call('post', '/private-endpoints', { ...body, provider_slug: 'azure', base_url: undefined })
-  t.same([azure.status, typeOf(azure)], [400, 'provider_unsupported'])
+  t.same([azure.status, errorTypeOf(azure)], [400, 'provider_unsupported'])
   t.same((await call('get', '/private-endpoints')).body.data, [])
 })
 
@@ -63,7 +61,7 @@ t.test('private-endpoints.create 422: a base_url that nobody may call', async (t
     'https://models.acme.example/v1#x', 'https://models.acme.example:22/v1', 'https://models.acme.example:6379/v1', 'no address', 'https://',
   ]) {
     const told = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), base_url: url })
-    t.same([told.status, typeOf(told), pathsOf(told)], [422, 'base_url_invalid', ['/base_url']], url)
+    t.same([told.status, errorTypeOf(told), pathsOf(told)], [422, 'base_url_invalid', ['/base_url']], url)
   }
 })
 
@@ -128,7 +126,7 @@ t.test('private-endpoints.update 409: only a draft can be changed', async (t) =>
   for (const verb of ['', '/disable']) {
     if (verb !== '') await call('post', `/private-endpoints/${id}${verb}`)
     const told = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm' })
-    t.same([told.status, typeOf(told)], [409, 'endpoint_not_draft'])
+    t.same([told.status, errorTypeOf(told)], [409, 'endpoint_not_draft'])
   }
 })
 
@@ -162,7 +160,7 @@ t.test('private-endpoints.delete 409: what was ever activated is kept by draft_o
   const id = await active()
   await call('post', `/private-endpoints/${id}/disable`)
   const told = await call('delete', `/private-endpoints/${id}?draft_only=true`)
-  t.same([told.status, typeOf(told)], [409, 'endpoint_was_active'])
+  t.same([told.status, errorTypeOf(told)], [409, 'endpoint_was_active'])
   t.equal((await call('delete', `/private-endpoints/${id}`)).status, 200)
 })
 
@@ -185,7 +183,7 @@ t.test('private-endpoints.create 422: an Idempotency-Key of other fields is refu
   const key = { 'idempotency-key': 'k' }
   await call('post', '/private-endpoints', endpointBody(baseUrl), key)
   const told = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), upstream_model_id: 'other' }, key)
-  t.same([told.status, typeOf(told)], [422, 'idempotency_key_reused'])
+  t.same([told.status, errorTypeOf(told)], [422, 'idempotency_key_reused'])
 })
 
 t.test('creates that race under one Idempotency-Key make one endpoint', async (t) => {
@@ -214,7 +212,7 @@ t.test('private-endpoints.create 409: an organization has so many endpoints', as
     INSERT INTO private_endpoints (id, organization_id, model_permaslug, provider_slug, upstream_model_id, base_url)
     SELECT gen_random_uuid(), ${organizationId}, 'a/b', 'openai', 'm', 'https://a.example' FROM generate_series(1, ${PRIVATE_ENDPOINTS_MAX})`
   const told = await call('post', '/private-endpoints', endpointBody(baseUrl))
-  t.same([told.status, typeOf(told)], [409, 'endpoints_full'])
+  t.same([told.status, errorTypeOf(told)], [409, 'endpoints_full'])
 })
 
 t.test('every change is in the audit log, with the key and the call that made it, and without the credential', async (t) => {

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { CREDENTIAL, endpointBody, openEndpoints, UPSTREAM_HOST, type EndpointsStand, type Told } from '../../../support/endpoints-front.ts'
+import { CREDENTIAL, endpointBody, errorTypeOf, openEndpoints, UPSTREAM_HOST, type EndpointsStand, type Told } from '../../../support/endpoints-front.ts'
 import { OTHER_KEY } from '../../../support/front.ts'
 import { refuses } from '../../../support/provider-behaviours.ts'
 
-const typeOf = ({ body }: Told): unknown => body.error?.metadata['error_type']
 const usageOf = ({ body }: Told): unknown => body.usage
 const verb = ({ call }: EndpointsStand, id: string, name: string): Promise<Told> => call('post', `/private-endpoints/${id}/${name}`)
 
@@ -20,7 +19,7 @@ t.test('an endpoint of its own slug answers on every front while it is active, i
   t.match(stand.upstream.calls.slice(sent), [1, 2].map(() => ({ headers: { authorization: `Bearer ${CREDENTIAL}` }, body: { model: 'bge-m3' } })))
   t.equal((await stand.embed('acme/own', 0, { key: OTHER_KEY })).status, 404)
   await verb(stand, id, 'disable')
-  for (const nth of [0, 1]) t.same([(await stand.embed('acme/own', nth)).status, typeOf(await stand.embed('acme/own', nth))], [404, 'model_unknown'])
+  for (const nth of [0, 1]) t.same([(await stand.embed('acme/own', nth)).status, errorTypeOf(await stand.embed('acme/own', nth))], [404, 'model_unknown'])
   await verb(stand, id, 'enable')
   for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 200)
   await stand.call('delete', `/private-endpoints/${id}`)
@@ -88,7 +87,7 @@ t.test('a credential that is gone, replaced or bound elsewhere counts from the n
   await stand.vault.put('acme_key', 'replaced', ['elsewhere.example'])
   const sent = stand.upstream.calls.length
   const refused = await stand.embed('acme/own')
-  t.same([refused.status, typeOf(refused)], [502, 'credential_unavailable'])
+  t.same([refused.status, errorTypeOf(refused)], [502, 'credential_unavailable'])
   await stand.vault.remove('acme_key')
   t.equal((await stand.embed('acme/own')).status, 502)
   t.equal(stand.upstream.calls.length, sent, 'nothing was sent')
