@@ -160,6 +160,20 @@ t.test('egress.forward 503: the gate or the audit log has no room', async (t) =>
   t.match(await errorOf(await ask('/?k={{secret:k}}')), { status: 503, type: 'busy' })
 })
 
+t.test('a browser that asks ahead is answered by us, without a key, and what an answer says of origins is ours', async (t) => {
+  const { ask, base } = await openEgressFront(t, {
+    target: (_, res) => void res.writeHead(200, { 'access-control-allow-origin': 'https://other.example' }).end(),
+    corsOrigins: ['https://app.example'],
+  })
+  const origin = 'https://app.example'
+  const preflight = await fetch(`${base}/x`, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'PUT' } })
+  t.equal(preflight.status, 204)
+  t.match(preflight.headers.get('access-control-allow-methods'), 'PUT')
+  const { headers } = await ask('/x', { headers: { origin } })
+  t.equal(headers.get('access-control-allow-origin'), origin)
+  t.match(headers.get('access-control-expose-headers'), 'x-sluice-error')
+})
+
 t.test('a call is logged by its host, without its path, query and headers', async (t) => {
   const { ask, settled, untilSettled } = await openEgressFront(t, { target: echo, secrets: { k: 'v4lue' } })
   await (await ask('/private?q=private&k={{secret:k}}', { headers: { 'x-a': 'private' } })).text()
