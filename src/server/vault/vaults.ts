@@ -1,12 +1,23 @@
-import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } from '../../schemas/limits.ts'
+import { SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } from '../../schemas/limits.ts'
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
 import type { SealedSecret, SecretRows, StoredSecret, VaultForWriting } from '../ports/secret-rows.ts'
-import type { SecretMetadata, Vaults } from '../ports/vault.ts'
-import { CopyRoom } from './copy-room.ts'
+import type { Vaults, VaultScope } from '../ports/vault.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
+import { Turns } from './turns.ts'
 import type { VaultKeys } from './vault-keys.ts'
+
+/**
+ * Secrets that copies of one front hold at once: as many as the largest copy has. A hundred of the longest are 26 MiB,
+ * and two dozen of those at once take every connection and 600 MiB. Decision.
+ */
+const COPIED_AT_ONCE_MAX = SECRETS_COPIED_MAX
+
+/** Copies of one front that wait, of all and of one workspace; writes of one workspace; milliseconds of one wait. `busy` beyond. Decision. */
+export const COPIES_WAITING_MAX = 64
+export const COPIES_WAITING_WORKSPACE_MAX = 16
+export const VAULT_WRITES_WAITING_WORKSPACE_MAX = 64
+const TURN_WAIT_MS_MAX = 5_000
 
 export interface VaultParts {
   readonly rows: SecretRows
@@ -17,13 +28,18 @@ export interface VaultParts {
 /** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
 export function openVaults(parts: VaultParts): Vaults {
   const { rows } = parts
-  const inTurn = turns()
-  const room = new CopyRoom()
+  const copies = new Turns({ places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs: TURN_WAIT_MS_MAX })
+  // Writes of one vault wait for each other in the store, where each holds a connection: they wait here instead, so that
+  // keys, polls and releases find one.
+  const writes = new Turns({
+    places: VAULT_WRITES_MAX, waitingMax: VAULT_WRITES_WAITING_MAX, waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX, waitMs: TURN_WAIT_MS_MAX,
+  })
+  const inTurn = <T>({ workspaceId }: VaultScope, work: () => Promise<Outcome<T>>) => writes.within({ workspaceId, weight: 1 }, work)
   return {
     see: (scope) => rows.see(scope),
     list: (scope, page) => rows.list(scope, page),
     effective: (scope, page) => rows.effective(scope, page),
-    remove: (scope, name, by) => inTurn(() => rows.remove(scope, name, by)),
+    remove: (scope, name, by) => inTurn(scope, () => rows.remove(scope, name, by)),
     put: (scope, wish, by) => again(async () => {
       const vault = await rows.forWriting(scope, 1)
       if (!vault.ok) return vault
@@ -31,38 +47,19 @@ export function openVaults(parts: VaultParts): Vaults {
       const sealed = await seal(parts, vault.value, { name, hosts, value: value.reveal() })
       if (!sealed.ok) return sealed
       const { keyId, secret } = sealed.value
-      const stored = await inTurn(() => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: [secret], copyOf: null, by }))
+      const stored = await inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: [secret], copyOf: null, by }))
       return stored.ok ? ok(stored.value?.[0] ?? null) : stored
     }),
-    copy: async (scope, names, by) => {
-      const copied = await room.within(scope.workspaceId, names.length, () => again<readonly SecretMetadata[]>(async () => {
-        const vault = await rows.forWriting(scope, names.length)
-        if (!vault.ok) return vault
-        const sources = await rows.sources(scope, names)
-        if (!sources.ok) return sources
-        const sealed = await copy(parts, vault.value, sources.value)
-        if (!sealed.ok) return sealed
-        const { keyId, secrets } = sealed.value
-        return inTurn(() => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by }))
-      }))
-      return copied ?? fail('busy', { retryAfterS: 1 })
-    },
-  }
-}
-
-/**
- * Writes of one vault wait for each other in the store, where each holds a connection: they wait here instead, so that
- * keys, polls and releases find one. Failure: busy, when too many wait.
- */
-function turns(): <T>(work: () => Promise<Outcome<T>>) => Promise<Outcome<T>> {
-  const writes = bulkhead(VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX)
-  return async (work) => {
-    try {
-      return await writes.execute(work)
-    } catch (problem) {
-      if (!isBulkheadRejectedError(problem)) throw problem
-      return fail('busy', { retryAfterS: 1 })
-    }
+    copy: (scope, names, by) => copies.within({ workspaceId: scope.workspaceId, weight: names.length }, () => again(async () => {
+      const vault = await rows.forWriting(scope, names.length)
+      if (!vault.ok) return vault
+      const sources = await rows.sources(scope, names)
+      if (!sources.ok) return sources
+      const copied = await copy(parts, vault.value, sources.value)
+      if (!copied.ok) return copied
+      const { keyId, secrets } = copied.value
+      return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by }))
+    })),
   }
 }
 

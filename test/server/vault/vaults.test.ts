@@ -4,7 +4,7 @@ import { VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } fro
 import { Secret } from '../../../src/schemas/secret.ts'
 import type { SecretRows } from '../../../src/server/ports/secret-rows.ts'
 import type { VaultScope } from '../../../src/server/ports/vault.ts'
-import { openVaults } from '../../../src/server/vault/vaults.ts'
+import { openVaults, VAULT_WRITES_WAITING_WORKSPACE_MAX } from '../../../src/server/vault/vaults.ts'
 import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
 import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault-front.ts'
@@ -64,8 +64,9 @@ t.test('so many writes are in the store at once, so many wait, and one more is b
   } }
   const vaults = openVaults({ rows, keys: stand.keys, jobs: stand.jobs })
   const remove = () => vaults.remove(stand.workspace, 'a', BY)
-  const all = Array.from({ length: VAULT_WRITES_MAX + VAULT_WRITES_WAITING_MAX }, remove)
+  const all = Array.from({ length: VAULT_WRITES_MAX + VAULT_WRITES_WAITING_WORKSPACE_MAX }, remove)
   t.match(await remove(), { ok: false, failure: { name: 'busy' } })
+  t.ok(VAULT_WRITES_WAITING_WORKSPACE_MAX < VAULT_WRITES_WAITING_MAX, 'others find room in the queue')
   t.equal(inStore, VAULT_WRITES_MAX)
   go.open()
   t.ok((await Promise.all(all)).every((one) => one.ok))

@@ -1,0 +1,89 @@
+import { fail, type Outcome } from '../../schemas/failures.ts'
+
+export interface TurnsOptions {
+  /** What all works under way may weigh together. */
+  readonly places: number
+  /** Works that wait: of all, and of one workspace. */
+  readonly waitingMax: number
+  readonly waitingOfOneMax: number
+  /** Milliseconds of one wait, at most. */
+  readonly waitMs: number
+}
+
+interface Waiting {
+  readonly weight: number
+  readonly enter: () => void
+}
+
+/**
+ * Lets works in while they fit together. Of those that wait, workspaces come by turns, each with its oldest: one that
+ * floods waits for itself. Failure: busy, for a work that finds too many waiting, or waited too long.
+ */
+export class Turns {
+  readonly #options: TurnsOptions
+  /** By workspace, the next one first; none is empty. */
+  readonly #waiting = new Map<string, Set<Waiting>>()
+  #waitingCount = 0
+  #left: number
+
+  constructor(options: TurnsOptions) {
+    this.#options = options
+    this.#left = options.places
+  }
+
+  /** @param weight at most `places` */
+  async within<T>({ workspaceId, weight }: { readonly workspaceId: string; readonly weight: number }, work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+    if (!(await this.#turn(workspaceId, weight))) return fail('busy', { retryAfterS: 1 })
+    try {
+      return await work()
+    } finally {
+      this.#left += weight
+      this.#letIn()
+    }
+  }
+
+  #turn(workspaceId: string, weight: number): boolean | Promise<boolean> {
+    const { waitingMax, waitingOfOneMax, waitMs } = this.#options
+    if (this.#waitingCount === 0 && weight <= this.#left) {
+      this.#left -= weight
+      return true
+    }
+    const own = this.#waiting.get(workspaceId) ?? new Set()
+    if (this.#waitingCount >= waitingMax || own.size >= waitingOfOneMax) return false
+    return new Promise((resolve) => {
+      const leave = (hasTurn: boolean): void => {
+        clearTimeout(timer)
+        this.#remove(workspaceId, waiting)
+        resolve(hasTurn)
+      }
+      const waiting = { weight, enter: () => leave(true) }
+      const timer = setTimeout(() => {
+        leave(false)
+        this.#letIn()
+      }, waitMs)
+      this.#waiting.set(workspaceId, own.add(waiting))
+      this.#waitingCount++
+    })
+  }
+
+  /** One that does not fit yet is waited for: else the heavy ones would never come to their turn. */
+  #letIn(): void {
+    for (;;) {
+      const [next] = this.#waiting
+      const [first] = next?.[1] ?? []
+      if (next === undefined || first === undefined || first.weight > this.#left) return
+      const [workspaceId, own] = next
+      this.#left -= first.weight
+      first.enter()
+      if (!this.#waiting.delete(workspaceId)) continue
+      this.#waiting.set(workspaceId, own)
+    }
+  }
+
+  #remove(workspaceId: string, waiting: Waiting): void {
+    const own = this.#waiting.get(workspaceId)
+    own?.delete(waiting)
+    if (own?.size === 0) this.#waiting.delete(workspaceId)
+    this.#waitingCount--
+  }
+}
