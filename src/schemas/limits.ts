@@ -95,15 +95,16 @@ export const UPSTREAM_CONNECT_MS = 10_000
 /** Milliseconds that an idle connection to a provider is kept when the provider names no time. Decision. */
 export const UPSTREAM_KEEP_ALIVE_MS = 20_000
 /**
- * Of destinations that callers choose, in one front: connections to one host and port, calls that may wait for one,
- * calls and exchanges in all, and sockets in all with idle ones; `busy` beyond. Decision.
+ * Of destinations that callers choose, in one front: connections of one workspace to one host and port, calls that may
+ * wait for one, calls and exchanges of one workspace, of all, and sockets in all with idle ones; `busy` beyond. Decision.
  */
 export const VETTED_CONNECTIONS_MAX = 64
 export const VETTED_WAITING_MAX = 64
+export const VETTED_WORKSPACE_CALLS_MAX = 256
 export const VETTED_CALLS_MAX = 1_024
 export const VETTED_SOCKETS_MAX = 1_536
-/** Pools to such destinations that one front keeps; the least recently used idle one goes first. Decision. */
-export const VETTED_POOLS_MAX = 256
+/** Pools to such destinations that one front keeps, no fewer than calls; the least recently used idle one goes first. Decision. */
+export const VETTED_POOLS_MAX = 1_024
 /** Milliseconds that an idle connection to such a destination is kept, whatever it says, and then its pool: many servers close theirs after 5 s. Decision. */
 export const VETTED_KEEP_ALIVE_MS = 4_000
 export const VETTED_IDLE_MS = 60_000

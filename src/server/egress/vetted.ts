@@ -8,6 +8,7 @@ import {
   VETTED_POOLS_MAX,
   VETTED_SOCKETS_MAX,
   VETTED_WAITING_MAX,
+  VETTED_WORKSPACE_CALLS_MAX,
 } from '../../schemas/limits.ts'
 import type { Destination, VettedOrigin } from '../ports/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
@@ -25,6 +26,7 @@ export interface VettedParts {
 
 interface KeptPool {
   readonly pool: PooledOrigin
+  readonly workspaceId: string | undefined
   usedAtMs: number
 }
 
@@ -97,16 +99,31 @@ export class VettedOrigins {
     await Promise.all([...this.#pools.values()].map(({ pool }) => pool.destroy()))
   }
 
-  /** Null when the gate has no room for a call. */
+  /**
+   * Null when the gate has no room for a call. Workspaces share no connection: what one of them wrote on it, or made its
+   * other side send ahead, would be read as the next one's.
+   */
   #poolTo(to: Target): PooledOrigin | null {
-    if (this.calls >= VETTED_CALLS_MAX) return null
-    const key = `${to.purpose} ${to.host}:${to.port}`
+    const { workspaceId } = to
+    if (!this.#hasRoom(workspaceId)) return null
+    const key = `${workspaceId ?? ''} ${to.purpose} ${to.host}:${to.port}`
     const known = this.#pools.get(key)
     this.#pools.delete(key)
     if (known === undefined && this.#pools.size >= VETTED_POOLS_MAX && !this.#dropOldest()) return null
-    const kept = { pool: known?.pool ?? this.#poolFor(to), usedAtMs: performance.now() }
+    const kept = { pool: known?.pool ?? this.#poolFor(to), workspaceId, usedAtMs: performance.now() }
     this.#pools.set(key, kept)
     return kept.pool
+  }
+
+  /** Nobody takes all of the gate: slow destinations of one workspace would else stop those of all. */
+  #hasRoom(workspaceId: string | undefined): boolean {
+    let all = 0
+    let own = 0
+    for (const kept of this.#pools.values()) {
+      all += kept.pool.calls
+      if (kept.workspaceId === workspaceId) own += kept.pool.calls
+    }
+    return all < VETTED_CALLS_MAX && (workspaceId === undefined || own < VETTED_WORKSPACE_CALLS_MAX)
   }
 
   #poolFor(to: Target): PooledOrigin {

@@ -89,6 +89,11 @@ export interface Destination {
   readonly port: number | null
   /** Callbacks never speak plain HTTP, whatever the operator's allow-list says. C17. */
   readonly purpose: 'caller' | 'callback'
+  /**
+   * Whose call it is: it shares connections with no other workspace, and has no more than VETTED_WORKSPACE_CALLS_MAX
+   * calls at once. Absent: nobody's.
+   */
+  readonly workspaceId?: string
 }
 
 /** Which rule refused a destination: `fields.rule` of `destination_refused`. */

@@ -11,13 +11,14 @@ import {
   VETTED_POOLS_MAX,
   VETTED_SOCKETS_MAX,
   VETTED_WAITING_MAX,
+  VETTED_WORKSPACE_CALLS_MAX,
 } from '../../../src/schemas/limits.ts'
 import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
 
 /** Makes an exchange with a host and reads its answer. */
-function asker({ egress, target }: Rig): (host: string) => Promise<string> {
+function asker({ egress, target }: Rig, workspaceId?: string): (host: string) => Promise<string> {
   return async (host) => {
-    const origin = egress.vetted({ host, port: target.port, purpose: 'caller' })
+    const origin = egress.vetted({ host, port: target.port, purpose: 'caller', ...(workspaceId !== undefined && { workspaceId }) })
     const text = origin.ok ? await textOf(await origin.value.exchange(exchangeRequest())) : nameOf(origin)
     return text in FAILURES ? text : 'answered'
   }
@@ -59,11 +60,36 @@ t.test('a front has so many calls to hosts of callers, and one more is busy', as
   await Promise.all(asked)
 })
 
+t.test('a workspace whose destinations never answer does not take the gate from others, nor a host', async (t) => {
+  const rig = await rigged(t)
+  const { target, egress } = rig
+  const [one, other] = [asker(rig, 'one'), asker(rig, 'other')]
+  target.answer(() => undefined)
+  const hosts = VETTED_WORKSPACE_CALLS_MAX / (VETTED_CONNECTIONS_MAX + VETTED_WAITING_MAX)
+  const asked = times(VETTED_WORKSPACE_CALLS_MAX, (nth) => one(`h${nth % hosts}.example`))
+  t.equal(await one('one-more.example'), 'busy')
+  target.answer((_req, res) => void res.end())
+  t.equal(await other('h0.example'), 'answered')
+  t.equal(await other('one-more.example'), 'answered')
+  await egress.close()
+  await Promise.all(asked)
+  t.ok(VETTED_POOLS_MAX >= VETTED_CALLS_MAX, 'nor by many hosts')
+})
+
+t.test('two workspaces share no connection to a host', async (t) => {
+  const rig = await rigged(t)
+  for (const name of ['one', 'other', 'one', 'other']) t.equal(await asker(rig, name)('h.example'), 'answered')
+  t.equal(rig.target.connections, 2)
+})
+
 t.test('endless hosts do not make endless pools: the one that was used longest ago is closed', async (t) => {
   const rig = await rigged(t)
   const { target } = rig
   const ask = asker(rig)
-  for (let nth = 0; nth < VETTED_POOLS_MAX + 20; nth++) t.equal(await ask(`h${nth}.example`), 'answered')
+  for (let asked = 0; asked < VETTED_POOLS_MAX + 20; asked += 200) {
+    const answers = await Promise.all(times(Math.min(200, VETTED_POOLS_MAX + 20 - asked), (nth) => ask(`h${asked + nth}.example`)))
+    t.same(new Set(answers), new Set(['answered']))
+  }
   t.equal(target.connections, VETTED_POOLS_MAX + 20)
   await until(() => target.open <= VETTED_POOLS_MAX)
 })

@@ -3,7 +3,7 @@ import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS, EGRESS_DEADLINE_MS } from '../../../schemas/limits.ts'
 import type { EgressExchange, VettedOrigin } from '../../ports/egress.ts'
 import type { RelayedAnswer, RelayedRequest } from '../../ports/relay.ts'
-import { defineOperation, type Call, type Success } from '../define.ts'
+import { defineOperation, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 import { bytesOf, passedOn } from './answer-headers.ts'
 import { BodyFlow } from './body-flow.ts'
 import { destinationOf } from './destination.ts'
@@ -45,7 +45,7 @@ export const forwardRequest = defineOperation({
     const destination = destinationOf(params.host)
     if (!destination.ok) return destination
     const { host } = destination.value
-    const origin = ports.egress.vetted(destination.value)
+    const origin = ports.egress.vetted({ ...destination.value, workspaceId: ownWorkspaceOf(call.key) })
     if (!origin.ok) return origin
     call.notes.host = host
     const head = outgoingHead(params.path, relayed)

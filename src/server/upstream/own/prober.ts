@@ -36,7 +36,7 @@ export function createProber(means: ProberMeans): EndpointProber {
       const provider = providers.at(endpoint)
       if (provider === null) return failed({ name: 'provider_ok', passed: false, reason: 'provider_not_found' })
       const destination = destinationOf(endpoint.baseUrl)
-      const origin = destination === null ? null : means.egress.vetted(destination)
+      const origin = destination === null ? null : means.egress.vetted({ ...destination, workspaceId: wish.workspaceId })
       if (destination === null || origin?.ok !== true) return failed(BAD_URL)
       const released = await release(wish, destination.host, means.releases)
       if (!released.ok) return released.failure.name === 'secret_not_released' ? failed(NO_CREDENTIAL) : released

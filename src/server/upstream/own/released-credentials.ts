@@ -33,7 +33,8 @@ export class ReleasedCredentials {
     const id = `${secretName} ${destination.host}:${destination.port ?? ''}`
     const known = this.#ways.get(id)
     if (known !== undefined) return known
-    const way = new CredentialWay(destination, secretName, this.#means, () => this.#isEnded)
+    const { workspaceId } = this.#means.scope
+    const way = new CredentialWay({ ...destination, workspaceId }, secretName, this.#means, () => this.#isEnded)
     this.#ways.set(id, way)
     return way
   }

@@ -4,11 +4,14 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
 import { EGRESS_DEADLINE_MS } from '../../../../src/schemas/limits.ts'
+import { ownWorkspaceOf } from '../../../../src/server/operations/define.ts'
+import type { Destination } from '../../../../src/server/ports/egress.ts'
 import type { Ports } from '../../../../src/server/ports/ports.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import { forwardRequest } from '../../../../src/server/operations/egress/forward-request.ts'
 import { egressText, errorOf, openEgressFront, textOf, type EgressFrontOptions } from '../../../support/egress-front.ts'
 import { INTERN_KEY, KEY, LIMITED_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
+import { testKey } from '../../../support/key-store.ts'
 import { rawClient } from '../../../support/raw-http.ts'
 
 interface Seen {
@@ -172,6 +175,14 @@ t.test('a browser that asks ahead is answered by us, without a key, and what an 
   const { headers } = await ask('/x', { headers: { origin } })
   t.equal(headers.get('access-control-allow-origin'), origin)
   t.match(headers.get('access-control-expose-headers'), 'x-sluice-error')
+})
+
+t.test('the gate is told whose call it is', async (t) => {
+  const asked: (string | undefined)[] = []
+  const egress = { vetted: ({ workspaceId }: Destination) => (asked.push(workspaceId), fail('busy')) }
+  const { ask } = await openEgressFront(t, { target: echo, ports: { egress } as unknown as Ports })
+  await ask('/')
+  t.same(asked, [ownWorkspaceOf(testKey().record)])
 })
 
 t.test('a call is logged by its host, without its path, query and headers', async (t) => {
