@@ -204,7 +204,12 @@ function rootKey({ config }: Generation): Finding {
   if (setting === null && rootKeyFile === null && !existsSync(made)) return good('root_key', 'made by the first start')
   const fix = 'correct SLUICE_ROOT_KEY or SLUICE_ROOT_KEY_FILE'
   const where = setting !== null ? 'given by SLUICE_ROOT_KEY' : rootKeyFile ?? `${made}; back it up`
-  return attempt(() => openRootKeys({ setting, file: rootKeyFile, dataDir }), good('root_key', where), fix)
+  try {
+    const older = openRootKeys({ setting, file: rootKeyFile, dataDir }).ids.length - 1
+    return good('root_key', older === 0 ? where : `${where}; ${older} more, which \`sluice vault status\` tells the use of`)
+  } catch (cause) {
+    return bad('root_key', messageOf(cause), fix)
+  }
 }
 
 async function embeddedRedis(): Promise<Finding> {

@@ -103,6 +103,25 @@ t.test('two rotations of the root key at once wrap each key once', async (t) => 
   t.same(await released(stand, alone), before)
 })
 
+t.test('a batch that was read before another rotation changed its rows changes nothing', async (t) => {
+  const stand = await filledStand(t)
+  const before = await released(stand, stand.rootKeys)
+  const one = withNewRoot(stand.rootKeys).both
+  const other = withNewRoot(one)
+  const rows = openRootRotation(stand.store)
+  let isFirst = true
+  const late = await turnRoot(stand.store, one, {
+    async rewrap(...args) {
+      if (!isFirst) return { ok: true, value: 0 }
+      isFirst = false
+      t.match(await turnRoot(stand.store, other.both), { rewrapped: 10 })
+      return rows.rewrap(...args)
+    },
+  })
+  t.equal(late.rewrapped, 0)
+  t.same(await released(stand, other.alone), before)
+})
+
 t.test('two rotations to different root keys end, and lose nothing', async (t) => {
   const stand = await filledStand(t)
   const before = await released(stand, stand.rootKeys)
@@ -218,15 +237,20 @@ t.test('a write that races a batch wins: the batch does not put the old value ba
   const stand = await filledStand(t)
   const { store, rootKeys, workspace } = stand
   const rows = openDataRotation(store)
-  let nth = 0
+  const [vault] = await store.sql<{ id: string }[]>`SELECT id FROM vaults WHERE workspace_id = ${workspace.workspaceId} AND kind = 'workspace'`
+  let isWritten = false
   await turnData(store, rootKeys, {
-    onOldKeys: (ids, page) => rows.onOldKeys(ids, { ...page, limit: 1 }),
     async reseal(secrets) {
-      await put(stand, workspace, 'a', `new ${++nth}`)
+      if (secrets.some(({ from }) => from.vaultId === vault?.id && from.name === 'a')) {
+        t.notOk(isWritten, 'what was written meanwhile has the new key already')
+        isWritten = true
+        await put(stand, workspace, 'a', 'written meanwhile')
+      }
       return rows.reseal(secrets)
     },
   })
-  t.equal((await released(stand, rootKeys))[`${workspace.workspaceId}/a`], `new ${nth}`)
+  t.ok(isWritten)
+  t.equal((await released(stand, rootKeys))[`${workspace.workspaceId}/a`], 'written meanwhile')
   t.equal(await leftBehind(stand), 0)
 })
 
