@@ -23,7 +23,7 @@ export const FAILURES = {
   query_invalid: row([400], 'caller', 'after_change', 'A query parameter is not valid.'),
   header_invalid: row([400], 'caller', 'after_change', 'A header is not valid.'),
   // Credentials
-  credentials_missing: row([401], 'caller', 'after_change', 'Send an API key as `Authorization: Bearer <key>`.'),
+  credentials_missing: row([401], 'caller', 'after_change', 'Send an API key as `{header}`.'),
   key_unknown: row([401], 'caller', 'after_change', 'This API key is not known.'),
   key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
@@ -103,7 +103,7 @@ export const FAILURES = {
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
   vault_full: row([409], 'caller', 'after_change', 'A vault holds at most {limit} secrets.'),
   /** One answer for an unknown name, another host and a row that does not open: callers learn nothing of what there is. */
-  secret_not_released: row([403], 'caller', 'after_change', 'The secret `{name}` is not bound to this host.'),
+  secret_not_released: row([403], 'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
   not_supported: row([400], 'caller', 'no', 'Sluice keeps records of interns, and does not run them.'),
   // The gate to the outside (design §9)
   destination_refused: row([400, 403], 'caller', 'after_change', 'This destination is not allowed.'),

@@ -95,14 +95,18 @@ function explainObject(shape: Shape, value: object, path: string, issues: Issue[
 function explainArray(shape: Shape, value: readonly unknown[], path: string, issues: Issue[]): void {
   const isTooShort = value.length < (shape.minItems ?? 0)
   if (isTooShort || value.length > (shape.maxItems ?? Infinity)) {
-    const expected = isTooShort ? `at least ${shape.minItems} elements` : `at most ${shape.maxItems} elements`
-    issues.push({ path, message: isTooShort ? 'has too few elements' : 'has too many elements', expected })
+    issues.push({ path, message: isTooShort ? 'has too few elements' : 'has too many elements', expected: elementsOf(shape) })
     return
   }
   if (shape.items === undefined) return
   for (let i = 0; i < value.length && issues.length < ISSUES_MAX; i++) {
     if (!fits(shape.items, value[i])) explain(shape.items, value[i], `${path}/${i}`, issues)
   }
+}
+
+function elementsOf({ minItems: least, maxItems: most }: Shape): string {
+  if (least !== undefined && most !== undefined) return least === most ? `${least} elements` : `${least} to ${most} elements`
+  return least === undefined ? `at most ${most} elements` : `at least ${least} elements`
 }
 
 /** Descends into the one branch that the caller plainly meant; otherwise names all of them. */

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { BASE_URL_CHARS_MAX, ENDPOINT_TEXT_CHARS_MAX, SECRET_NAME_CHARS_MAX } from './limits.ts'
 import { nanoPerMillion } from './prices.ts'
-import { SECRET_NAME_PATTERN } from './secret-names.ts'
+import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from './secret-names.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
@@ -41,7 +41,7 @@ const Check = Type.Object({
 })
 export type EndpointCheck = Static<typeof Check>
 
-const Price = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD per token as a decimal string.' })
+const Price = Type.String({ pattern: '^\\d+(\\.\\d+)?$', title: 'a decimal string such as "0.00000002"', description: 'USD per token as a decimal string.' })
 export const EndpointPricing = Type.Object({ prompt: Price, completion: Price })
 export type EndpointPricing = Static<typeof EndpointPricing>
 
@@ -52,7 +52,7 @@ const BaseUrl = Type.String({
   description: 'HTTPS; stored in lower case as far as the host goes, without one trailing `/` and a trailing `/chat/completions`.',
 })
 const SecretName = nullable(Type.String({
-  pattern: SECRET_NAME_PATTERN, maxLength: SECRET_NAME_CHARS_MAX,
+  pattern: SECRET_NAME_PATTERN, maxLength: SECRET_NAME_CHARS_MAX, title: SECRET_NAME_RULES,
   description: "Our extension: the workspace vault's secret that authenticates to the upstream, bound to the host of `base_url`.",
 }))
 const WorkspaceId = Type.String({ format: 'uuid' })
@@ -61,6 +61,7 @@ const WorkspaceId = Type.String({ format: 'uuid' })
 export const CreateEndpointBody = Type.Object({
   model_permaslug: Type.String({
     minLength: 1, maxLength: ENDPOINT_TEXT_CHARS_MAX, pattern: '^[\\w.-]+/[\\w.-]+$',
+    title: `author/slug of at most ${ENDPOINT_TEXT_CHARS_MAX} letters, digits, dots, hyphens and underscores`,
     description: 'The canonical slug of a model, or a new `author/slug`.',
   }),
   provider_slug: Type.String({

@@ -78,7 +78,9 @@ t.test('lengths, bounds, patterns and closed sets have words of their own', asyn
     '/kind is not one of the allowed values: one of "a", "b"', '/yes is null: boolean',
     '/a~1b~0c is not a known member: long, slug, id, some, kind, yes',
   ])
-  t.match(issuesOf(shape, { some: [1, 2, 3] }).at(-1), { message: 'has too many elements', expected: 'at most 2 elements' })
+  t.match(issuesOf(shape, { some: [1, 2, 3] }).at(-1), { message: 'has too many elements', expected: '1 to 2 elements' })
+  const ends = [Type.Array(Type.Number(), { minItems: 2 }), Type.Array(Type.Number(), { maxItems: 0 }), Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })]
+  t.same(ends.map((ended) => issuesOf(ended, [1])[0]?.expected), ['at least 2 elements', 'at most 0 elements', '2 elements'])
 })
 
 t.test('there are never more issues than the bound, however much is wrong', async (t) => {

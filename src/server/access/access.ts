@@ -28,7 +28,7 @@ export interface Access {
   close(): void
 }
 
-const CREDENTIALS_MISSING = fail('credentials_missing')
+const CREDENTIALS_MISSING = fail('credentials_missing', { fields: { header: 'Authorization: Bearer <key>' } })
 const KEY_UNKNOWN = fail('key_unknown')
 const KEY_EXPIRED = fail('key_expired')
 const KEY_DISABLED = fail('key_disabled')

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
-import { textOf } from '../../schemas/failures.ts'
 import { normalHosts } from '../../schemas/hosts.ts'
 import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../schemas/limits.ts'
 import { Secret } from '../../schemas/secret.ts'
@@ -78,7 +77,8 @@ function hostsOf(texts: readonly string[], command: Command): readonly string[] 
   if (texts.length > SECRET_HOSTS_MAX) return command.error(`error: --host takes at most ${SECRET_HOSTS_MAX} hosts`, { exitCode: 2 })
   const { hosts, issues } = normalHosts(texts, '--host')
   if (hosts !== null) return hosts
-  return command.error(`error: ${textOf({ name: 'body_invalid', metadata: { issues } })}`, { exitCode: 2 })
+  const [first] = issues
+  return command.error(`error: --host ${first?.message ?? 'is not valid'}; it takes ${first?.expected ?? 'hostnames'}`, { exitCode: 2 })
 }
 
 /** The text is never told: it is what must not be seen. */

@@ -134,5 +134,5 @@ type KeptName =
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
   'x-session-id', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
   'user-agent', 'traceparent', 'accept-encoding', 'content-range', 'if-match', 'if-unmodified-since',
-  'access-control-request-method', 'access-control-request-headers',
+  'access-control-request-method', 'access-control-request-headers', 'x-sluice-substitute',
 ])

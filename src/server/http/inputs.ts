@@ -15,6 +15,12 @@ export function credentialOf({ access }: Pick<AnyOperation, 'access'>, { authori
   return sluiceKey === '' || /^bearer /i.test(sluiceKey) ? sluiceKey : `Bearer ${sluiceKey}`
 }
 
+/** A refusal of who calls, which names the header that this operation's key stands in. */
+export function refusedCredential({ access }: Pick<AnyOperation, 'access'>, failure: Failure): Failure {
+  if (failure.name !== 'credentials_missing' || access.header === undefined) return failure
+  return { ...failure, fields: { header: `${access.header}: <key>` } }
+}
+
 /** The headers that an operation declared as inputs, and no others: it sees nothing else of the request. */
 export function declaredHeaders(wanted: readonly HeaderName[], head: Head): DeclaredHeaders {
   const headers: Partial<Record<HeaderName, string>> = {}

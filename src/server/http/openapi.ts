@@ -38,9 +38,10 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   embeddings: 'Turn text, tokens and media into vectors.',
   files: 'Uploads and promoted files, sealed at rest.',
   containers: 'Files that sandboxes write.',
-  Interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
-  Vault: 'Secrets that programs use without seeing them.',
-  'Private endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
+  interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
+  vault: 'Secrets that programs use without seeing them.',
+  'private-endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
+  egress: 'Requests to hosts of your choice, with secrets put in on the way.',
   models: 'What can be called, by whom it is provided, and what it costs.',
 }
 
@@ -126,6 +127,7 @@ const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
 }
 
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
+  'x-sluice-substitute': { const: 'body', description: 'Placeholders in the body, of up to 64 KiB, are replaced too.' },
   range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
   'if-range': { type: 'string', description: 'An `ETag`: the range holds only for that content.' },
   'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content is still that one.' },

@@ -10,7 +10,7 @@ import type { RelayedRequest } from '../ports/relay.ts'
 import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import { replyOfContent, type ContentSuccess } from './content-reply.ts'
-import { bodyOf, contentRefusal, credentialOf, declaredHeaders, NO_HEADERS } from './inputs.ts'
+import { bodyOf, contentRefusal, credentialOf, declaredHeaders, NO_HEADERS, refusedCredential } from './inputs.ts'
 import type { Body } from './body.ts'
 import type { ExchangeOwner } from './exchange-parts.ts'
 import { Exchange } from './exchange.ts'
@@ -146,7 +146,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     const body = hasBody ? this.#exchange.receive(route.body?.form.bytesMax ?? 0) : null
     this.#after(this.#parts.access.authenticate(credentialOf(operation, this.#head)), (known) => {
       this.notes.authMs = this.#lap()
-      const refusal = known.ok ? this.#parts.access.checkKind(operation, known.value) : known.failure
+      const refusal = known.ok ? this.#parts.access.checkKind(operation, known.value) : refusedCredential(operation, known.failure)
       if (known.ok) this.#key = known.value
       if (refusal !== null) return this.#fail(refusal)
       this.#exchange.letIn()

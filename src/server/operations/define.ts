@@ -15,6 +15,7 @@ export type HeaderName =
   | 'x-session-id' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version' | 'user-agent'
   /** Stands for any header that begins with `x-stainless-`. C8. */
   | 'x-stainless-lang'
+  | 'x-sluice-substitute'
 
 /**
  * One operation of the API, as data. Routes, validators, OpenAPI, bench rows and contract tests are computed from it.

@@ -1,4 +1,5 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { ISSUES_MAX } from '../../schemas/limits.ts'
 import type { Hints } from '../ports/keys.ts'
 import type { EffectiveRow, SecretRows, StoredSecret, VaultKeyPurpose } from '../ports/secret-rows.ts'
 import type { EffectiveSecret, SecretMetadata, SecretPage, SecretPageWish, SecretSource, VaultScope } from '../ports/vault.ts'
@@ -80,7 +81,9 @@ async function sourcesOf(store: Store, scope: VaultScope, names: readonly string
     WHERE s.name IN ${sql(names)}`
   const byName = new Map(rows.map((row) => [row.name, storedOf(row)]))
   const found = names.flatMap((name) => byName.get(name) ?? [])
-  return found.length === names.length ? ok(found) : fail('secret_unknown')
+  if (found.length === names.length) return ok(found)
+  const issues = names.flatMap((name, at) => byName.has(name) ? [] : [{ path: `/names/${at}`, message: 'is none', expected: 'a secret of the workspace' }])
+  return fail('secret_unknown', { metadata: { issues: issues.slice(0, ISSUES_MAX) } })
 }
 
 async function findEffective(store: Store, scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>> {

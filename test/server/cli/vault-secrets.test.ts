@@ -73,7 +73,8 @@ t.test('vault put refuses names, hosts and values that no vault takes, and shows
   const { run } = await stand(t)
   const wrong: readonly [readonly string[], string, RegExp][] = [
     [['Token', '--host', 'a.example'], VALUE, /lower-case letters/], [['token'], VALUE, /--host/],
-    [['token', '--host', '*.example'], VALUE, /has a wildcard/], [['token', '--host', 'a.example'], '', /standard input/],
+    [['token', '--host', '*.example'], VALUE, /^error: --host has a wildcard; it takes an exact DNS hostname/],
+    [['token', '--host', 'a.example'], '', /standard input/],
     [['token', '--host', 'a.example'], `${VALUE}${'x'.repeat(SECRET_VALUE_CHARS_MAX)}`, /standard input/],
     [['token', ...Array.from({ length: SECRET_HOSTS_MAX + 1 }, (_, n) => ['--host', `h${n}.example`]).flat()], VALUE, /at most/],
   ]

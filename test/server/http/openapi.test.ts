@@ -61,6 +61,12 @@ t.test('files and containers tell their rules, and what a download carries', asy
   t.match(paths['/files/{file_id}']?.['get']?.responses['400']?.description, /`provider_key_missing`.*`query_invalid`/)
 })
 
+t.test('tags are words in lower case with a sentence each, and the egress route names its own header', async (t) => {
+  const { tags, paths } = documentOf() as ReturnType<typeof documentOf> & { tags: readonly { name: string; description: string }[] }
+  for (const { name, description } of tags) t.match(`${name}: ${description}`, /^[a-z-]+: [A-Z].* .*\.$/)
+  t.match(paths['/egress/{host}/{path}']?.['post']?.parameters, [{}, {}, { name: 'x-sluice-substitute', in: 'header', schema: { const: 'body' } }])
+})
+
 t.test('a status names the error types that lead to it', async (t) => {
   const found = documentOf([operation({ statuses: [400, 413, 500], failures: ['model_unknown'] })]).paths['/echo']?.['post']
   t.match(found?.responses['413']?.description, /`body_too_large`/)

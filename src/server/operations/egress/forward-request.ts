@@ -23,7 +23,7 @@ export const forwardRequest = defineOperation({
   method: 'any',
   path: '/egress/{host}/{path}',
   isAtRoot: true,
-  tag: 'Egress',
+  tag: 'egress',
   summary: 'Send a request elsewhere, with secrets put in on the way',
   description: 'An extension. The request goes to `https://{host}/{path}` with its method, query, headers and body, and its answer comes '
     + 'back as it is. `{{secret:name}}` in the value of a header or of a query parameter is replaced by the secret of that name if it is '
@@ -31,7 +31,7 @@ export const forwardRequest = defineOperation({
   access: { keys: ['inference', 'intern'], header: 'x-sluice-key' },
   deadlineMs: EGRESS_DEADLINE_MS,
   outlivesClient: false,
-  input: { params: Target, upload: 'whole', hasRest: true },
+  input: { params: Target, headers: ['x-sluice-substitute'], upload: 'whole', hasRest: true },
   success: { status: 200, body: Type.Unknown(), isRelayed: true },
   statuses: [400, 403, 408, 413, 429, 500, 502, 503, 504],
   failures: [

@@ -56,7 +56,7 @@ export function filledHead(head: OutgoingHead, values: ReadonlyMap<string, strin
   let bytes = path.length
   for (const { name, value } of head.headers) {
     const text = filled(value, values, 'header')
-    if (!text.ok) return text
+    if (!text.ok) return refused(name, 'cannot hold the value of its secret', 'a value without line breaks and other control characters')
     headers.push(name, text.value)
     bytes += name.length + text.value.length
   }
@@ -74,7 +74,7 @@ function headerOf(name: string, value: string): Outcome<Template> {
   if (!ASCII_VALUE.test(value)) return refused(name, 'holds characters that are not ASCII', 'ASCII')
   if (OUR_KEY.test(value)) return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
   const template = templateOf(value)
-  return template === null ? malformed('header_invalid') : ok(template)
+  return template === null ? refused(name, 'holds a placeholder that is none', '`{{secret:name}}` with the name of a secret') : ok(template)
 }
 
 /** Values may hold placeholders, names may not. */

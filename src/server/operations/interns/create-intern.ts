@@ -14,7 +14,7 @@ export const createIntern = defineOperation<Inputs, CreateInternBody>({
   id: 'interns.create',
   method: 'post',
   path: '/interns',
-  tag: 'Interns',
+  tag: 'interns',
   summary: 'Make an intern',
   description: 'A record and nothing more: `provision` is kept, and the status stays `stopped`. `workspace_id` of the body wins over that of the query.',
   access: { keys: ['management'] },

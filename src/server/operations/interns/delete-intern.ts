@@ -9,7 +9,7 @@ export const deleteIntern = defineOperation({
   id: 'interns.delete',
   method: 'delete',
   path: '/interns/{intern_id}',
-  tag: 'Interns',
+  tag: 'interns',
   summary: 'Delete an intern',
   description: 'Its own vault goes with every secret in it, and its keys end at once. While vault writes are disabled it is refused.',
   access: { keys: ['management'] },

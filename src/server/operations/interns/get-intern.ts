@@ -9,7 +9,7 @@ export const getIntern = defineOperation({
   id: 'interns.get',
   method: 'get',
   path: '/interns/{intern_id}',
-  tag: 'Interns',
+  tag: 'interns',
   summary: 'Read an intern',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

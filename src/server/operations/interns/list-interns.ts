@@ -10,7 +10,7 @@ export const listInterns = defineOperation({
   id: 'interns.list',
   method: 'get',
   path: '/interns',
-  tag: 'Interns',
+  tag: 'interns',
   summary: 'List interns',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -9,7 +9,7 @@ export const provisionIntern = defineOperation({
   id: 'interns.provision',
   method: 'post',
   path: '/interns/{intern_id}/provision',
-  tag: 'Interns',
+  tag: 'interns',
   summary: 'Start an intern: not supported',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -9,7 +9,7 @@ export const suspendIntern = defineOperation({
   id: 'interns.suspend',
   method: 'post',
   path: '/interns/{intern_id}/suspend',
-  tag: 'Interns',
+  tag: 'interns',
   summary: 'Stop an intern: not supported',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -15,7 +15,7 @@ export const updateIntern = defineOperation<Inputs, UpdateInternBody>({
   id: 'interns.update',
   method: 'patch',
   path: '/interns/{intern_id}',
-  tag: 'Interns',
+  tag: 'interns',
   summary: 'Change an intern',
   description: 'What the body leaves out stays; null takes away.',
   access: { keys: ['management'] },

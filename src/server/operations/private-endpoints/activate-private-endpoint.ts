@@ -10,7 +10,7 @@ export const activatePrivateEndpoint = defineOperation({
   id: 'private-endpoints.activate',
   method: 'post',
   path: '/private-endpoints/{id}/activate',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Activate a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: PROBING_DEADLINE_MS,

@@ -22,7 +22,7 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
   id: ID,
   method: 'post',
   path: '/private-endpoints',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Create a private endpoint',
   description: 'With `activate` a failure leaves the draft, which stands in `data` beside `error`, with what its validation found. '
     + 'A repeated `Idempotency-Key` with the same fields gets the first endpoint as it is now; `activate` is no such field.',

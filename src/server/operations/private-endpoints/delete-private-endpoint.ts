@@ -9,7 +9,7 @@ export const deletePrivateEndpoint = defineOperation({
   id: 'private-endpoints.delete',
   method: 'delete',
   path: '/private-endpoints/{id}',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Delete a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -9,7 +9,7 @@ export const disablePrivateEndpoint = defineOperation({
   id: 'private-endpoints.disable',
   method: 'post',
   path: '/private-endpoints/{id}/disable',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Disable a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -9,7 +9,7 @@ export const enablePrivateEndpoint = defineOperation({
   id: 'private-endpoints.enable',
   method: 'post',
   path: '/private-endpoints/{id}/enable',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Enable a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -9,7 +9,7 @@ export const getPrivateEndpoint = defineOperation({
   id: 'private-endpoints.get',
   method: 'get',
   path: '/private-endpoints/{id}',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Read a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -9,7 +9,7 @@ export const listPrivateEndpoints = defineOperation({
   id: 'private-endpoints.list',
   method: 'get',
   path: '/private-endpoints',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'List private endpoints',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

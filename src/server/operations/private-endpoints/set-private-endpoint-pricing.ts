@@ -15,7 +15,7 @@ export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPric
   id: 'private-endpoints.set-pricing',
   method: 'put',
   path: '/private-endpoints/{id}/pricing',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Set the price of a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

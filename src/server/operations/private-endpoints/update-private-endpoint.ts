@@ -17,7 +17,7 @@ export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>
   id: 'private-endpoints.update',
   method: 'patch',
   path: '/private-endpoints/{id}',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Change a draft',
   description: 'What is left out stays; any change makes an earlier validation stale.',
   access: { keys: ['management'] },

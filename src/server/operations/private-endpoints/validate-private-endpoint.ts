@@ -15,7 +15,7 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   id: 'private-endpoints.validate',
   method: 'post',
   path: '/private-endpoints/{id}/validate',
-  tag: 'Private endpoints',
+  tag: 'private-endpoints',
   summary: 'Validate a private endpoint',
   description: 'Failed checks are an answer like any other; those that nothing can be said of are left out. '
     + 'A passing validation makes the endpoint the workspace\'s, and is stale after a day.',

@@ -11,7 +11,7 @@ export const copySecrets = defineOperation<{ params: typeof InternParams; body: 
   id: 'vault.copy-secrets',
   method: 'post',
   path: '/vault/interns/{intern_id}/secrets/copy',
-  tag: 'Vault',
+  tag: 'vault',
   summary: 'Copy workspace secrets to an intern',
   description: 'All or none. A copy is a secret of its own: it stays when its source is replaced or deleted, and its fingerprint is another one.',
   access: { ...INTERN_ACCESS, writesVault: true },

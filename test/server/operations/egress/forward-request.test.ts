@@ -106,7 +106,8 @@ t.test('egress.forward 403: a management key', async (t) => {
 t.test('a key in `authorization` is for somebody else', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   const answer = await ask('/', { headers: { 'x-sluice-key': '', authorization: `Bearer ${KEY}` } })
-  t.match(await errorOf(answer), { status: 401, type: 'credentials_missing', header: 'credentials_missing' })
+  const message = 'Send an API key as `x-sluice-key: <key>`.'
+  t.match(await errorOf(answer), { status: 401, type: 'credentials_missing', header: 'credentials_missing', message })
 })
 
 t.test('a key of this installation is passed on neither in a header nor in the query', async (t) => {

@@ -40,6 +40,6 @@ t.test('the client understands a refusal of the provider, and one of ours', asyn
   provider.script(refuses(404, 'no such model'))
   t.match(await refusalOf(client), { status: 404 })
   const { client: unbound, provider: other } = await open(t, '{{secret:unknown}}')
-  t.match(await refusalOf(unbound), { status: 403, message: /is not bound to this host/ })
+  t.match(await refusalOf(unbound), { status: 403, message: /No secret `unknown` is bound to exactly this host/ })
   t.equal(other.calls.length, 0)
 })

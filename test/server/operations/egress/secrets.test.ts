@@ -108,6 +108,15 @@ t.test('a value that would break out of its header is refused, and nothing is se
   t.equal(seen[0]?.req.url, '/?a=a%0D%0Ax-injected%3A%201')
 })
 
+t.test('a refusal of a header names the header, and tells neither its value nor the secret', async (t) => {
+  const { ask } = await open(t)
+  const messageOf = async (name: string, value: string) => (await errorOf(await ask('/', { headers: { [name]: value } }))).message
+  t.match(await messageOf('x-a', 'Bearer {{secret:Not A Name}}'), /^A header is not valid: \/x-a holds a placeholder that is none, expected `{{secret:name}}`/)
+  const broken = await messageOf('x-b', '{{secret:broken}}')
+  t.match(broken, /^A header is not valid: \/x-b cannot hold the value of its secret, expected a value without line breaks/)
+  t.notMatch(broken, 'injected')
+})
+
 t.test('a value is not looked into', async (t) => {
   const { ask, seen, releases } = await open(t)
   await ask('/', { headers: { a: '{{secret:chained}}' } })

@@ -54,6 +54,17 @@ t.test('private-endpoints.create 400: what no endpoint can be is refused by its 
   t.same((await call('get', '/private-endpoints')).body.data, [])
 })
 
+t.test('what is expected of a slug, a price and a name is said in words', async (t) => {
+  const { call, baseUrl } = await openEndpoints(t)
+  const wrong = { model_permaslug: 'x', pricing: { prompt: '-1', completion: 'x' }, secret_name: 'X' }
+  const { body } = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), ...wrong })
+  const issues = body.error?.metadata['issues'] as { path: string; expected: string }[]
+  t.match(issues.find(({ path }) => path === '/model_permaslug')?.expected, /^author\/slug/)
+  t.match(issues.find(({ path }) => path === '/pricing/prompt')?.expected, /^a decimal string such as/)
+  t.match(issues.find(({ path }) => path === '/secret_name')?.expected, /lower-case letters, digits and single underscores/)
+  t.notMatch(issues.map(({ expected }) => expected).join(), /\^/)
+})
+
 t.test('private-endpoints.create 422: a base_url that nobody may call', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   for (const url of [

@@ -77,6 +77,15 @@ t.test('a member __proto__ is unknown too', async (t) => {
   t.match(refused, { status: 400, json: { error: { metadata: { issues: [{ path: '/__proto__' }] } } } })
 })
 
+t.test('a copy that lacks sources says which ones, by their place in the request', async (t) => {
+  await put('/secrets/here')
+  const { status, json } = await call('POST', `${OWN}/secrets/copy`, { body: { names: ['none_a', 'here', 'none_b'] } })
+  t.equal(status, 404)
+  const message = 'There is no such secret: /names/0 is none, expected a secret of the workspace (and 1 more).'
+  t.match(json, { error: { message, metadata: { error_type: 'secret_unknown', issues: [{ path: '/names/0' }, { path: '/names/2' }] } } })
+  await call('DELETE', '/secrets/here')
+})
+
 t.test('an intern may have a secret with the name of the action `copy`, and it can be replaced and deleted', async (t) => {
   await put('/secrets/copy')
   t.equal((await put(`${OWN}/secrets/copy`)).status, 200)
