@@ -1,7 +1,11 @@
 import type { Issue } from './failures.ts'
 import {
-  CONTAINER_ID_CHARS_MAX, CONTAINER_ID_PART_CHARS_MAX, CONTAINER_PATH_BYTES_MAX, PATH_SEGMENT_BYTES_MAX, PATH_SEGMENTS_MAX,
-} from './limits.ts'
+  CONTAINER_ID_CHARS_MAX,
+  CONTAINER_ID_PART_CHARS_MAX,
+  CONTAINER_PATH_BYTES_MAX,
+  PATH_SEGMENT_BYTES_MAX,
+  PATH_SEGMENTS_MAX,
+} from './file-limits.ts'
 
 const FILE_ID_PREFIX = 'cfile_'
 /** `sess_…`, `gen_…`, or a caller's own. C22. */

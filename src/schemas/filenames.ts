@@ -1,5 +1,5 @@
 import type { Issue } from './failures.ts'
-import { FILENAME_CHARS_MAX } from './limits.ts'
+import { FILENAME_CHARS_MAX } from './file-limits.ts'
 
 /**
  * Also U+FFFD, which stands for bytes that are no text: another name than the caller's would be kept. And what is not

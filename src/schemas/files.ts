@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { CONTAINER_ID_PATTERN, containerFileId } from './container-paths.ts'
 import type { Issue } from './failures.ts'
-import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './limits.ts'
+import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })

@@ -1,8 +1,10 @@
 import t from 'tap'
-import * as limits from '../../src/schemas/limits.ts'
+import * as fileLimits from '../../src/schemas/file-limits.ts'
+import * as otherLimits from '../../src/schemas/limits.ts'
 import { readSources, type SourceFile } from '../support/source.ts'
 
-const LIMITS_FILE = 'src/schemas/limits.ts'
+const limits = { ...otherLimits, ...fileLimits }
+const LIMITS_FILES = ['src/schemas/file-limits.ts', 'src/schemas/limits.ts']
 
 /** Limits that no test can use, with the reason. */
 const UNTESTED: Readonly<Record<string, string>> = {
@@ -15,6 +17,14 @@ const UNTESTED: Readonly<Record<string, string>> = {
 
 const src = readSources('src')
 const tests = readSources('test').filter((file) => !file.path.startsWith('test/contract/'))
+
+t.test('every file of limits is looked at, and no name stands in two', async (t) => {
+  t.same(
+    src.map(({ path }) => path).filter((path) => path.endsWith('limits.ts') && path.startsWith('src/schemas/')),
+    LIMITS_FILES,
+  )
+  t.equal(Object.keys(limits).length, Object.keys(otherLimits).length + Object.keys(fileLimits).length)
+})
 
 t.test('every limit is used by code, be it by another limit', async (t) => {
   t.same(unused(Object.keys(limits), src), [])
@@ -54,7 +64,7 @@ function unused(names: readonly string[], files: readonly SourceFile[]): readonl
   return names.filter((name) => !words.has(name))
 }
 
-/** The name after `const` in the limits' own file is no use. */
+/** The name after `const` in the limits' own files is no use. */
 function declares(file: SourceFile, index: number): boolean {
-  return file.path === LIMITS_FILE && file.tokens[index - 1]?.text === 'const'
+  return LIMITS_FILES.includes(file.path) && file.tokens[index - 1]?.text === 'const'
 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import { BODIES } from '../../src/schemas/bodies.ts'
 import { EmbeddingsBody } from '../../src/schemas/embeddings.ts'
+import * as fileLimits from '../../src/schemas/file-limits.ts'
 import { issuesOf } from '../../src/schemas/issues.ts'
 import * as limits from '../../src/schemas/limits.ts'
 import { ListModelsQuery, PageQuery } from '../../src/schemas/models.ts'
@@ -10,7 +11,7 @@ import { ProviderEntry } from '../../src/server/catalogue/format.ts'
 import { nameOf } from '../../src/server/cli/admin.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
-const MIB = 1024 * 1024
+const MIB = 1024 * limits.KIB
 const body = (more: object): object => ({ model: 'm', input: 'x', ...more })
 
 t.test('the sizes that the contract gives are those of C10, C11, C13, §8 and B2.3', async (t) => {
@@ -95,11 +96,15 @@ t.test('a catalogue gives an attempt no more time than its limit', async (t) => 
 /** What goes beyond our own stores, or moves whole files. */
 const DEADLINES: Readonly<Record<string, number>> = {
   'embeddings.create': limits.EMBEDDINGS_DEADLINE_MS,
-  'files.upload': limits.UPLOAD_DEADLINE_MS,
-  'containers.write_file': limits.UPLOAD_DEADLINE_MS,
-  'containers.promote': limits.UPLOAD_DEADLINE_MS,
-  'files.content': limits.DOWNLOAD_DEADLINE_MS,
-  'containers.file_content': limits.DOWNLOAD_DEADLINE_MS,
+  'files.upload': fileLimits.UPLOAD_DEADLINE_MS,
+  'containers.write_file': fileLimits.UPLOAD_DEADLINE_MS,
+  'containers.promote': fileLimits.UPLOAD_DEADLINE_MS,
+  'files.content': fileLimits.DOWNLOAD_DEADLINE_MS,
+  'containers.file_content': fileLimits.DOWNLOAD_DEADLINE_MS,
+  'egress.forward': limits.EGRESS_DEADLINE_MS,
+  'private-endpoints.create': limits.PROBING_DEADLINE_MS,
+  'private-endpoints.validate': limits.PROBING_DEADLINE_MS,
+  'private-endpoints.activate': limits.PROBING_DEADLINE_MS,
 }
 
 t.test('operations have the deadline of what they touch', async (t) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { CONTAINER_ID_PART_CHARS_MAX, CONTAINER_PATH_BYTES_MAX } from '../../src/schemas/limits.ts'
+import { CONTAINER_ID_PART_CHARS_MAX, CONTAINER_PATH_BYTES_MAX } from '../../src/schemas/file-limits.ts'
 import { readFrom, type Config, type Problem, type Texts } from '../../src/server/config.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { secretsOf, secretsOfPart } from '../../src/server/main/child.ts'

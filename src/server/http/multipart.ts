@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream'
 import busboy, { type Busboy, type FieldInfo, type FileInfo } from 'busboy'
 import type { Failure } from '../../schemas/failures.ts'
+import {
+  FILE_BYTES_MAX,
+  FORM_EXTRA_BYTES_MAX,
+  FORM_FIELD_BYTES_MAX,
+  FORM_FIELDS_MAX,
+} from '../../schemas/file-limits.ts'
 import { purposeIssue } from '../../schemas/files.ts'
 import { filenameIssue } from '../../schemas/filenames.ts'
-import {
-  FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX, FORM_FIELD_BYTES_MAX, FORM_FIELDS_MAX,
-} from '../../schemas/limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
 import { FileScan } from './file-scan.ts'
 import { FormTrail } from './form-trail.ts'

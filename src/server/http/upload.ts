@@ -1,5 +1,6 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX, GATHERED_BYTES_MIN, TINY_CHUNKS_MAX } from '../../schemas/limits.ts'
+import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX } from '../../schemas/file-limits.ts'
+import { GATHERED_BYTES_MIN, TINY_CHUNKS_MAX } from '../../schemas/limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
 import type { BodySocket, BodyTaker } from './body.ts'
 import { BodyPace } from './body-pace.ts'

@@ -1,4 +1,4 @@
-import { SWEEP_MS, SWEEP_UPLOADS_MS } from '../../schemas/limits.ts'
+import { SWEEP_MS, SWEEP_UPLOADS_MS } from '../../schemas/file-limits.ts'
 import { createMetrics } from '../observe/metrics.ts'
 import { repeat } from '../runner/repeat.ts'
 import { sweep } from '../runner/sweep.ts'

@@ -1,5 +1,10 @@
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { CONTAINER_KEPT_MS, CONTAINER_RECOUNT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS } from '../../schemas/limits.ts'
+import {
+  CONTAINER_KEPT_MS,
+  CONTAINER_RECOUNT_MS,
+  ORPHAN_AGE_MS,
+  STAGING_IDLE_MS,
+} from '../../schemas/file-limits.ts'
 import type { ContainerSizes, ContainerUses, CountedPath } from '../ports/container-rows.ts'
 import type { FileSweep } from '../ports/files.ts'
 import type { ContainerRef, Storage } from '../ports/storage.ts'

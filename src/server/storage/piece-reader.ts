@@ -1,6 +1,6 @@
 import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { KEEPING_UP_BYTES, KEEPING_UP_MS, STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
+import { KEEPING_UP_BYTES, KEEPING_UP_MS, STORAGE_PIECE_BYTES } from '../../schemas/file-limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { ReadOptions } from '../ports/storage.ts'
 import type { PieceBuffers } from './piece-buffers.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { STORAGE_SPARE_BYTES } from '../../schemas/limits.ts'
+import { STORAGE_SPARE_BYTES } from '../../schemas/file-limits.ts'
 import type { Staging } from '../ports/storage.ts'
 import { codeOf, reachDisk } from './disk-failure.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ok } from '../../schemas/failures.ts'
-import { CONTAINER_USE_MS } from '../../schemas/limits.ts'
+import { CONTAINER_USE_MS } from '../../schemas/file-limits.ts'
 import type { ClaimWish, ContainerSizes, CountedPath, DueWish, PathClaim } from '../ports/container-rows.ts'
 import type { Held } from './file-quota.ts'
 import type { Queryable, Store, Transaction } from './open.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { ok } from '../../schemas/failures.ts'
-import { CONTAINER_USE_MS, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS } from '../../schemas/limits.ts'
+import { CONTAINER_USE_MS, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS } from '../../schemas/file-limits.ts'
 import type { ContainerUses } from '../ports/container-rows.ts'
 import type { ContainerRef } from '../ports/storage.ts'
 import type { Queryable, Store } from './open.ts'

@@ -1,5 +1,6 @@
 import { ok } from '../../schemas/failures.ts'
-import { CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, UPLOAD_LEASE_MS } from '../../schemas/limits.ts'
+import { CONTAINER_KEPT_MS, UPLOAD_LEASE_MS } from '../../schemas/file-limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
 import type { FileSweep, StaleUpload } from '../ports/files.ts'
 import { release } from './file-quota.ts'
 import { fileRows, listFiles } from './file-rows.ts'

@@ -1,9 +1,14 @@
 import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import {
-  CONTAINER_WAIT_MS_MAX, IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX, STORAGE_QUOTA_BYTES_DEFAULT,
-  UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
-} from '../../schemas/limits.ts'
+  CONTAINER_WAIT_MS_MAX,
+  QUOTA_STEP_BYTES,
+  QUOTA_WAIT_MS_MAX,
+  STORAGE_QUOTA_BYTES_DEFAULT,
+  UPLOAD_LEASE_MS,
+  UPLOAD_RENEW_MS,
+} from '../../schemas/file-limits.ts'
+import { IDEMPOTENCY_WAIT_MS_MAX } from '../../schemas/limits.ts'
 import type { ClaimWish, PathClaim } from '../ports/container-rows.ts'
 import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadWish } from '../ports/files.ts'
 import { claimPath } from './container-sizes.ts'

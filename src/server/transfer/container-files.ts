@@ -1,6 +1,6 @@
 import { endedBy } from '../../schemas/call-ended.ts'
 import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
+import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { PathClaim } from '../ports/container-rows.ts'
 import type { Upload as PendingFile } from '../ports/files.ts'

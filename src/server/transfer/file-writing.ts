@@ -1,6 +1,6 @@
 import { endedBy } from '../../schemas/call-ended.ts'
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
+import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
 import type { FileFacts, FileRecord, Upload as PendingFile } from '../ports/files.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/intake.ts'
 import type { Staging } from '../ports/storage.ts'

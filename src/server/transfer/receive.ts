@@ -1,5 +1,5 @@
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
+import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
 import type { Intake, IntakeSession, IntakeVerdict } from '../ports/intake.ts'
 

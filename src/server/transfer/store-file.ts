@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
 import { NAMELESS } from '../../schemas/filenames.ts'
 import { purposeOf } from '../../schemas/files.ts'
-import { FILE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { FileRecord } from '../ports/files.ts'
 import type { Stored, StoreWish } from '../ports/transfer.ts'

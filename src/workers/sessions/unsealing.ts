@@ -1,5 +1,5 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { OPENED_BYTES_MAX, OPENED_PIECES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/limits.ts'
+import { OPENED_BYTES_MAX, OPENED_PIECES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/file-limits.ts'
 import type { ByteReader } from '../../server/ports/byte-streams.ts'
 import type { Unsealing, UnsealWish } from '../../server/ports/intake.ts'
 import { letGo } from '../let-go.ts'

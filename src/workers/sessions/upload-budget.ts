@@ -1,4 +1,10 @@
-import { COALESCED_BYTES_MAX, COALESCED_BYTES_MIN, UPLOADS_BYTES_MAX, UPLOAD_WINDOW_BYTES_MAX, UPLOAD_WINDOW_BYTES_MIN } from '../../schemas/limits.ts'
+import {
+  COALESCED_BYTES_MAX,
+  COALESCED_BYTES_MIN,
+  UPLOADS_BYTES_MAX,
+  UPLOAD_WINDOW_BYTES_MAX,
+  UPLOAD_WINDOW_BYTES_MIN,
+} from '../../schemas/file-limits.ts'
 import { letGo } from '../let-go.ts'
 
 /** Spent buffers that wait to be used again; a front without uploads keeps none. */

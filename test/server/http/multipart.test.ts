@@ -1,7 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { FILE_BYTES_MAX, FILENAME_CHARS_MAX, FORM_EXTRA_BYTES_MAX, FORM_FIELD_BYTES_MAX, FORM_FIELDS_MAX } from '../../../src/schemas/limits.ts'
+import {
+  FILE_BYTES_MAX,
+  FILENAME_CHARS_MAX,
+  FORM_EXTRA_BYTES_MAX,
+  FORM_FIELD_BYTES_MAX,
+  FORM_FIELDS_MAX,
+} from '../../../src/schemas/file-limits.ts'
 import { boundaryOf, FormUpload, smallestOverhead, type FormBody } from '../../../src/server/http/multipart.ts'
 import { AUTHORIZATION, openFront } from '../../support/front.ts'
 import {

@@ -3,9 +3,14 @@ import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
-  CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS, ORPHAN_AGE_MS, STAGING_IDLE_MS,
-  SWEEP_MS, SWEEP_UPLOADS_MS, UPLOAD_LEASE_MS,
-} from '../../../src/schemas/limits.ts'
+  CONTAINER_KEPT_MS,
+  ORPHAN_AGE_MS,
+  STAGING_IDLE_MS,
+  SWEEP_MS,
+  SWEEP_UPLOADS_MS,
+  UPLOAD_LEASE_MS,
+} from '../../../src/schemas/file-limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits.ts'
 import type { ContainerUses } from '../../../src/server/ports/container-rows.ts'
 import type { FileSweep } from '../../../src/server/ports/files.ts'
 import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/storage.ts'

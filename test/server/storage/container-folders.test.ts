@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FSYNCS_MAX } from '../../../src/schemas/limits.ts'
+import { FSYNCS_MAX } from '../../../src/schemas/file-limits.ts'
 import { must } from '../../support/must.ts'
 import { CONTAINER, openDescriptors, openDisk, putInContainer, type openFolder } from '../../support/storage.ts'
 

@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
 import {
-  KEEPING_UP_BYTES, KEEPING_UP_MS, LARGE_PIECE_BYTES, READ_AHEAD_BYTES_MAX, STORAGE_PIECE_BYTES,
-} from '../../../src/schemas/limits.ts'
+  KEEPING_UP_BYTES,
+  KEEPING_UP_MS,
+  LARGE_PIECE_BYTES,
+  READ_AHEAD_BYTES_MAX,
+  STORAGE_PIECE_BYTES,
+} from '../../../src/schemas/file-limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/storage.ts'
 import { storedFile } from '../../../src/server/storage/descriptor-reader.ts'

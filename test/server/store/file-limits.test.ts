@@ -1,8 +1,15 @@
 import t from 'tap'
 import {
-  CONTAINER_RECOUNT_MS, CONTAINER_USE_MS, CONTAINER_WAIT_MS_MAX, IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX, QUOTA_STEP_BYTES, QUOTA_WAIT_MS_MAX,
-  STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_LEASE_MS, UPLOAD_RENEW_MS,
-} from '../../../src/schemas/limits.ts'
+  CONTAINER_RECOUNT_MS,
+  CONTAINER_USE_MS,
+  CONTAINER_WAIT_MS_MAX,
+  QUOTA_STEP_BYTES,
+  QUOTA_WAIT_MS_MAX,
+  STORAGE_QUOTA_BYTES_DEFAULT,
+  UPLOAD_LEASE_MS,
+  UPLOAD_RENEW_MS,
+} from '../../../src/schemas/file-limits.ts'
+import { IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX } from '../../../src/schemas/limits.ts'
 import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'

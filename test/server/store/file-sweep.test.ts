@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { CONTAINER_KEPT_MS } from '../../../src/schemas/limits.ts'
+import { CONTAINER_KEPT_MS } from '../../../src/schemas/file-limits.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile } from '../../support/files.ts'

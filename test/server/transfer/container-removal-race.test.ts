@@ -1,7 +1,7 @@
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { CONTAINER_KEPT_MS } from '../../../src/schemas/limits.ts'
+import { CONTAINER_KEPT_MS } from '../../../src/schemas/file-limits.ts'
 import type { ContainerFolders, Storage } from '../../../src/server/ports/storage.ts'
 import { sweep } from '../../../src/server/runner/sweep.ts'
 import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'

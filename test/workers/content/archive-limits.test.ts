@@ -1,5 +1,9 @@
 import t from 'tap'
-import { OOXML_DIRECTORY_BYTES_MAX, OOXML_ENTRIES_MAX, OOXML_RATIO_MAX } from '../../../src/schemas/limits.ts'
+import {
+  OOXML_DIRECTORY_BYTES_MAX,
+  OOXML_ENTRIES_MAX,
+  OOXML_RATIO_MAX,
+} from '../../../src/schemas/file-limits.ts'
 import { createContentScanner } from '../../../src/workers/content/scanner.ts'
 import type { ContentVerdict } from '../../../src/workers/content/verdict.ts'
 import { noise } from '../../support/corpus/bytes.ts'

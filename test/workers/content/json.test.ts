@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JSON_TEXT_DEPTH_MAX } from '../../../src/schemas/limits.ts'
+import { JSON_TEXT_DEPTH_MAX } from '../../../src/schemas/file-limits.ts'
 import { JsonScanner, type JsonFinding } from '../../../src/workers/content/json.ts'
 import { chunks } from '../../support/chunks.ts'
 

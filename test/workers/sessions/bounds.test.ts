@@ -1,7 +1,13 @@
 import t from 'tap'
 import {
-  OPENED_BYTES_MAX, OPENED_PIECES_MAX, SESSIONS_PER_THREAD_MAX, SESSION_TURN_MS, STORAGE_PIECE_BYTES, THREAD_SILENT_MS_MAX, UPLOAD_WINDOW_BYTES_MAX,
-} from '../../../src/schemas/limits.ts'
+  OPENED_BYTES_MAX,
+  OPENED_PIECES_MAX,
+  SESSIONS_PER_THREAD_MAX,
+  SESSION_TURN_MS,
+  STORAGE_PIECE_BYTES,
+  THREAD_SILENT_MS_MAX,
+  UPLOAD_WINDOW_BYTES_MAX,
+} from '../../../src/schemas/file-limits.ts'
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
 import { Places } from '../../../src/workers/sessions/places.ts'
 import { Turns } from '../../../src/workers/sessions/turns.ts'

@@ -1,7 +1,12 @@
 import t from 'tap'
 import {
-  COALESCED_BYTES_MAX, COALESCED_BYTES_MIN, TRANSFERS_MAX, UPLOADS_BYTES_MAX, UPLOAD_WINDOW_BYTES_MAX, UPLOAD_WINDOW_BYTES_MIN,
-} from '../../../src/schemas/limits.ts'
+  COALESCED_BYTES_MAX,
+  COALESCED_BYTES_MIN,
+  TRANSFERS_MAX,
+  UPLOADS_BYTES_MAX,
+  UPLOAD_WINDOW_BYTES_MAX,
+  UPLOAD_WINDOW_BYTES_MIN,
+} from '../../../src/schemas/file-limits.ts'
 import { UploadBudget, type Share } from '../../../src/workers/sessions/upload-budget.ts'
 
 const join = (budget: UploadBudget, count: number): Share[] => Array.from({ length: count }, () => budget.join())

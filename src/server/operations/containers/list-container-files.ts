@@ -1,9 +1,10 @@
 import { pathOfContainerFileId } from '../../../schemas/container-paths.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
+import { FILES_PAGE_DEFAULT } from '../../../schemas/file-limits.ts'
 import {
   ContainerFileListAnswer, containerFileAnswer, ContainerParams, ListContainerFilesQuery,
 } from '../../../schemas/files.ts'
-import { CONTROL_DEADLINE_MS, FILES_PAGE_DEFAULT } from '../../../schemas/limits.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
 

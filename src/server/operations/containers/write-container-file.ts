@@ -1,7 +1,13 @@
 import { CONTAINER_PATH_RULES, containerPathIssues } from '../../../schemas/container-paths.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
+import {
+  CONTAINER_KEPT_MS,
+  FILE_BYTES_MAX,
+  STORAGE_QUOTA_BYTES_DEFAULT,
+  UPLOAD_DEADLINE_MS,
+} from '../../../schemas/file-limits.ts'
 import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files.ts'
-import { CONTAINER_KEPT_MS, FILE_BYTES_MAX, MIB, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { MIB } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
 

@@ -1,7 +1,8 @@
 import { cursorBehind, idOfCursor } from '../../../schemas/cursor.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { FILES_PAGE_DEFAULT } from '../../../schemas/file-limits.ts'
 import { FileListAnswer, fileListAnswer, ListFilesQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
-import { CONTROL_DEADLINE_MS, FILES_PAGE_DEFAULT } from '../../../schemas/limits.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 

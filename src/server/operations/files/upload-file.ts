@@ -1,9 +1,14 @@
 import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
+import {
+  FILE_BYTES_MAX,
+  STORAGE_QUOTA_BYTES_DEFAULT,
+  UPLOAD_DEADLINE_MS,
+} from '../../../schemas/file-limits.ts'
 import { FileAnswer, fileAnswer, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
 import { FILENAME_RULES } from '../../../schemas/filenames.ts'
 import { REPLAYED } from '../../../schemas/idempotency.ts'
-import { FILE_BYTES_MAX, MIB, STORAGE_QUOTA_BYTES_DEFAULT, UPLOAD_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { MIB } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
 

@@ -6,8 +6,8 @@ import {
   PROVIDER_FILES_CALL_MS,
   PROVIDER_FILE_STALL_MS,
   PROVIDER_UPLOAD_ANSWER_MS,
-  UPSTREAM_ERROR_BYTES_MAX,
-} from '../../../schemas/limits.ts'
+} from '../../../schemas/file-limits.ts'
+import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/limits.ts'
 import type { Secret } from '../../../schemas/secret.ts'
 import type { Egress, EgressAnswer, EgressStream, TrustedOrigin } from '../../ports/egress.ts'
 import { failureOf } from '../provider-failure.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FILE_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import { FILE_BYTES_MAX } from '../../../../src/schemas/file-limits.ts'
 import { openFilesFront } from '../../../support/files-front.ts'
 
 const POST = { method: 'POST' }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FILE_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../../../src/schemas/limits.ts'
+import { FILE_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../../../src/schemas/file-limits.ts'
 import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { rawClient } from '../../../support/raw-http.ts'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'
-import { FILES_PAGE_DEFAULT } from '../../../../src/schemas/limits.ts'
+import { FILES_PAGE_DEFAULT } from '../../../../src/schemas/file-limits.ts'
 import { storedFile } from '../../../support/files.ts'
 import { openFilesFront, type FilesFront, type FilesFrontOptions } from '../../../support/files-front.ts'
 import { KEY } from '../../../support/front.ts'

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX } from '../../../../src/schemas/limits.ts'
+import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX } from '../../../../src/schemas/file-limits.ts'
 import { storedFile } from '../../../support/files.ts'
 import { openFilesFront } from '../../../support/files-front.ts'
 import { openDisk } from '../../../support/storage.ts'

@@ -2,7 +2,12 @@ import { once } from 'node:events'
 import OpenAI, { toFile } from 'openai'
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
-import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX, IDEMPOTENCY_KEY_CHARS_MAX, PURPOSE_CHARS_MAX } from '../../../../src/schemas/limits.ts'
+import {
+  FILE_BYTES_MAX,
+  FORM_EXTRA_BYTES_MAX,
+  PURPOSE_CHARS_MAX,
+} from '../../../../src/schemas/file-limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits.ts'
 import type { FileHost } from '../../../../src/server/ports/file-hosts.ts'
 import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
 import { KEY } from '../../../support/front.ts'

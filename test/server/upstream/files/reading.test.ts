@@ -2,8 +2,10 @@
 import t from 'tap'
 import { textOf, type Outcome } from '../../../../src/schemas/failures.ts'
 import {
-  PROVIDER_FILES_ANSWER_BYTES_MAX, PROVIDER_FILE_ID_CHARS_MAX, UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX,
-} from '../../../../src/schemas/limits.ts'
+  PROVIDER_FILES_ANSWER_BYTES_MAX,
+  PROVIDER_FILE_ID_CHARS_MAX,
+} from '../../../../src/schemas/file-limits.ts'
+import { UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX } from '../../../../src/schemas/limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import type { FileHost, HostedPageWish } from '../../../../src/server/ports/file-hosts.ts'
 import { must } from '../../../support/must.ts'

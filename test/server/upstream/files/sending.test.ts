@@ -3,7 +3,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
 import { CallEnded } from '../../../../src/schemas/call-ended.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
-import { FILE_BYTES_MAX, PROVIDER_PIECE_BYTES, PROVIDER_UPLOAD_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import {
+  FILE_BYTES_MAX,
+  PROVIDER_PIECE_BYTES,
+  PROVIDER_UPLOAD_BYTES_MAX,
+} from '../../../../src/schemas/file-limits.ts'
 import type { HostedUpload } from '../../../../src/server/ports/file-hosts.ts'
 import { must, present } from '../../../support/must.ts'
 import { hostAt, openFilesStand, PROVIDER_KEY, send, until, type FilesStand } from '../../../support/provider-files.ts'
