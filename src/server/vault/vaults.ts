@@ -16,7 +16,7 @@ const COPIED_AT_ONCE_MAX = SECRETS_COPIED_MAX
 /** Copies of one front that wait, of all and of one workspace; writes of one workspace; milliseconds of one wait. `busy` beyond. Decision. */
 export const COPIES_WAITING_MAX = 64
 export const COPIES_WAITING_WORKSPACE_MAX = 16
-export const VAULT_WRITES_WAITING_WORKSPACE_MAX = 64
+export const VAULT_WRITES_WAITING_WORKSPACE_MAX = 128
 const TURN_WAIT_MS_MAX = 5_000
 
 export interface VaultParts {
@@ -28,7 +28,9 @@ export interface VaultParts {
 /** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
 export function openVaults(parts: VaultParts): Vaults {
   const { rows } = parts
-  const copies = new Turns({ places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs: TURN_WAIT_MS_MAX })
+  const copies = new Turns({
+    places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs: TURN_WAIT_MS_MAX,
+  })
   // Writes of one vault wait for each other in the store, where each holds a connection: they wait here instead, so that
   // keys, polls and releases find one.
   const writes = new Turns({
