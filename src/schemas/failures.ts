@@ -57,6 +57,10 @@ export const FAILURES = {
   upstream_invalid: row([502], 'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
   upstream_too_large: row([502], 'ours', 'no', 'The provider returned more than {limit} bytes.', 'warn'),
   upstream_credential: row([502], 'ours', 'no', 'The provider refused the credential of this installation.', 'error'),
+  upstream_own_key: row(
+    [502], 'caller', 'after_change',
+    'The provider refused the workspace\'s own key: replace the secret `{secret}` of its vault, or remove it. The operator\'s key was not tried.',
+  ),
   upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The provider is overloaded.', 'warn'),
   upstream_slow: row([524, 504], 'ours', 'backoff', 'The provider did not answer within its time-out.', 'warn'),
   upstream_refused: row([400], 'caller', 'after_change', 'The provider refused the input.'),
@@ -75,7 +79,8 @@ export const FAILURES = {
     + '(`PUT /api/v1/vault/secrets/{secret}`), or let the operator set it with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
   ),
   provider_key_unfit: row(
-    [400], 'caller', 'after_change', 'The secret `{secret}` cannot be sent as a key: it has other characters than visible ASCII.',
+    [400], 'caller', 'after_change',
+    'The secret `{secret}` cannot be used as a key: it is gone, bound to other hosts, or has other characters than visible ASCII.',
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),

@@ -13,6 +13,7 @@ import { newId } from '../../src/server/store/ids.ts'
 import type { Store } from '../../src/server/store/open.ts'
 import { createOrganization } from '../../src/server/store/organizations.ts'
 import { openPrivateEndpoints } from '../../src/server/store/private-endpoints.ts'
+import { openSecretBindings } from '../../src/server/store/secret-bindings.ts'
 import { createWorkspace } from '../../src/server/store/workspaces.ts'
 import { createEmbedder } from '../../src/server/upstream/embedder.ts'
 import { createPrivateModels } from '../../src/server/upstream/own/private-models.ts'
@@ -61,6 +62,10 @@ export interface EndpointsStand {
   readonly upstream: ScriptedProvider
   /** The provider of the catalogue. */
   readonly shipped: ScriptedProvider
+  /** Another one, at a host that secrets can be bound to: `localhost`. */
+  readonly keyed: ScriptedProvider
+  /** Log lines of the embedders. */
+  readonly lines: readonly string[]
   readonly vault: Vault
   readonly baseUrl: string
   /** Origins of the fronts. */
@@ -85,16 +90,17 @@ export async function openEndpoints(t: Test, wish: StandWish = {}): Promise<Endp
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const other = must(await createWorkspace(store, { organizationId: organization.id, name: 'Other', slug: 'other' }))
-  const [upstream, shipped] = await Promise.all([startProvider(), startProvider()])
-  t.teardown(() => Promise.all([upstream.close(), shipped.close()]))
+  const [upstream, shipped, keyed] = await Promise.all([startProvider(), startProvider(), startProvider('localhost')])
+  t.teardown(() => Promise.all([upstream.close(), shipped.close(), keyed.close()]))
+  const lines: string[] = []
   const hints = testHints()
   const vault = testVault(store, { organizationId: organization.id, workspaceId: workspace.id, tell: hints.send })
   await vault.put(SECRET_NAME, CREDENTIAL, [UPSTREAM_HOST])
   const ids = { organizationId: organization.id, workspaceId: workspace.id, otherWorkspaceId: other.id }
-  const means = { store, vault, hints, upstream, shipped, ids, wish }
+  const means = { store, vault, hints, upstream, shipped, keyed, lines, ids, wish }
   const fronts = await Promise.all(Array.from({ length: wish.fronts ?? 1 }, () => openOne(t, means)))
   const baseUrl = `https://${UPSTREAM_HOST}:${new URL(upstream.origin).port}/v1`
-  const stand = { ...ids, store, upstream, shipped, vault, baseUrl, fronts }
+  const stand = { ...ids, store, upstream, shipped, keyed, lines, vault, baseUrl, fronts }
   return { ...stand, ...callsOf(stand) }
 }
 
@@ -104,17 +110,20 @@ interface Means {
   readonly hints: ReturnType<typeof testHints>
   readonly upstream: ScriptedProvider
   readonly shipped: ScriptedProvider
+  readonly keyed: ScriptedProvider
+  readonly lines: string[]
   readonly ids: { readonly organizationId: string; readonly workspaceId: string; readonly otherWorkspaceId: string }
   readonly wish: StandWish
 }
 
-async function openOne(t: Test, { store, vault, hints, shipped, ids, wish }: Means): Promise<string> {
+async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, ids, wish }: Means): Promise<string> {
+  const write = (event: string, fields?: object): void => void lines.push(JSON.stringify({ event, ...fields }))
   const now = (): number => performance.now()
   const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']) })
   const feed = openEpochFeed({ store, hints, log: SILENT })
   t.teardown(() => Promise.all([feed.close(), egress.close()]))
   await feed.poll()
-  const models = catalogueOf(t, catalogue(shipped.origin))
+  const models = catalogueOf(t, catalogue(shipped.origin, keyed.origin.replace('127.0.0.1', 'localhost')))
   const privateEndpoints = openPrivateEndpoints({ store, hints })
   const jobs = threads()
   const prober = createProber({ egress, jobs, releases: vault, providers: models.providers, now })
@@ -123,12 +132,14 @@ async function openOne(t: Test, { store, vault, hints, shipped, ids, wish }: Mea
     models,
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
     embedder: createEmbedder({
-      egress, jobs, log: SILENT, now, random: () => 0.5,
+      egress, jobs, log: { debug: write, info: write, warn: write, error: write }, now, random: () => 0.5,
       credentials: new Map([['SET_KEY', { reveal: () => 'shipped-key' }]]), meters: { upstream: () => undefined },
     }),
     privateEndpoints,
     endpointProber: wish.prober?.(prober) ?? prober,
-    privateModels: createPrivateModels({ rows: privateEndpoints, releases: vault, catalogue: models, feed, graceMs: 60_000, now: Date.now }),
+    privateModels: createPrivateModels({
+      rows: privateEndpoints, bindings: openSecretBindings(store), releases: vault, catalogue: models, feed, graceMs: 60_000, now: Date.now,
+    }),
   }
   const { organizationId, workspaceId, otherWorkspaceId } = ids
   const records = new Map([...keyRecords()].map(([hash, record]) => {
@@ -226,17 +237,21 @@ function testVault(
   }
 }
 
-function catalogue(origin: string): object {
+function catalogue(origin: string, keyed: string): object {
   const toVectors = { output_modalities: ['embeddings'] }
   const endpoint = { provider: 'shipped', upstream_model: 'shipped-embed', pricing: { prompt: '0.0000005' } }
   return {
     providers: [
       { slug: 'shipped', name: 'Shipped', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: 'SET_KEY' },
+      { slug: 'keyed', name: 'Keyed', protocol: 'openai', base_url: `${keyed}/v1`, api_key_env: 'SET_KEY' },
+      { slug: 'no-key', name: 'No Key', protocol: 'openai', base_url: `${keyed}/v1`, api_key_env: 'UNSET_KEY' },
       { slug: 'cohere', name: 'Cohere', protocol: 'cohere', base_url: `${origin}/v2`, api_key_env: 'SET_KEY' },
       { slug: 'google', name: 'Google', protocol: 'google', base_url: `${origin}/v1beta`, api_key_env: 'SET_KEY' },
     ],
     models: [
       { id: 'acme/embed', name: 'Acme Embed', canonical_slug: 'acme/embed-1', architecture: toVectors, endpoints: [endpoint] },
+      { id: 'acme/keyed', name: 'Keyed', architecture: toVectors, variants: ['floor'], endpoints: [{ ...endpoint, provider: 'keyed' }, endpoint] },
+      { id: 'acme/no-key', name: 'No Key', architecture: toVectors, endpoints: [{ ...endpoint, provider: 'no-key' }] },
       { id: 'acme/chat', name: 'Acme Chat', architecture: { output_modalities: ['text'] }, endpoints: [endpoint] },
     ],
   }

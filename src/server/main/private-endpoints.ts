@@ -7,6 +7,7 @@ import type { ShortJobs } from '../ports/short-jobs.ts'
 import type { SecretReleases } from '../ports/vault.ts'
 import type { Store } from '../store/open.ts'
 import { openPrivateEndpoints } from '../store/private-endpoints.ts'
+import { openSecretBindings } from '../store/secret-bindings.ts'
 import { createPrivateModels } from '../upstream/own/private-models.ts'
 import { createProber } from '../upstream/own/prober.ts'
 
@@ -29,6 +30,8 @@ export function openPrivateEndpointParts(
   return {
     privateEndpoints,
     endpointProber: createProber({ egress, jobs, releases, providers: catalogue.providers, now: () => performance.now() }),
-    privateModels: createPrivateModels({ rows: privateEndpoints, releases, catalogue, feed, graceMs, now: Date.now }),
+    privateModels: createPrivateModels({
+      rows: privateEndpoints, bindings: openSecretBindings(means.store), releases, catalogue, feed, graceMs, now: Date.now,
+    }),
   }
 }

@@ -40,16 +40,18 @@ export interface Endpoint {
   readonly contextLength: number | null
   /** Optional request fields that the endpoint takes (`dimensions`, `encoding_format`, `input_type`, `user`); empty = not known, all are sent. */
   readonly supportedParameters: readonly string[]
-  /** Of a workspace's own endpoint: the way to it. Left out for those of the catalogue. */
+  /** Of a workspace's own endpoint, and of one that is called under its own key. Left out where the operator's is used. */
   readonly ownWay?: OwnWay
 }
 
-/** How a private endpoint is reached: through the gate, with a credential of its workspace. */
+/** How an endpoint is reached with a credential of the caller's workspace. */
 export interface OwnWay {
-  readonly destination: Destination
+  /** Of a private endpoint: where the gate leads. Null: the provider of the catalogue, under the workspace's own key. */
+  readonly destination: Destination | null
+  readonly secretName: string
   /** The credential that was released last, while nothing says that it may have changed; null: it has to be released. */
   readonly released: Secret | null
-  /** Failures: secret_not_released, busy, store_unavailable. @param caller hash of the key */
+  /** Failures: secret_not_released (also one that no header can carry), busy, store_unavailable. @param caller hash of the key */
   release(caller: string, requestId: string | null): Promise<Outcome<Secret>>
 }
 

@@ -88,3 +88,15 @@ export interface SecretRows {
   /** The effective secret; null where there is none, or where it cannot be told because the attached vault is gone. */
   find(scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>>
 }
+
+/** A secret by what may be seen of it. */
+export interface SecretBinding {
+  readonly name: string
+  readonly hosts: readonly string[]
+}
+
+/** What of a workspace's own vault is worth knowing before a call needs it. Failure: store_unavailable. */
+export interface SecretBindings {
+  /** Those of these names that it has; legacy rows are left out, as they are never released. */
+  among(workspaceId: string, names: readonly string[]): Promise<Outcome<readonly SecretBinding[]>>
+}

@@ -52,6 +52,8 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     'upstream_invalid',
     'upstream_too_large',
     'upstream_credential',
+    'upstream_own_key',
+    'provider_key_unfit',
     'upstream_overloaded',
     'upstream_slow',
     'upstream_refused',
@@ -100,7 +102,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
 
 type Models = Pick<Ports['models'], 'resolve'> | WorkspaceModels
 
-/** Those of the workspace, where it has endpoints of its own, else the catalogue's; at once but for a workspace's first call. */
+/** Those of the workspace, where it has endpoints or keys of its own, else the catalogue's; at once but for a workspace's first call. */
 function modelsOf({ key }: EmbeddingsCall, { models, privateModels }: Ports): Known | Promise<Known> {
   const own = privateModels.of(key)
   if (own === null) return { ok: true, value: models }

@@ -8,18 +8,46 @@ import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from '../protocol.t
 import { openRemote } from '../remote.ts'
 
 interface Means {
-  readonly egress: Pick<Egress, 'vetted'>
+  readonly egress: Pick<Egress, 'vetted' | 'trusted'>
   readonly jobs: ShortJobs
 }
 
-/** A workspace's own endpoint; null when the gate refuses its host or port, or its protocol has no embeddings. */
+/**
+ * A workspace's own endpoint, or one of the catalogue under its own key; null when the gate refuses its host or port, or
+ * its protocol has no embeddings.
+ */
 export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Means): EmbeddingProtocol | null {
-  const vetted = egress.vetted(way.destination)
-  if (!vetted.ok) return null
-  const origin = asProvider(vetted.value)
+  const origin = originOf(endpoint, way, egress)
+  if (origin === null) return null
   const open = (secret: Secret | null): EmbeddingProtocol | null => openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs })
   const bare = open(null)
-  return bare === null ? null : new OwnEmbeddings(way, bare, (secret) => open(secret) ?? bare)
+  if (bare === null) return null
+  const own = new OwnEmbeddings(way, bare, (secret) => open(secret) ?? bare)
+  return way.destination === null ? underOwnKey(own, way.secretName) : own
+}
+
+/** The catalogue's address is the operator's word, and trusted as it is for all others. */
+function originOf({ provider }: Endpoint, { destination }: OwnWay, egress: Means['egress']): LinkOrigin | null {
+  if (destination === null) return egress.trusted(new URL(provider.baseUrl).origin)
+  const vetted = egress.vetted(destination)
+  return vetted.ok ? asProvider(vetted.value) : null
+}
+
+/**
+ * What is wrong with its own key is told to the workspace, which alone can mend it, and ends the call: another endpoint
+ * would hide it, at the operator's cost.
+ */
+function underOwnKey(own: EmbeddingProtocol, secretName: string): EmbeddingProtocol {
+  const fields = { secret: secretName }
+  const told = (outcome: Outcome<Reading>): Outcome<Reading> => {
+    if (outcome.ok) return outcome
+    const { failure } = outcome
+    if (failure.name === 'upstream_credential') {
+      return { ok: false, failure: { ...failure, name: 'upstream_own_key', fields: { ...failure.fields, ...fields } } }
+    }
+    return failure.name === 'credential_unavailable' ? fail('provider_key_unfit', { fields }) : outcome
+  }
+  return { takes: (shape) => own.takes(shape), embed: (attempt) => own.embed(attempt).then(told) }
 }
 
 /** Its credential may be replaced at any time: each one has a link of its own, and is struck from what that one says. */

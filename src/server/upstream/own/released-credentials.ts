@@ -1,5 +1,6 @@
-import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { RELEASED_CREDENTIAL_MS } from '../../../schemas/limits.ts'
+import { isProviderKey } from '../../../schemas/provider-keys.ts'
 import type { Secret } from '../../../schemas/secret.ts'
 import type { Destination } from '../../ports/egress.ts'
 import type { OwnWay } from '../../ports/models.ts'
@@ -16,7 +17,7 @@ interface Means {
 }
 
 /**
- * Credentials of one workspace's endpoints: each is released, and audited, once for many calls. They end with whatever
+ * Credentials of one workspace's endpoints, and its keys for providers: each is released, and audited, once for many calls. They end with whatever
  * their front hears of the workspace, and are never used after that.
  */
 export class ReleasedCredentials {
@@ -30,11 +31,20 @@ export class ReleasedCredentials {
 
   /** Endpoints with the same secret at the same host share it. */
   wayTo(destination: Destination, secretName: string): OwnWay {
-    const id = `${secretName} ${destination.host}:${destination.port ?? ''}`
+    const { host, port } = destination
+    const { workspaceId } = this.#means.scope
+    return this.#way(`${secretName} ${host}:${port ?? ''}`, { destination: { ...destination, workspaceId }, secretName, host })
+  }
+
+  /** A key for a provider of the catalogue, whose host this is. */
+  keyFor(host: string, secretName: string): OwnWay {
+    return this.#way(`${secretName} ${host}`, { destination: null, secretName, host })
+  }
+
+  #way(id: string, place: Place): OwnWay {
     const known = this.#ways.get(id)
     if (known !== undefined) return known
-    const { workspaceId } = this.#means.scope
-    const way = new CredentialWay({ ...destination, workspaceId }, secretName, this.#means, () => this.#isEnded)
+    const way = new CredentialWay(place, this.#means, () => this.#isEnded)
     this.#ways.set(id, way)
     return way
   }
@@ -44,18 +54,24 @@ export class ReleasedCredentials {
   }
 }
 
+interface Place extends Pick<OwnWay, 'destination' | 'secretName'> {
+  readonly host: string
+}
+
 class CredentialWay implements OwnWay {
-  readonly destination: Destination
-  readonly #name: string
+  readonly destination: Destination | null
+  readonly secretName: string
+  readonly #host: string
   readonly #means: Means
   readonly #isEnded: () => boolean
   #secret: Secret | null = null
   #untilMs = 0
   #releasing: Promise<Outcome<Secret>> | null = null
 
-  constructor(destination: Destination, name: string, means: Means, isEnded: () => boolean) {
+  constructor({ destination, secretName, host }: Place, means: Means, isEnded: () => boolean) {
     this.destination = destination
-    this.#name = name
+    this.secretName = secretName
+    this.#host = host
     this.#means = means
     this.#isEnded = isEnded
   }
@@ -82,9 +98,10 @@ class CredentialWay implements OwnWay {
     return kept
   }
 
-  #ask(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
+  async #ask(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
     const { scope, releases } = this.#means
     const by = { actor: { kind: 'key', id: caller }, requestId } as const
-    return releases.release({ scope, name: this.#name, host: this.destination.host, operation: OPERATION, by })
+    const released = await releases.release({ scope, name: this.secretName, host: this.#host, operation: OPERATION, by })
+    return released.ok && !isProviderKey(released.value.reveal()) ? fail('secret_not_released', { fields: { name: this.secretName } }) : released
   }
 }

@@ -1,6 +1,7 @@
 import type { CallableModel, Endpoint, ModelCatalogue } from '../../ports/models.ts'
 import type { PrivateEndpoint, WorkspaceModels } from '../../ports/private-endpoints.ts'
 import { endpointAt } from './own-endpoint.ts'
+import type { OwnKeys } from './keyed-providers.ts'
 import { destinationOf, type OwnProviders } from './own-providers.ts'
 import type { ReleasedCredentials } from './released-credentials.ts'
 
@@ -8,6 +9,7 @@ export interface WorkspaceModelsMeans {
   readonly catalogue: Pick<ModelCatalogue, 'resolve'>
   readonly providers: OwnProviders
   readonly credentials: ReleasedCredentials
+  readonly keys: OwnKeys
 }
 
 /** What protocols have words for; each protocol takes the forms of input that it knows. */
@@ -15,7 +17,7 @@ const EVERY_MODALITY = ['text', 'image', 'audio', 'video', 'file']
 
 /** @param endpoints active ones of one workspace, oldest first */
 export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: WorkspaceModelsMeans): WorkspaceModels {
-  const { catalogue } = means
+  const { catalogue, keys } = means
   const bySlug = new Map<string, Routed[]>()
   for (const own of endpoints) {
     const endpoint = routed(own, means)
@@ -25,6 +27,7 @@ export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: Wo
   }
   const own = new Map([...bySlug].map(([slug, list]) => [slug, modelOf(list)]))
   const joined = new Map<CallableModel, CallableModel>()
+  const keyed = new Map<Endpoint, Endpoint>()
   return {
     resolve(id) {
       const known = catalogue.resolve(id)
@@ -32,7 +35,8 @@ export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: Wo
       const before = joined.get(known)
       if (before !== undefined) return before
       const ours = own.get(known.canonicalSlug.toLowerCase())
-      const model = ours === undefined ? known : join(ours, known)
+      const theirs = underOwnKeys(known, keys, keyed)
+      const model = ours === undefined ? theirs : join(ours, theirs)
       joined.set(known, model)
       return model
     },
@@ -73,4 +77,18 @@ function join(own: CallableModel, known: CallableModel): CallableModel {
   return {
     id, isEmbedding, inputModalities, isUnpriced: own.isUnpriced && known.isUnpriced, endpoints: [...own.endpoints, ...known.endpoints],
   }
+}
+
+/** The catalogue's own, those of providers that the workspace has a key for under that one. @param keyed each made once */
+function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
+  if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model
+  const { id, isEmbedding, isUnpriced, inputModalities } = model
+  const endpoints = model.endpoints.map((endpoint) => {
+    const ownWay = keys.get(endpoint.provider.slug)
+    if (ownWay === undefined) return endpoint
+    const own = keyed.get(endpoint) ?? { ...endpoint, ownWay }
+    keyed.set(endpoint, own)
+    return own
+  })
+  return { id, isEmbedding, isUnpriced, inputModalities, endpoints }
 }

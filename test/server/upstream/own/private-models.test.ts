@@ -2,8 +2,9 @@ import t from 'tap'
 import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import { RELEASED_CREDENTIAL_MS, WORKSPACE_MODELS_CACHED_MAX } from '../../../../src/schemas/limits.ts'
 import { Secret } from '../../../../src/schemas/secret.ts'
-import type { OwnWay } from '../../../../src/server/ports/models.ts'
+import type { Endpoint, OwnWay, Provider, ResolvedModel } from '../../../../src/server/ports/models.ts'
 import type { PrivateEndpoint, WorkspaceModels } from '../../../../src/server/ports/private-endpoints.ts'
+import type { SecretBinding } from '../../../../src/server/ports/secret-rows.ts'
 import { createPrivateModels } from '../../../../src/server/upstream/own/private-models.ts'
 import { gate } from '../../../support/gate.ts'
 import { testFeed, testKey } from '../../../support/key-store.ts'
@@ -19,15 +20,27 @@ function endpoint(id: string, more: Partial<PrivateEndpoint> = {}): PrivateEndpo
   }
 }
 
-function stand(rows: () => Promise<Outcome<readonly PrivateEndpoint[]>>) {
+const PROVIDER: Provider = {
+  slug: 'shipped', name: 'Shipped', protocol: 'openai', baseUrl: 'https://API.shipped.example/v1', apiKeyEnv: 'A', timeoutMs: 1, rename: {},
+}
+const AT: Endpoint = {
+  tag: 'shipped/m', provider: PROVIDER, upstreamModel: 'm', promptNanoPerMillion: 1, requestNano: 0, isUnpriced: false, quantization: null,
+  isZdr: null, mayTrain: null, isDistillable: null, contextLength: null, supportedParameters: [],
+}
+const CALLED = {
+  id: 'shipped/m', canonicalSlug: 'shipped/m', isEmbedding: true, isUnpriced: false, inputModalities: ['text'], endpoints: [AT, { ...AT, tag: 'b' }],
+} as unknown as ResolvedModel
+
+function stand(rows: () => Promise<Outcome<readonly PrivateEndpoint[]>>, bindings: () => readonly SecretBinding[] = () => []) {
   const feed = testFeed()
   const clock = { ms: 0 }
   const asked = { rows: 0, releases: 0 }
   let value = 'first'
   const models = createPrivateModels({
     rows: { active: () => (asked.rows++, rows()) },
+    bindings: { among: () => Promise.resolve(ok(bindings())) },
     releases: { release: () => (asked.releases++, Promise.resolve(value === '' ? fail('secret_not_released') : ok(new Secret(value)))) },
-    catalogue: { resolve: () => null, providers: [] },
+    catalogue: { resolve: (id) => (id === CALLED.id ? CALLED : null), providers: [PROVIDER] },
     feed, graceMs: GRACE_MS, now: () => clock.ms,
   })
   const tell = (kind: 'private_endpoint' | 'vault', id = 'w'): void => feed.tell({ n: 1, kind, id })
@@ -43,9 +56,11 @@ const wayOf = (models: WorkspaceModels | null): OwnWay => present(models?.resolv
 t.test('a workspace without endpoints is asked for once, and then answered at once', async (t) => {
   const { models, asked, known, clock } = stand(() => Promise.resolve(ok([])))
   t.equal(await known(), null)
-  clock.ms = 10 * GRACE_MS
-  t.equal(models.of(KEY), null, 'also beyond the grace')
+  t.equal(models.of(KEY), null)
   t.equal(asked.rows, 1)
+  clock.ms = 10 * GRACE_MS
+  t.equal(await known(), null)
+  t.equal(asked.rows, 2, 'beyond the grace only the store knows')
 })
 
 t.test('a change of the workspace is read at the next call, one of another is not', async (t) => {
@@ -55,8 +70,8 @@ t.test('a change of the workspace is read at the next call, one of another is no
   rows = [endpoint('1')]
   tell('private_endpoint', 'elsewhere')
   t.equal(models.of(KEY), null)
-  tell('vault')
-  t.equal(models.of(KEY), null, 'a secret concerns only those with endpoints')
+  tell('vault', 'elsewhere')
+  t.equal(models.of(KEY), null)
   tell('private_endpoint')
   t.equal((await known())?.resolve('ACME/Own')?.id, 'acme/own')
   rows = []
@@ -170,4 +185,34 @@ t.test('so many workspaces are remembered, the least used forgotten first', asyn
   t.equal(ask('w1'), null)
   t.ok(ask('w0') instanceof Promise)
   t.equal(asked.rows, WORKSPACE_MODELS_CACHED_MAX + 2)
+})
+
+t.test('a workspace with a key for a provider calls its endpoints under it, as long as it is there', async (t) => {
+  let bindings: readonly SecretBinding[] = []
+  const { models, known, tell } = stand(() => Promise.resolve(ok([])), () => bindings)
+  for (const hosts of [['api.shipped.example.'], ['shipped.example'], ['eu.api.shipped.example']]) {
+    bindings = [{ name: 'shipped_api_key', hosts }]
+    tell('vault')
+    t.equal(await known(), null, `not when it is bound to ${String(hosts)}`)
+  }
+  bindings = [{ name: 'shipped_api_key', hosts: ['a.example', 'api.shipped.example'] }]
+  t.equal(models.of(KEY), null, 'nobody has told yet')
+  tell('vault')
+  const own = await known()
+  const ways = own?.resolve(CALLED.id)?.endpoints.map(({ ownWay }) => ownWay)
+  t.match(ways, [{ destination: null, secretName: 'shipped_api_key' }, {}])
+  t.equal(ways?.[0], ways?.[1], 'one release for all of its endpoints')
+  t.equal(own?.resolve(CALLED.id), own?.resolve(CALLED.id))
+  bindings = []
+  tell('vault')
+  t.equal(await known(), null)
+})
+
+t.test('a front that has lost the feed asks the store whether a workspace has a key by now', async (t) => {
+  let bindings: readonly SecretBinding[] = []
+  const { known, clock } = stand(() => Promise.resolve(ok([])), () => bindings)
+  t.equal(await known(), null)
+  bindings = [{ name: 'shipped_api_key', hosts: ['api.shipped.example'] }]
+  clock.ms = GRACE_MS + 1
+  t.ok((await known())?.resolve(CALLED.id)?.endpoints[0]?.ownWay)
 })
