@@ -11,16 +11,16 @@ const texts = new Map(
   readdirSync(FOLDER)
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .flatMap((file) => {
-      const text = /export const program: Program = \{\s+text: '(.*)',/.exec(
+      const text = /export const program: Program = \{\s+text: (['"])(.*)\1,/.exec(
         readFileSync(`${FOLDER}/${file}`, 'utf8'),
-      )?.[1]
+      )?.[2]
       return text === undefined ? [] : [[file.slice(0, -'.ts'.length), text]]
     }),
 )
 
 if (!texts.has(name)) {
   process.stdout.write('npm run prove -- <name> [--short] [--seed N]\n\n')
-  for (const [known, text] of texts) process.stdout.write(`  ${known.padEnd(12)}${text}\n`)
+  for (const [known, text] of texts) process.stdout.write(`  ${known.padEnd(14)}${text}\n`)
   process.exit(name === undefined ? 0 : 2)
 }
 build()

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Settings } from '../../src/schemas/settings.ts'
@@ -51,4 +52,15 @@ t.test('a decision is found with each constant that its comment covers', async (
     { name: 'A_MAX', value: '1', why: 'Why it is so.' },
     { name: 'B_MS', value: '2', why: 'Why it is so.' },
   ])
+})
+
+t.test('`npm run prove` and the README each list every long run once', async (t) => {
+  const runs = readSources('test/prove')
+    .filter(({ text }) => text.includes('export const program: Program'))
+    .map(({ path }) => path.slice('test/prove/'.length, -'.ts'.length))
+  const printed = spawnSync(process.execPath, ['tools/prove.mjs'], { cwd: ROOT, encoding: 'utf8' }).stdout
+  const offered = [...printed.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
+  const listed = [...readme.matchAll(/one of them: (.*)/g)].flatMap((match) => (match[1] ?? '').split(' '))
+  t.same(offered.sort(), runs.sort())
+  t.same(listed.sort(), runs.sort())
 })

@@ -32,7 +32,7 @@ type Outcome = { code: number | null }
 
 /** `vault rotate-root|rotate-data|status`. */
 export function addRotationVerbs(group: Command, outcome: Outcome): void {
-  addVerb(group, 'rotate-root', 'wrap every key of vaults, files and provider keys with the current root key')
+  addVerb(group, 'rotate-root', 'wrap every key of vaults and of files with the current root key')
     .option('--new', 'make a root key first, before the others in the file of the data directory')
     .action((options: Options & { new?: true }) => withAdmin(({ store, by }) => {
       return runRoot({ store, by, options, outcome })

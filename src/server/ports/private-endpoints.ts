@@ -25,8 +25,6 @@ export interface PrivateEndpoint {
   readonly createdAt: Date
 }
 
-export type UpstreamConfig = Pick<PrivateEndpoint, 'providerSlug' | 'upstreamModelId' | 'baseUrl' | 'secretName'>
-
 export interface EndpointRef {
   readonly organizationId: string
   /** As sent. */

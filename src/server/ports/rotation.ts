@@ -2,7 +2,7 @@ import type { Outcome } from '../../schemas/failures.ts'
 import type { StoredSecret, WrappedVaultKey } from './secret-rows.ts'
 import type { ChangedBy } from './vault.ts'
 
-/** Where wrapped keys stand: those of vaults, and those of workspaces for files and provider keys. */
+/** Where wrapped keys stand: those of vaults, and those of workspaces for files. */
 export type WrappedKeyTable = 'vault_keys' | 'data_keys'
 
 export interface WrappedKey {
