@@ -53,7 +53,7 @@ export const FAILURES = {
   endpoint_unconfigured: row([404], 'caller', 'no', 'No provider of this model is set up on this installation.'),
   endpoint_unavailable: row([503], 'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
   // What a provider's failure becomes (contract C23)
-  upstream_failed: row([502], 'ours', 'backoff', 'The provider failed.', 'warn'),
+  upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
   upstream_invalid: row([502], 'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
   upstream_too_large: row([502], 'ours', 'no', 'The provider returned more than {limit} bytes.', 'warn'),
   upstream_credential: row([502], 'ours', 'no', 'The provider refused the credential of this installation.', 'error'),
@@ -62,7 +62,7 @@ export const FAILURES = {
     'The provider refused the workspace\'s own key: replace the secret `{secret}` of its vault, or remove it. The operator\'s key was not tried.',
   ),
   upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The provider is overloaded.', 'warn'),
-  upstream_slow: row([524, 504], 'ours', 'backoff', 'The provider did not answer within its time-out.', 'warn'),
+  upstream_slow: row([524, 504], 'ours', 'backoff', 'The {party} did not answer within its time-out.', 'warn'),
   upstream_refused: row([400], 'caller', 'after_change', 'The provider refused the input.'),
   deadline_exceeded: row([504, 524], 'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
   // Files and containers
@@ -218,10 +218,14 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
  * stands here too because clients show the message and nothing else.
  */
 export function textOf(failure: Failure): string {
-  const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) => String(failure.fields?.[name] ?? place))
+  const fields = { ...USUAL, ...failure.fields }
+  const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) => String(fields[name] ?? place))
   const whole = withIssue(text, failure.metadata?.issues)
   return failure.detail === undefined ? whole : `${whole} ${failure.detail}`
 }
+
+/** What stands in a place of a text where the failure says nothing else. */
+const USUAL: Failure['fields'] = { party: 'provider' }
 
 function withIssue(text: string, issues: readonly Issue[] | undefined): string {
   const first = issues?.[0]

@@ -334,6 +334,8 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     if (this.#head.declared !== 0) this.#exchange.receive(0)
     if (match.kind === 'wrong_method') {
       if (this.#parts.cors.isPreflight(this.#head)) return this.#preflight(match.allowed)
+      // Its answers say whose they are.
+      if (match.route !== undefined) this.#operation = match.route.operation
       return this.#fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
     }
     if (match.kind === 'not_served') {

@@ -24,7 +24,8 @@ export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
   /** The path is known but a segment that is no id does not decode; `params` are the others. */
   | { readonly kind: 'undecodable'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
-  | { readonly kind: 'wrong_method'; readonly allowed: readonly string[] }
+  /** `route` where it takes every other method. */
+  | { readonly kind: 'wrong_method'; readonly allowed: readonly string[]; readonly route?: Route }
   | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
   | { readonly kind: 'unknown' }
 
@@ -107,7 +108,7 @@ export class RouteTable {
   #findAtRoot(method: string, path: string): Match {
     const found = this.#atRoot.find(({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/')
     if (found === undefined) return { kind: 'unknown' }
-    if (NEVER_RELAYED.has(method)) return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY }
+    if (NEVER_RELAYED.has(method)) return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY, route: found.route }
     const { route, start } = found
     const end = path.indexOf('/', start.length)
     const [first, rest] = end < 0 ? [path.slice(start.length), ''] : [path.slice(start.length, end), path.slice(end + 1)]

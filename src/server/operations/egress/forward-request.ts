@@ -98,8 +98,9 @@ async function send(origin: VettedOrigin, { call, relayed, path, headers, bytes 
   call.notes.upstreamMs = performance.now() - sentAt
   if (answer.ok) return ok({ exchange: answer.value, flow })
   flow?.stop()
-  const ofClient = flow?.failure ?? null
-  return ofClient === null ? answer : { ok: false, failure: ofClient }
+  // Whom a caller names is no provider of ours.
+  const failure = flow?.failure ?? { ...answer.failure, fields: { party: 'destination', ...answer.failure.fields } }
+  return { ok: false, failure }
 }
 
 function relayOf({ exchange, flow }: Sent, values: ReadonlyMap<string, string>): Success {
