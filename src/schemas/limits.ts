@@ -293,5 +293,7 @@ export const PROBE_ANSWER_BYTES_MAX = MIB
 export const PROBING_DEADLINE_MS = 20_000
 /** Workspaces whose private endpoints a front remembers, those without any among them. Decision. */
 export const WORKSPACE_MODELS_CACHED_MAX = 50_000
+/** Private endpoints that a call goes through before it is kept from more: one may lead back to where it is called from. Decision. */
+export const EMBEDDINGS_HOPS_MAX = 3
 /** Milliseconds after which a released credential is released, and audited, anew. Decision. */
 export const RELEASED_CREDENTIAL_MS = 60_000

@@ -132,7 +132,7 @@ type KeptName =
   | HeaderName | 'idempotency-key' | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-match' | 'if-unmodified-since'
   | 'access-control-request-method' | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
-  'x-session-id', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
+  'x-session-id', 'x-sluice-hops', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
   'user-agent', 'traceparent', 'accept-encoding', 'content-range', 'if-match', 'if-unmodified-since',
   'access-control-request-method', 'access-control-request-headers', 'x-sluice-substitute',
 ])

@@ -13,6 +13,7 @@ import type { RelayedAnswer, RelayedRequest } from '../ports/relay.ts'
 /** Headers that an operation may declare as inputs; all lower case. */
 export type HeaderName =
   | 'x-session-id' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version' | 'user-agent'
+  | 'x-sluice-hops'
   /** Stands for any header that begins with `x-stainless-`. C8. */
   | 'x-stainless-lang'
   | 'x-sluice-substitute'

@@ -14,6 +14,8 @@ export interface EmbeddingJob {
   readonly caller: string
   /** For the audit log, where an endpoint's credential has to be released. */
   readonly requestId?: string
+  /** Private endpoints that the call has come through. */
+  readonly hops?: number
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
   /** Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of attempts that failed. */

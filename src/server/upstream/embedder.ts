@@ -105,8 +105,8 @@ class RoutingEmbedder implements Embedder {
   #attempt({ job, shape, target, startedAt }: Try): Promise<Outcome<Reading>> {
     const { endpoint, protocol, health } = target
     const endsAt = Math.min(startedAt + endpoint.provider.timeoutMs, job.deadlineAt)
-    const { request, deadlineAt, caller, call, requestId = null } = job
-    const reading = protocol.embed({ request, shape, endsAt, deadlineAt, caller, requestId, call })
+    const { request, deadlineAt, caller, call, requestId = null, hops = 0 } = job
+    const reading = protocol.embed({ request, shape, endsAt, deadlineAt, caller, requestId, hops, call })
     if (!health.isOpen) return reading
     return reading.catch((bug: unknown) => {
       // A probe that is never reported would keep the breaker open for ever.

@@ -60,12 +60,13 @@ export class ProviderLink {
   post(
     path: string,
     body: string | Uint8Array | readonly Uint8Array[],
-    attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call'>,
+    attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call' | 'hops'>,
   ): Promise<Outcome<EgressAnswer>> {
+    const { hops = 0 } = attempt
     return this.#origin.call({
       method: 'POST',
       path: this.#basePath + path,
-      headers: this.#headers,
+      headers: hops === 0 ? this.#headers : [...this.#headers, 'x-sluice-hops', String(hops)],
       body,
       attemptEndsAt: attempt.endsAt,
       call: attempt.call,

@@ -13,6 +13,8 @@ export interface EmbeddingAttempt {
   /** Who asks. */
   readonly caller: string
   readonly requestId?: string | null
+  /** Private endpoints that the call has come through, this one included. */
+  readonly hops?: number
   readonly call: { readonly signal: AbortSignal }
 }
 

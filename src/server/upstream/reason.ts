@@ -12,6 +12,8 @@ const CHARS_MAX = 300
 /** Characters that are looked at, for what a caller gets to see; the rest would only hold the loop. */
 const READ_CHARS_MAX = 1_000
 const QUOTED_CHARS_MAX = 40
+/** Characters of a key that are worth hiding: fewer stand in many a word. */
+const PART_CHARS_MIN = 8
 /** Without points: a host name is no code. */
 const CODE = /^\w[\w-]{0,63}$/
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
@@ -102,7 +104,8 @@ function isHost(part: string, host: string): boolean {
 
 function isCode(value: unknown, { credential, host }: Struck): boolean {
   if (typeof value !== 'string' || !CODE.test(value) || value.toLowerCase() === host) return false
-  return !(credential !== '' && value.includes(credential)) && !/^(?:sk|pk|AIza)/.test(value)
+  const isOfCredential = credential !== '' && (value.includes(credential) || (value.length >= PART_CHARS_MIN && credential.includes(value)))
+  return !isOfCredential && !/^(?:sk|pk|AIza)/.test(value)
 }
 
 function detailReasons(details: unknown): readonly unknown[] {

@@ -48,6 +48,8 @@ t.test('links, hosts, keys and long quotations do not reach the caller', async (
 
 t.test('a code that is no code is not passed on', async (t) => {
   t.equal(read({ error: { message: 'm', code: 'DROP TABLE keys; --' } }).code, null)
+  t.equal(read({ error: { message: 'm', code: 'op-secre' } }).code, null, 'a part of our key')
+  t.equal(read({ error: { message: 'm', code: 'secret' } }).code, 'secret', 'a word that is in it too')
 })
 
 t.test('addresses, hosts of any suffix, our key and our host do not reach the caller', async (t) => {

@@ -1,6 +1,6 @@
 import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EMBEDDINGS_DEADLINE_MS, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
+import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
 import type { CallableModel } from '../../ports/models.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -11,7 +11,7 @@ import { nextEmbeddingId } from './embedding-id.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
 interface Inputs {
-  readonly headers: readonly ['x-session-id']
+  readonly headers: readonly ['x-session-id', 'x-sluice-hops']
   readonly body: 'embeddings'
 }
 
@@ -29,7 +29,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   deadlineMs: EMBEDDINGS_DEADLINE_MS,
   // A call that the provider has is charged, so its answer is awaited although nobody may read it. C24.
   outlivesClient: true,
-  input: { headers: ['x-session-id'], body: 'embeddings' },
+  input: { headers: ['x-session-id', 'x-sluice-hops'], body: 'embeddings' },
   success: {
     status: 200,
     body: EmbeddingsAnswer,
@@ -71,7 +71,9 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
     if (sessionId !== null && isTooLong(sessionId)) return sessionTooLong()
     if (sessionId !== null) call.notes.sessionId = sessionId
-    const models = modelsOf(call, ports)
+    const hops = hopsOf(call)
+    // Around a circle of endpoints each call would beget the next, until the gate has no room for anybody.
+    const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call, ports) : ok(ports.models)
     const known = models instanceof Promise ? await models : models
     if (!known.ok) return known
     const model = known.value.resolve(body.model)
@@ -93,12 +95,19 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
       request: body,
       caller: call.key.hash,
       requestId: call.requestId,
+      hops,
       deadlineAt: call.deadlineAt,
       call,
     })
     return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value))) : embedded
   },
 })
+
+/** What is no count was not written by us. */
+function hopsOf({ headers }: EmbeddingsCall): number {
+  const text = headers['x-sluice-hops']
+  return text !== undefined && /^\d{1,3}$/.test(text) ? Number(text) : 0
+}
 
 type Models = Pick<Ports['models'], 'resolve'> | WorkspaceModels
 

@@ -70,8 +70,10 @@ class OwnEmbeddings implements EmbeddingProtocol {
     return this.#bare.takes(shape)
   }
 
-  embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+  embed(asked: EmbeddingAttempt): Promise<Outcome<Reading>> {
     const { released } = this.#way
+    // It may lead to a Sluice: that one counts on.
+    const attempt = { ...asked, hops: (asked.hops ?? 0) + 1 }
     return released === null ? this.#release(attempt) : this.#with(released).embed(attempt)
   }
 

@@ -1,6 +1,9 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { EMBEDDINGS_HOPS_MAX } from '../../../../src/schemas/limits.ts'
 import { CREDENTIAL, endpointBody, errorTypeOf, openEndpoints, UPSTREAM_HOST, type EndpointsStand, type Told } from '../../../support/endpoints-front.ts'
-import { OTHER_KEY } from '../../../support/front.ts'
+import { KEY, OTHER_KEY } from '../../../support/front.ts'
 import { refuses } from '../../../support/provider-behaviours.ts'
 
 const usageOf = ({ body }: Told): unknown => body.usage
@@ -109,4 +112,26 @@ t.test('the whole life: each draft fails, is mended, validated and activated, an
   for (const nth of [0, 1]) t.match(usageOf(await stand.embed('acme/own', nth)), { is_byok: true })
   await stand.call('post', `${path}/disable`)
   for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 404)
+})
+
+t.test('an endpoint that leads back to its own front is gone through EMBEDDINGS_HOPS_MAX times, and then the catalogue answers', async (t) => {
+  const stand = await openEndpoints(t)
+  const { hostname, port } = new URL(stand.fronts[0] ?? '')
+  // As through a load balancer: the gate cannot know whose address it is.
+  const asked: (string | null)[] = []
+  const balancer = createServer((req, res) => {
+    asked.push(String(req.headers['x-sluice-hops'] ?? null))
+    const on = request({ host: hostname, port, method: req.method, path: req.url, headers: { ...req.headers, authorization: `Bearer ${KEY}` } }, (answer) => {
+      res.writeHead(answer.statusCode ?? 0, answer.headers)
+      answer.pipe(res)
+    })
+    req.pipe(on)
+  })
+  await new Promise<void>((listening) => balancer.listen(0, '127.0.0.1', listening))
+  t.teardown(() => balancer.close())
+  const baseUrl = `https://${UPSTREAM_HOST}:${(balancer.address() as AddressInfo).port}/api/v1`
+  await stand.active({ model_permaslug: 'acme/embed-1', upstream_model_id: 'acme/embed', base_url: baseUrl })
+  asked.length = 0
+  t.equal((await stand.embed('acme/embed')).status, 200)
+  t.same(asked, Array.from({ length: EMBEDDINGS_HOPS_MAX }, (_, nth) => String(nth + 1)))
 })
