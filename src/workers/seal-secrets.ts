@@ -4,14 +4,14 @@ import type { SecretFacts, VaultPlace } from '../server/ports/secret-rows.ts'
 import type { SealedOut, SealedValue, SealingKeys, ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 /**
- * Fingerprint and envelope of a value, under the keys of its vault. Design §8.
+ * Fingerprint and envelope of each value, under the keys of their vault. Design §8.
  * Every task here owns what it is given: keys and values are cleared, whatever happens.
  */
-export function sealSecret({ vault, keys, facts, value }: ShortJobTypes['seal_secret']['in']): SealedOut {
+export function sealSecrets({ vault, keys, secrets }: ShortJobTypes['seal_secrets']['in']): readonly SealedOut[] {
   try {
-    return seal(value, keys, boundTo(vault, facts))
+    return secrets.map(({ facts, value }) => seal(value, keys, boundTo(vault, facts)))
   } finally {
-    wipe(value, keys.fingerprint, keys.sealing)
+    wipe(keys.fingerprint, keys.sealing, ...secrets.map(({ value }) => value))
   }
 }
 

@@ -3,7 +3,7 @@ import { decodeEmbeddings } from './decode-embeddings.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
 import { readBody } from './read-body.ts'
-import { copySecrets, openSecret, sealSecret } from './seal-secrets.ts'
+import { copySecrets, openSecret, sealSecrets } from './seal-secrets.ts'
 import { takeAnswer } from './scan-answer.ts'
 import { sliceTexts } from './slice-texts.ts'
 
@@ -29,7 +29,7 @@ export const TASKS: { readonly [N in ShortJobName]: Task<N> } = {
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
-  seal_secret: { run: sealSecret, moves: ({ sealed }) => [sealed] },
+  seal_secrets: { run: sealSecrets, moves: (all) => all.map(({ sealed }) => sealed) },
   open_secret: { run: openSecret, moves: (value) => (value === null ? [] : [value]) },
   copy_secrets: { run: copySecrets, moves: (copies) => (copies ?? []).map(({ sealed }) => sealed) },
 }

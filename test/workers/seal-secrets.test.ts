@@ -1,24 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import type { SealedValue } from '../../src/server/ports/short-jobs.ts'
+import type { SealedOut, SealedValue, SealingKeys } from '../../src/server/ports/short-jobs.ts'
 import { readBody } from '../../src/workers/read-body.ts'
-import { copySecrets, openSecret, sealSecret } from '../../src/workers/seal-secrets.ts'
+import { copySecrets, openSecret, sealSecrets } from '../../src/workers/seal-secrets.ts'
 
 const VAULT = { vaultId: 'v', workspaceId: 'w' }
 const FACTS = { name: 'a', hosts: ['a.example', 'b.example'], version: '1' }
 const key = (): Uint8Array<ArrayBuffer> => new Uint8Array(randomBytes(32))
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const sealOne = (keys: SealingKeys, value: Uint8Array): SealedOut => {
+  const [out] = sealSecrets({ vault: VAULT, keys, secrets: [{ facts: FACTS, value }] })
+  if (out === undefined) throw new Error('nothing was sealed')
+  return out
+}
 const isClear = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0)
 
 function sealed(sealing: Uint8Array, text = 'the value'): SealedValue {
-  const out = sealSecret({ vault: VAULT, keys: { fingerprint: key(), sealing: new Uint8Array(sealing) }, facts: FACTS, value: bytesOf(text) })
+  const out = sealOne({ fingerprint: key(), sealing: new Uint8Array(sealing) }, bytesOf(text))
   return { vault: VAULT, facts: FACTS, sealed: new Uint8Array(out.sealed), sealingKey: new Uint8Array(sealing) }
 }
 
-t.test('a task clears the keys and the value that it was given', async (t) => {
-  const [keys, value] = [{ fingerprint: key(), sealing: key() }, bytesOf('the value')]
-  sealSecret({ vault: VAULT, keys, facts: FACTS, value })
-  t.ok([keys.fingerprint, keys.sealing, value].every(isClear))
+t.test('a task clears the keys and the values that it was given', async (t) => {
+  const [keys, value, second] = [{ fingerprint: key(), sealing: key() }, bytesOf('the value'), bytesOf('another')]
+  sealSecrets({ vault: VAULT, keys, secrets: [{ facts: FACTS, value }, { facts: { ...FACTS, name: 'b' }, value: second }] })
+  t.ok([keys.fingerprint, keys.sealing, value, second].every(isClear))
   const [one, other] = [sealed(key()), sealed(key())]
   const to = { vault: VAULT, keys: { fingerprint: key(), sealing: key() }, versions: ['2', '3'] }
   copySecrets({ from: [one, { ...other, facts: { ...FACTS, name: 'b' } }], to })
@@ -26,16 +31,14 @@ t.test('a task clears the keys and the value that it was given', async (t) => {
 })
 
 t.test('what a task gives lies in buffers of its own, so that nothing else is moved or copied with it', async (t) => {
-  const secret = sealSecret({ vault: VAULT, keys: { fingerprint: key(), sealing: key() }, facts: FACTS, value: bytesOf('v') })
+  const secret = sealOne({ fingerprint: key(), sealing: key() }, bytesOf('v'))
   const opened = openSecret(sealed(key()))
   for (const bytes of [secret.sealed, opened]) t.equal(bytes?.buffer.byteLength, bytes?.length)
 })
 
 t.test('two seals of one value share nothing but the fingerprint', async (t) => {
   const [fingerprint, sealing] = [key(), key()]
-  const seal = () => sealSecret({
-    vault: VAULT, keys: { fingerprint: new Uint8Array(fingerprint), sealing: new Uint8Array(sealing) }, facts: FACTS, value: bytesOf('v'),
-  })
+  const seal = () => sealOne({ fingerprint: new Uint8Array(fingerprint), sealing: new Uint8Array(sealing) }, bytesOf('v'))
   const [one, other] = [seal(), seal()]
   t.equal(one.fingerprint, other.fingerprint)
   t.notSame(one.sealed, other.sealed)

@@ -32,6 +32,11 @@ export interface SealedSecret extends SecretFacts {
   readonly sealed: Uint8Array
 }
 
+/** To be stored, and on whose behalf. */
+export interface WrittenSecret extends SealedSecret {
+  readonly by: ChangedBy
+}
+
 /** A row to be opened. */
 export interface StoredSecret extends Omit<SecretFacts, 'hosts'>, VaultPlace {
   /** Null: a legacy row. */
@@ -58,10 +63,10 @@ export interface SecretWrite {
   readonly vaultId: string
   /** Of the sealing key that all of them are sealed with. */
   readonly keyId: string
-  readonly secrets: readonly SealedSecret[]
+  /** Each of another name. */
+  readonly secrets: readonly WrittenSecret[]
   /** The rows that they were copied from; null = they are not copies. */
   readonly copyOf: readonly Pick<StoredSecret, 'vaultId' | 'name' | 'version'>[] | null
-  readonly by: ChangedBy
 }
 
 /** Rows of vaults, of their wrapped keys and of sealed secrets. Failures of all: store_unavailable, intern_unknown. */

@@ -75,10 +75,14 @@ export interface ShortJobTypes {
       | { readonly ok: true; readonly data: Uint8Array; readonly promptTokens: number | null; readonly totalTokens: number | null }
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
-  /** Seals one value of a vault, and clears it. */
-  seal_secret: {
-    in: { readonly vault: VaultPlace; readonly keys: SealingKeys; readonly facts: SecretFacts; readonly value: Uint8Array }
-    out: SealedOut
+  /** Seals values of one vault, and clears them. */
+  seal_secrets: {
+    in: {
+      readonly vault: VaultPlace
+      readonly keys: SealingKeys
+      readonly secrets: readonly { readonly facts: SecretFacts; readonly value: Uint8Array }[]
+    }
+    out: readonly SealedOut[]
   }
   /** The value, or null when it is not what was sealed for this place and these facts. */
   open_secret: { in: SealedValue; out: Uint8Array | null }

@@ -32,8 +32,10 @@ export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise
   }
   const stored = secrets.map(({ name, hosts, fingerprint }) =>
     ({ name, hosts, fingerprint, createdAt: before.get(name)?.createdAt ?? at }))
-  const operation = copyOf === null ? operationOf('put', write) : 'vault.copy-secrets'
-  const events = stored.map((secret) => eventOf({ ...write, operation, name: secret.name, before: before.get(secret.name) ?? null, after: secret }))
+  const events = secrets.map(({ name, by }, nth) => {
+    const operation = copyOf === null ? operationOf('put', { scope, by }) : 'vault.copy-secrets'
+    return eventOf({ scope, vaultId, by, operation, name, before: before.get(name) ?? null, after: stored[nth] ?? null })
+  })
   await Promise.all([...secrets.map((secret) => upsert(tx, write, { secret, at })), appendAudit(tx, ...events)])
   return ok(stored)
 }
@@ -52,7 +54,7 @@ const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, strin
 }
 
 /** The command line reaches the vault of a workspace through one verb: its keys for providers. */
-function operationOf(what: 'put' | 'remove', { scope, by }: Pick<SecretWrite, 'scope' | 'by'>): string {
+function operationOf(what: 'put' | 'remove', { scope, by }: Pick<Change, 'scope' | 'by'>): string {
   const place = placeOf(scope)
   return place === 'workspace' && by.actor.kind === 'cli' ? 'cli.workspaces-set' : OPERATIONS[what][place]
 }

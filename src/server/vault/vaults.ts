@@ -1,8 +1,9 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } from '../../schemas/limits.ts'
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
-import type { SealedSecret, SecretRows, StoredSecret, VaultForWriting } from '../ports/secret-rows.ts'
+import type { SealedSecret, SecretFacts, SecretRows, StoredSecret, VaultForWriting, WrittenSecret } from '../ports/secret-rows.ts'
 import type { Vaults, VaultScope } from '../ports/vault.ts'
+import { GatheredPuts, type Put } from './gathered-puts.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import { Turns } from './turns.ts'
 import type { VaultKeys } from './vault-keys.ts'
@@ -37,21 +38,24 @@ export function openVaults(parts: VaultParts): Vaults {
     places: VAULT_WRITES_MAX, waitingMax: VAULT_WRITES_WAITING_MAX, waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX, waitMs: TURN_WAIT_MS_MAX,
   })
   const inTurn = <T>({ workspaceId }: VaultScope, work: () => Promise<Outcome<T>>) => writes.within({ workspaceId, weight: 1 }, work)
+  const puts = new GatheredPuts({
+    waitingMax: VAULT_WRITES_WAITING_MAX,
+    waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX,
+    store: (scope, together) => again(async () => {
+      const vault = await rows.forWriting(scope, together.length)
+      if (!vault.ok) return vault
+      const sealed = await seal(parts, vault.value, together)
+      if (!sealed.ok) return sealed
+      const { keyId, secrets } = sealed.value
+      return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: null }))
+    }),
+  })
   return {
     see: (scope) => rows.see(scope),
     list: (scope, page) => rows.list(scope, page),
     effective: (scope, page) => rows.effective(scope, page),
     remove: (scope, name, by) => inTurn(scope, () => rows.remove(scope, name, by)),
-    put: (scope, wish, by) => again(async () => {
-      const vault = await rows.forWriting(scope, 1)
-      if (!vault.ok) return vault
-      const { name, hosts, value } = wish
-      const sealed = await seal(parts, vault.value, { name, hosts, value: value.reveal() })
-      if (!sealed.ok) return sealed
-      const { keyId, secret } = sealed.value
-      const stored = await inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: [secret], copyOf: null, by }))
-      return stored.ok ? ok(stored.value?.[0] ?? null) : stored
-    }),
+    put: (scope, wish, by) => puts.put(scope, { ...wish, by }),
     copy: (scope, names, by) => copies.within({ workspaceId: scope.workspaceId, weight: names.length }, () => again(async () => {
       const vault = await rows.forWriting(scope, names.length)
       if (!vault.ok) return vault
@@ -60,7 +64,8 @@ export function openVaults(parts: VaultParts): Vaults {
       const copied = await copy(parts, vault.value, sources.value)
       if (!copied.ok) return copied
       const { keyId, secrets } = copied.value
-      return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: sources.value, by }))
+      const written = secrets.map((secret) => ({ ...secret, by }))
+      return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: written, copyOf: sources.value }))
     })),
   }
 }
@@ -77,27 +82,29 @@ async function again<T>(attempt: () => Promise<Outcome<T | null>>): Promise<Outc
   return fail('busy', { retryAfterS: 1 })
 }
 
-interface PlainSecret {
-  readonly name: string
-  readonly hosts: readonly string[]
-  readonly value: string
-}
-
 async function seal(
   { keys, jobs }: VaultParts,
   vault: VaultForWriting,
-  { name, hosts, value: text }: PlainSecret,
-): Promise<Outcome<{ readonly keyId: string; readonly secret: SealedSecret }>> {
+  puts: readonly Put[],
+): Promise<Outcome<{ readonly keyId: string; readonly secrets: readonly WrittenSecret[] }>> {
   const current = await keys.current(vault)
   if (!current.ok) return current
   const { fingerprint, sealing, sealingKeyId: keyId } = current.value
-  const value = new TextEncoder().encode(text)
-  const facts = { name, hosts, version: vault.versions[0] ?? '' }
-  const input = { vault: placeOf(vault), keys: { fingerprint, sealing }, facts, value }
-  const sealed = await jobs.run('seal_secret', input, { transfer: [value.buffer, fingerprint.buffer, sealing.buffer] })
+  const secrets = puts.map(({ name, hosts, value }, nth) => ({
+    facts: { name, hosts, version: vault.versions[nth] ?? '' },
+    value: new TextEncoder().encode(value.reveal()),
+  }))
+  const secretBytes = [fingerprint, sealing, ...secrets.map(({ value }) => value)]
+  const input = { vault: placeOf(vault), keys: { fingerprint, sealing }, secrets }
+  const sealed = await jobs.run('seal_secrets', input, { transfer: secretBytes.map(({ buffer }) => buffer) })
   // A job that never ran has left them here.
-  wipe(value, fingerprint, sealing)
-  return sealed.ok ? ok({ keyId, secret: { ...facts, ...sealed.value } }) : sealed
+  wipe(...secretBytes)
+  return sealed.ok ? ok({ keyId, secrets: puts.map((put, nth) => written(put, secrets[nth], sealed.value[nth])) }) : sealed
+}
+
+function written({ by }: Put, secret: { readonly facts: SecretFacts } | undefined, sealed: SealedOut | undefined): WrittenSecret {
+  if (secret === undefined || sealed === undefined) throw new Error('a secret was not sealed')
+  return { ...secret.facts, ...sealed, by }
 }
 
 async function copy(

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { newId } from '../../../src/server/store/ids.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
 import { wrapKey } from '../../../src/server/vault/wrap.ts'
-import { sealSecret } from '../../../src/workers/seal-secrets.ts'
+import { sealSecrets } from '../../../src/workers/seal-secrets.ts'
 import { HOST, type RotationStand } from './stand.ts'
 
 /** Interns whose rows are inserted at once. */
@@ -61,14 +61,18 @@ function oneVault({ workspaceId }: RotationStand, { rootKeys, secretsEach, versi
     const wrapped = wrapKey(rootKey, plain[purpose], { id, ownerId: vaultId, purpose, rootKeyId })
     return { id, vault_id: vaultId, purpose, root_key_id: rootKeyId, wrapped: wrapped.toString('base64') }
   })
-  const secrets = Array.from({ length: secretsEach }, (_, nth) => {
-    const facts = { name: nameOf(nth), hosts: [HOST], version: String(version - nth) }
-    const { fingerprint, sealed } = sealSecret({
-      vault: { vaultId, workspaceId }, facts,
-      // The task clears what it is given.
-      keys: { fingerprint: new Uint8Array(plain.fingerprint), sealing: new Uint8Array(plain.sealing) },
-      value: new TextEncoder().encode(`${prefixOf(internId, nameOf(nth))}0`),
-    })
+  const plains = Array.from({ length: secretsEach }, (_, nth) => ({
+    facts: { name: nameOf(nth), hosts: [HOST], version: String(version - nth) },
+    value: new TextEncoder().encode(`${prefixOf(internId, nameOf(nth))}0`),
+  }))
+  const all = sealSecrets({
+    vault: { vaultId, workspaceId },
+    // The task clears what it is given.
+    keys: { fingerprint: new Uint8Array(plain.fingerprint), sealing: new Uint8Array(plain.sealing) },
+    secrets: plains,
+  })
+  const secrets = all.map(({ fingerprint, sealed }, nth) => {
+    const facts = plains[nth]?.facts ?? { name: '', version: '' }
     return {
       vault_id: vaultId, name: facts.name, version: facts.version, fingerprint,
       key_id: keys[1]?.id ?? '', sealed: Buffer.from(sealed).toString('base64'),

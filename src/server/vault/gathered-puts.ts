@@ -1,0 +1,97 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { Secret } from '../../schemas/secret.ts'
+import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault.ts'
+
+/** Secrets of one vault that one front seals and commits together when they wait for each other, and their characters beyond the first. Decision. */
+export const VAULT_WRITES_TOGETHER_MAX = 32
+export const VAULT_WRITES_TOGETHER_CHARS_MAX = 1_048_576
+
+export interface Put {
+  readonly name: string
+  readonly hosts: readonly string[]
+  readonly value: Secret
+  readonly by: ChangedBy
+}
+
+type Stored = Outcome<SecretMetadata>
+
+interface Waiting extends Put {
+  readonly settle: (stored: Stored | Promise<Stored>) => void
+}
+
+export interface GatheredPutsOptions {
+  /** Stores all or none, each of another name, and tells of each in their order. */
+  store(scope: VaultScope, puts: readonly Put[]): Promise<Outcome<readonly SecretMetadata[]>>
+  /** Puts that may wait in each vault, and in all. */
+  readonly waitingOfOneMax: number
+  readonly waitingMax: number
+}
+
+/**
+ * Puts of secrets. A commit holds its vault while it waits for the disk: those that come meanwhile wait here, and are then
+ * sealed and committed together, in the order in which they came. In an idle vault nothing waits.
+ */
+export class GatheredPuts {
+  readonly #options: GatheredPutsOptions
+  /** Those that wait for the ones that run, by vault. */
+  readonly #lines = new Map<string, Waiting[]>()
+  #waiting = 0
+
+  constructor(options: GatheredPutsOptions) {
+    this.#options = options
+  }
+
+  /** Failures: those of `store`, busy (too many wait). */
+  put(scope: VaultScope, put: Put): Promise<Stored> {
+    const vault = [scope.workspaceId, scope.internId ?? '', scope.attachableId ?? ''].join('/')
+    const line = this.#lines.get(vault)
+    const { waitingOfOneMax, waitingMax } = this.#options
+    if (line !== undefined && (line.length >= waitingOfOneMax || this.#waiting >= waitingMax)) {
+      return Promise.resolve(fail('busy', { retryAfterS: 1 }))
+    }
+    return new Promise((settle) => {
+      this.#waiting++
+      if (line !== undefined) line.push({ ...put, settle })
+      else void this.#work(scope, vault, [{ ...put, settle }])
+    })
+  }
+
+  async #work(scope: VaultScope, vault: string, line: Waiting[]): Promise<void> {
+    this.#lines.set(vault, line)
+    while (line.length > 0) {
+      const together = line.splice(0, countTogether(line))
+      this.#waiting -= together.length
+      await this.#store(scope, together)
+    }
+    this.#lines.delete(vault)
+  }
+
+  /** Never rejects: what went wrong is told to those whose put it was. */
+  async #store(scope: VaultScope, together: readonly Waiting[]): Promise<void> {
+    const stored = this.#options.store(scope, together)
+    const isFull = await stored.then((all) => !all.ok && all.failure.name === 'vault_full', () => false)
+    for (const [nth, put] of together.entries()) {
+      // There may be room for some of them.
+      if (isFull && together.length > 1) await this.#store(scope, [put])
+      else put.settle(stored.then((all) => (all.ok ? only(all.value[nth]) : all)))
+    }
+  }
+}
+
+function only(secret: SecretMetadata | undefined): Stored {
+  if (secret === undefined) throw new Error('a secret was stored and not told')
+  return ok(secret)
+}
+
+/** Of the first ones: each of another name, so many and so long at most. */
+function countTogether(line: readonly Put[]): number {
+  const names = new Set<string>()
+  let chars = 0
+  for (const { name, value } of line) {
+    chars += value.reveal().length
+    const isMore = names.size === VAULT_WRITES_TOGETHER_MAX || chars > VAULT_WRITES_TOGETHER_CHARS_MAX
+    if (names.size > 0 && (isMore || names.has(name))) break
+    names.add(name)
+  }
+  return names.size
+}

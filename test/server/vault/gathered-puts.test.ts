@@ -1,0 +1,107 @@
+import t from 'tap'
+import { fail, ok, type Outcome } from '../../../src/schemas/failures.ts'
+import { Secret } from '../../../src/schemas/secret.ts'
+import type { SecretMetadata, VaultScope } from '../../../src/server/ports/vault.ts'
+import { GatheredPuts, VAULT_WRITES_TOGETHER_CHARS_MAX, VAULT_WRITES_TOGETHER_MAX, type Put } from '../../../src/server/vault/gathered-puts.ts'
+import { gate } from '../../support/gate.ts'
+import { BY, openVaultStand } from '../../support/vault-front.ts'
+
+const SCOPE: VaultScope = { organizationId: 'o', workspaceId: 'w', internId: null }
+const put = (name: string, value = 'v'): Put => ({ name, hosts: [], value: new Secret(value), by: BY })
+const told = ({ name }: Put): SecretMetadata => ({ name, hosts: [], fingerprint: null, createdAt: new Date(0) })
+
+/** Puts whose first store waits for the gate; what was stored together, by names. */
+function held(answer: (puts: readonly Put[]) => Outcome<readonly SecretMetadata[]> = (puts) => ok(puts.map(told))) {
+  const [go, stores]: [ReturnType<typeof gate>, string[]] = [gate(), []]
+  const puts = new GatheredPuts({
+    waitingOfOneMax: 100,
+    waitingMax: 120,
+    async store(_, together) {
+      stores.push(together.map(({ name }) => name).join(' '))
+      if (stores.length === 1) await go.opened
+      return answer(together)
+    },
+  })
+  return { go, stores, puts }
+}
+
+t.test('puts of one vault that come while one is stored are stored together, and each is told its own', async (t) => {
+  const { go, stores, puts } = held()
+  const all = ['a', 'b', 'c'].map((name) => puts.put(SCOPE, put(name)))
+  t.same(stores, ['a'])
+  go.open()
+  t.same((await Promise.all(all)).map((one) => one.ok && one.value.name), ['a', 'b', 'c'])
+  t.same(stores, ['a', 'b c'])
+})
+
+t.test('two puts of one name are never stored together, and stay in their order', async (t) => {
+  const { go, stores, puts } = held()
+  const all = ['a', 'b', 'c', 'b', 'd'].map((name) => puts.put(SCOPE, put(name)))
+  go.open()
+  await Promise.all(all)
+  t.same(stores, ['a', 'b c', 'b d'])
+})
+
+t.test('so many and so long puts are stored together, and no more', async (t) => {
+  const { go, stores, puts } = held()
+  const long = 'v'.repeat(VAULT_WRITES_TOGETHER_CHARS_MAX)
+  const many = Array.from({ length: VAULT_WRITES_TOGETHER_MAX + 1 }, (_, nth) => put(`m${nth}`))
+  const all = [put('a'), put('b', long), put('c', long), ...many].map((one) => puts.put(SCOPE, one))
+  go.open()
+  await Promise.all(all)
+  t.same(stores.slice(0, 3), ['a', 'b', 'c'])
+  t.same(stores.slice(3).map((names) => names.split(' ').length), [VAULT_WRITES_TOGETHER_MAX, 1])
+})
+
+t.test('puts of other vaults do not wait', async (t) => {
+  const { go, stores, puts } = held()
+  const first = puts.put(SCOPE, put('a'))
+  t.equal((await puts.put({ ...SCOPE, internId: 'i' }, put('b'))).ok, true)
+  t.same(stores, ['a', 'b'])
+  go.open()
+  t.equal((await first).ok, true)
+})
+
+t.test('a vault that has no room for all of them stores those that it has room for', async (t) => {
+  const { go, stores, puts } = held((together) => {
+    return together.some(({ name }) => name === 'new') ? fail('vault_full', { fields: { limit: 1 } }) : ok(together.map(told))
+  })
+  const all = ['a', 'b', 'new', 'c'].map((name) => puts.put(SCOPE, put(name)))
+  go.open()
+  t.same((await Promise.all(all)).map((one) => one.ok), [true, true, false, true])
+  t.same(stores, ['a', 'b new c', 'b', 'new', 'c'])
+})
+
+t.test('so many wait in one vault and in all, and one more is busy', async (t) => {
+  const { go, puts } = held()
+  const all = Array.from({ length: 101 }, (_, nth) => puts.put(SCOPE, put(`a${nth}`)))
+  t.match(await puts.put(SCOPE, put('more')), { ok: false, failure: { name: 'busy' } })
+  go.open()
+  t.ok((await Promise.all(all)).every((one) => one.ok))
+})
+
+t.test('a store that breaks is told to all of its puts, and the next ones are stored', async (t) => {
+  const { go, puts } = held((together) => {
+    if (together.length > 1) throw new Error('broken')
+    return ok(together.map(told))
+  })
+  const [first, ...broken] = ['a', 'b', 'c'].map((name) => puts.put(SCOPE, put(name)))
+  const refused = broken.map((one) => t.rejects(one, /broken/))
+  go.open()
+  t.equal((await first)?.ok, true)
+  await Promise.all(refused)
+  t.equal((await puts.put(SCOPE, put('d'))).ok, true)
+})
+
+t.test('of many puts that come together each is stored, with its own audit event', async (t) => {
+  const { vaults, workspace, store } = await openVaultStand(t)
+  const names = Array.from({ length: 40 }, (_, nth) => `n${nth}`)
+  const all = await Promise.all(names.map((name) =>
+    vaults.put(workspace, { name, hosts: ['a.example'], value: new Secret(`value of ${name}`) }, { ...BY, requestId: `request of ${name}` })))
+  t.same(all.map((one) => one.ok && one.value.name), names)
+  t.equal(new Set(all.map((one) => one.ok && one.value.fingerprint)).size, names.length)
+  const rows = await store.sql<{ text: string }[]>`SELECT text FROM audit WHERE operation = 'vault.put-secret'`
+  const events = rows.map(({ text }) => JSON.parse(text) as { object_id: string; request_id: string })
+  t.same(events.map((event) => event.request_id).sort(), names.map((name) => `request of ${name}`).sort())
+  t.ok(events.every((event) => event.request_id === `request of ${event.object_id}`))
+})
