@@ -52,10 +52,20 @@ export const CreateInternQuery = Type.Object({ workspace_id: Type.Optional(Works
 
 export const ListInternsQuery = Type.Object({
   workspace_id: Type.Optional(WorkspaceRef),
-  status: Type.Optional(Type.Enum([...INTERN_STATUSES])),
+  status: Type.Optional(Type.String({
+    pattern: `^(?:(?:${INTERN_STATUSES.join('|')})(?:,(?!$)|$))+$`,
+    title: `one or more of ${INTERN_STATUSES.join(', ')}, with commas`,
+    description: 'Only interns of these statuses, with commas between them.',
+  })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: INTERNS_PAGE_MAX, default: INTERNS_PAGE_DEFAULT })),
   cursor: Type.Optional(Type.String({ minLength: 1, description: 'The `next_cursor` of the page before.' })),
+  starting_after: Type.Optional(Type.String({ minLength: 1, description: 'The same as `cursor`, as existing clients send it.' })),
 })
+
+/** Statuses that a query's list names. */
+export function statusesOf(list: string): readonly InternStatus[] {
+  return INTERN_STATUSES.filter((status) => list.split(',').includes(status))
+}
 
 /** Bare, without `data`. B2.4. */
 export const InternAnswer = Type.Object({
@@ -75,6 +85,9 @@ export const InternAnswer = Type.Object({
   updated_at: Type.String({ format: 'date-time' }),
 })
 export type InternAnswer = Static<typeof InternAnswer>
+
+/** Existing clients take no other answer than one that says `deleting`. B2.4. */
+export const DeletedInternAnswer = Type.Object({ ...InternAnswer.properties, deleting: Type.Literal(true) })
 
 export const InternListAnswer = Type.Object({
   data: Type.Array(InternAnswer),

@@ -54,7 +54,8 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
   if (failure.name === 'range_unsatisfiable') headers.push('content-range', `bytes */${failure.fields?.['size'] ?? '*'}`)
   if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
-  const metadata = { error_type: failure.name, request_id: facts.requestId, ...failure.metadata }
+  const reason = operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
+  const metadata = { error_type: failure.name, request_id: facts.requestId, ...reason, ...failure.metadata }
   const { data } = failure
   const body = JSON.stringify({ error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }) })
   return { status, statusLine: statusLine(status), headers, body }

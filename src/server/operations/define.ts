@@ -74,6 +74,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     /** Headers that only some answers have, each with what it says. */
     readonly headers?: Readonly<Record<string, string>>
   }
+  /** Its errors say `reason` and `retryable` too, without which existing clients do not take them. B2.4. */
+  readonly tellsReason?: true
   /** Statuses of the contract row (§7, else B1/B2), without 401, which every operation has. 429 listed = rate-limited. */
   readonly statuses: readonly number[]
   /** Failures that `run` itself may return; those of the pipeline's stages are not repeated here. */

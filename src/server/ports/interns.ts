@@ -38,7 +38,7 @@ export interface InternPageWish {
   readonly organizationId: string
   /** UUID or slug. */
   readonly workspace: string
-  readonly status: InternStatus | null
+  readonly statuses: readonly InternStatus[] | null
   /** Id behind which the page begins. */
   readonly after: string | null
   readonly limit: number

@@ -73,7 +73,7 @@ async function list(sql: Queryable, wish: InternPageWish): Promise<Outcome<Inter
     WITH page AS (
       SELECT *, COALESCE(octet_length(description), 0) + COALESCE(octet_length(instructions), 0) AS bytes FROM interns
       WHERE workspace_id = ${place.value.id}
-        AND ${wish.status === null ? sql`true` : sql`status = ${wish.status}`}
+        AND ${wish.statuses === null ? sql`true` : sql`status IN ${sql(wish.statuses)}`}
         AND ${wish.after === null ? sql`true` : sql`id > ${wish.after}`}
       ORDER BY id LIMIT ${wish.limit + 1}),
     sized AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS bytes_before, count(*) OVER ()::int AS found FROM page)

@@ -23,6 +23,7 @@ export const createIntern = defineOperation<Inputs, CreateInternBody>({
   idempotent: true,
   input: { query: CreateInternQuery, body: 'intern_create' },
   success: { status: 201, body: InternAnswer },
+  tellsReason: true,
   statuses: [...INTERN_STATUSES_LISTED, 413, 415],
   failures: ['workspace_unknown', 'vault_unknown', ...INTERN_FAILURES],
   example: { body: { name: 'Ada', provision: false, description: 'Reads the mail' } },

@@ -1,5 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
-import { InternAnswer, InternParams } from '../../../schemas/interns.ts'
+import { DeletedInternAnswer, InternParams } from '../../../schemas/interns.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
@@ -16,13 +16,14 @@ export const deleteIntern = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: InternParams },
-  success: { status: 202, body: InternAnswer },
+  success: { status: 202, body: DeletedInternAnswer },
+  tellsReason: true,
   statuses: INTERN_STATUSES_LISTED,
   failures: ['intern_unknown', 'vault_writes_disabled', ...INTERN_FAILURES],
   example: { params: { intern_id: EXAMPLE_INTERN } },
   async run(call, ports) {
     const removed = await ports.interns.remove(call.key.organizationId, call.params.intern_id, changedBy(call))
     // It is the last that is heard of it.
-    return removed.ok ? ok({ kind: 'json', value: internAnswer({ ...removed.value, status: 'destroying' }) }) : removed
+    return removed.ok ? ok({ kind: 'json', value: { ...internAnswer({ ...removed.value, status: 'destroying' }), deleting: true } }) : removed
   },
 })

@@ -16,6 +16,7 @@ export const getIntern = defineOperation({
   outlivesClient: false,
   input: { params: InternParams },
   success: { status: 200, body: InternAnswer },
+  tellsReason: true,
   statuses: INTERN_STATUSES_LISTED,
   failures: ['intern_unknown', ...INTERN_FAILURES],
   example: { params: { intern_id: EXAMPLE_INTERN } },

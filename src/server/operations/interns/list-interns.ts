@@ -1,6 +1,6 @@
 import { cursorBehind, idOfCursor } from '../../../schemas/cursor.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { InternListAnswer, isInternId, ListInternsQuery } from '../../../schemas/interns.ts'
+import { InternListAnswer, isInternId, ListInternsQuery, statusesOf } from '../../../schemas/interns.ts'
 import { CONTROL_DEADLINE_MS, INTERNS_PAGE_DEFAULT } from '../../../schemas/limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
@@ -17,17 +17,18 @@ export const listInterns = defineOperation({
   outlivesClient: false,
   input: { query: ListInternsQuery },
   success: { status: 200, body: InternListAnswer },
+  tellsReason: true,
   statuses: INTERN_STATUSES_LISTED,
   failures: ['query_invalid', 'workspace_unknown', ...INTERN_FAILURES],
   example: { query: { status: 'stopped', limit: 20 } },
   async run(call, ports) {
-    const { workspace_id: workspace, status, limit, cursor } = call.query
+    const { workspace_id: workspace, status, limit, starting_after: startingAfter, cursor = startingAfter } = call.query
     const after = cursor === undefined ? null : idOfCursor(cursor)
     if (cursor !== undefined && (after === null || !isInternId(after))) return fail('query_invalid', NO_CURSOR)
     const page = await ports.interns.list({
       organizationId: call.key.organizationId,
       workspace: workspace ?? ownWorkspaceOf(call.key),
-      status: status ?? null,
+      statuses: status === undefined ? null : statusesOf(status),
       after,
       limit: limit ?? INTERNS_PAGE_DEFAULT,
     })

@@ -16,6 +16,7 @@ export const suspendIntern = defineOperation({
   outlivesClient: false,
   input: { params: InternParams },
   success: { status: 200, body: InternAnswer },
+  tellsReason: true,
   statuses: INTERN_STATUSES_LISTED,
   failures: ['intern_unknown', 'not_supported', ...INTERN_FAILURES],
   example: { params: { intern_id: EXAMPLE_INTERN } },

@@ -23,6 +23,7 @@ export const updateIntern = defineOperation<Inputs, UpdateInternBody>({
   outlivesClient: true,
   input: { params: InternParams, body: 'intern_update' },
   success: { status: 200, body: InternAnswer },
+  tellsReason: true,
   statuses: [...INTERN_STATUSES_LISTED, 413, 415],
   failures: ['intern_unknown', 'vault_unknown', ...INTERN_FAILURES],
   example: { params: { intern_id: EXAMPLE_INTERN }, body: { name: 'Ada', instructions: null } },

@@ -59,6 +59,8 @@ t.test('interns.list 200: pages of the workspace in order of birth, by the curso
   for (const size of [2, 2, 1]) {
     const { status, body } = await call('GET', `/interns?limit=2${cursor}`)
     const { data, has_more, next_cursor } = body as { data: { id: string }[]; has_more: boolean; next_cursor?: string }
+    const same = (await call('GET', `/interns?limit=2${cursor.replace('cursor', 'starting_after')}`)).body
+    t.same(same, body)
     t.same([status, data.length, has_more, next_cursor !== undefined], [200, size, size === 2, size === 2])
     seen.push(...data.map(({ id }) => id))
     cursor = `&cursor=${next_cursor ?? ''}`
@@ -66,7 +68,9 @@ t.test('interns.list 200: pages of the workspace in order of birth, by the curso
   t.same(seen, ids)
   t.match((await call('GET', '/interns?workspace_id=other')).body, { data: [{ name: 'Ada' }], has_more: false })
   t.same((await call('GET', '/interns?status=running')).body, { data: [], has_more: false })
-  t.equal(((await call('GET', '/interns?status=stopped')).body['data'] as unknown[]).length, 5)
+  for (const list of ['stopped', 'running,stopped', 'stopped%2Cfailed,running'])
+    t.equal(((await call('GET', `/interns?status=${list}`)).body['data'] as unknown[]).length, 5, list)
+  t.same((await call('GET', '/interns?status=running,queued')).body['data'], [])
 })
 
 t.test('a page of interns has a default size', async (t) => {
@@ -96,10 +100,23 @@ t.test('a page of interns with long texts ends early, and the pages behind it ha
 t.test('interns.list 400: a status that does not exist, a number out of range, a cursor that no page gave', async (t) => {
   const { call } = await openInternsFront(t)
   const forged = Buffer.from("after:'; DROP TABLE interns; --").toString('base64url')
-  for (const query of ['status=lazy', 'limit=0', `limit=${INTERNS_PAGE_MAX + 1}`, 'cursor=', 'cursor=abc', `cursor=${forged}`, `cursor=${NOBODY}`]) {
+  const wrongStatuses = ['lazy', 'stopped,', ',stopped', 'stopped,lazy', 'stoppedqueued', ''].map((list) => `status=${list}`)
+  const others = ['limit=0', `limit=${INTERNS_PAGE_MAX + 1}`, 'cursor=', 'cursor=abc', `cursor=${forged}`, `cursor=${NOBODY}`]
+  for (const query of [...wrongStatuses, ...others]) {
     t.match(await call('GET', `/interns?${query}`), { status: 400, type: 'query_invalid' }, query)
   }
   t.match(await call('GET', `/interns?limit=${INTERNS_PAGE_MAX}`), { status: 200 })
+})
+
+t.test('errors of interns say their reason and whether to try again, which existing clients require', async (t) => {
+  const { call } = await openInternsFront(t)
+  const metadataOf = async (method: 'GET' | 'POST', path: string, options = {}) => {
+    const { error } = (await call(method, path, options)).body as { error: { metadata: Record<string, unknown> } }
+    return error.metadata
+  }
+  t.match(await metadataOf('GET', `/interns/${NOBODY}`), { error_type: 'intern_unknown', reason: 'intern_unknown', retryable: false })
+  t.match(await metadataOf('GET', '/interns?limit=0'), { reason: 'query_invalid', retryable: false, issues: [{ path: '/limit' }] })
+  t.match(await metadataOf('GET', '/interns', { key: 'sk-sluice-mgmt-v1-none' }), { reason: 'key_unknown', retryable: false })
 })
 
 t.test('interns.list 404: an unknown workspace', async (t) => {
@@ -141,7 +158,7 @@ t.test('interns.delete 202: the intern goes with its vault and secrets, its keys
   const [key, sparedKey] = [await internKey(front, id), await internKey(front, spared)]
   t.match(await call('GET', '/interns', { key }), { status: 403, type: 'wrong_key_kind' })
   const removed = await call('DELETE', `/interns/${id}`)
-  t.match([removed.status, removed.body], [202, { ...body, status: 'destroying' }])
+  t.match([removed.status, removed.body], [202, { ...body, status: 'destroying', deleting: true }])
   t.match(await call('GET', '/interns', { key }), { status: 401, type: 'key_unknown' })
   t.match(await call('GET', '/interns', { key: sparedKey }), { status: 403, type: 'wrong_key_kind' })
   t.match(await store.sql`SELECT (SELECT count(*)::int FROM secrets) AS secrets, (SELECT count(*)::int FROM vaults) AS vaults`, [{ secrets: 0, vaults: 1 }])
