@@ -1,6 +1,6 @@
-import { newApiKey } from '../../src/schemas/api-keys.ts'
+import { newApiKey, type KeyKind } from '../../src/schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
-import type { Change, EpochFeed, KeyKind, KeyRecord, KeyStore } from '../../src/server/ports/keys.ts'
+import type { Change, EpochFeed, KeyRecord, KeyStore } from '../../src/server/ports/keys.ts'
 import { gate, type Gate } from './gate.ts'
 
 /** A feed that tells what the test says. */

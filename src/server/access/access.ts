@@ -1,6 +1,7 @@
+import type { KeyKind } from '../../schemas/api-keys.ts'
 import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { Operation } from '../operations/define.ts'
-import type { EpochFeed, KeyKind, KeyRecord, KeyStore } from '../ports/keys.ts'
+import type { EpochFeed, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import { FOREIGN, hashOfBearer, MISSING } from './bearer.ts'
 import { KeyLoads } from './key-loads.ts'

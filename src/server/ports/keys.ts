@@ -1,8 +1,5 @@
-import type { Outcome } from '../../schemas/failures.ts'
-
 import type { KeyKind } from '../../schemas/api-keys.ts'
-
-export type { KeyKind }
+import type { Outcome } from '../../schemas/failures.ts'
 
 /** An API key as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
 export interface KeyRecord {

@@ -1,12 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { DATA_KEYS_CACHED_MAX } from '../../schemas/limits.ts'
 import type { DataKey, DataKeyPurpose, DataKeys, KeyRing, WrappedDataKey } from '../ports/key-ring.ts'
 import type { RootKeys } from './root-keys.ts'
-import { unwrapKey, wrapKey } from './wrap.ts'
+import { KEY_BYTES, newWrappedKey, unwrapKey } from './wrap.ts'
 
-const KEY_BYTES = 32
 /** Milliseconds until another process's change of the current key is seen; the one before still opens what it sealed. Decision. */
 const CURRENT_KEPT_MS = 60_000
 
@@ -64,15 +62,10 @@ class Ring implements KeyRing {
     const found = await this.#rows.current(workspaceId, purpose)
     if (!found.ok) return found
     if (found.value !== null) return ok(found.value)
-    const rootKeyId = this.#rootKeys.currentId
-    const rootKey = this.#rootKeys.get(rootKeyId)
-    if (rootKey === undefined) return unavailable('there is no root key')
-    const place = { id: randomUUID(), workspaceId, purpose, rootKeyId }
-    const key = randomBytes(KEY_BYTES)
-    const row = { ...place, wrapped: wrapKey(rootKey, key, { ...place, ownerId: workspaceId }) }
-    key.fill(0)
+    const made = newWrappedKey(this.#rootKeys, workspaceId, purpose)
+    if (made === null) return unavailable('there is no root key')
     // Another process may have been first: then its key is everybody's.
-    return this.#rows.addFirst(row)
+    return this.#rows.addFirst({ ...made, workspaceId })
   }
 
   #unwrap(row: WrappedDataKey): Outcome<DataKey> {

@@ -1,4 +1,3 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { ok, type Outcome } from '../../schemas/failures.ts'
 import type { DataRotationRows, ResealedSecret, RotationScope } from '../ports/rotation.ts'
 import type { StoredSecret, WrappedVaultKey } from '../ports/secret-rows.ts'
@@ -7,9 +6,8 @@ import type { ChangedBy } from '../ports/vault.ts'
 import type { RootKeys } from './root-keys.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
-import { wrapKey } from './wrap.ts'
+import { newWrappedKey } from './wrap.ts'
 
-const KEY_BYTES = 32
 /** Vaults that get a new key in one transaction, and secrets that are sealed anew in one. Decision. */
 const BATCH_VAULTS = 100
 const BATCH_SECRETS = 250
@@ -105,14 +103,9 @@ function opens({ keys }: DataRotationParts, row: WrappedVaultKey): boolean {
 }
 
 function newKey({ rootKeys }: DataRotationParts, vaultId: string): WrappedVaultKey {
-  const rootKeyId = rootKeys.currentId
-  const rootKey = rootKeys.get(rootKeyId)
-  if (rootKey === undefined) throw new Error('the current root key is not here')
-  const place = { id: randomUUID(), vaultId, purpose: 'sealing' as const, rootKeyId }
-  const key = randomBytes(KEY_BYTES)
-  const wrapped = wrapKey(rootKey, key, { ...place, ownerId: vaultId })
-  key.fill(0)
-  return { ...place, wrapped }
+  const made = newWrappedKey(rootKeys, vaultId, 'sealing')
+  if (made === null) throw new Error('the current root key is not here')
+  return { ...made, vaultId }
 }
 
 /** Until nothing is left on old keys but what does not open. */

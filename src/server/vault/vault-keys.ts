@@ -1,12 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { VAULT_KEYS_CACHED_MAX } from '../../schemas/limits.ts'
 import type { SecretRows, VaultForWriting, VaultKeyPurpose, WrappedVaultKey } from '../ports/secret-rows.ts'
 import type { RootKeys } from './root-keys.ts'
-import { unwrapKey, wrapKey } from './wrap.ts'
+import { newWrappedKey, unwrapKey } from './wrap.ts'
 
-const KEY_BYTES = 32
 const PURPOSES: readonly VaultKeyPurpose[] = ['fingerprint', 'sealing']
 
 /** What a vault's values are fingerprinted and sealed with. Both are copies, for whoever asked to clear or to transfer. */
@@ -72,18 +70,10 @@ export class VaultKeys {
 
   async #make(vaultId: string): Promise<Outcome<readonly WrappedVaultKey[]>> {
     const { rootKeys, rows } = this.#options
-    const rootKeyId = rootKeys.currentId
-    const rootKey = rootKeys.get(rootKeyId)
-    if (rootKey === undefined) return unavailable('there is no root key')
-    const made = PURPOSES.map((purpose) => {
-      const place = { id: randomUUID(), vaultId, purpose, rootKeyId }
-      const key = randomBytes(KEY_BYTES)
-      const wrapped = wrapKey(rootKey, key, { ...place, ownerId: vaultId })
-      key.fill(0)
-      return { ...place, wrapped }
-    })
+    const made = PURPOSES.map((purpose) => newWrappedKey(rootKeys, vaultId, purpose)).filter((key) => key !== null)
+    if (made.length < PURPOSES.length) return unavailable('there is no root key')
     // Another process may have been first: then its keys are everybody's.
-    return rows.addKeys(vaultId, made)
+    return rows.addKeys(vaultId, made.map((key) => ({ ...key, vaultId })))
   }
 }
 

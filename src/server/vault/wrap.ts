@@ -1,9 +1,11 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto'
 import { lengthPrefixed } from './envelope.ts'
+import type { RootKeys } from './root-keys.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const KEY_BYTES = 32
+/** Of a key that is wrapped. */
+export const KEY_BYTES = 32
 
 /** What a wrapped key is bound to: moved to another owner, purpose or id, it does not open. */
 export interface KeyPlace {
@@ -19,6 +21,30 @@ export function wrapKey(rootKey: Uint8Array, key: Uint8Array, place: KeyPlace): 
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', rootKey, nonce).setAAD(boundTo(place))
   return Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()])
+}
+
+interface NewKey<Purpose> {
+  readonly id: string
+  readonly purpose: Purpose
+  readonly rootKeyId: string
+  readonly wrapped: Buffer
+}
+
+/**
+ * Makes a random key for an owner, wrapped by the current root key; unwrapped it is nowhere when this returns.
+ * @returns null when the current root key is not here
+ */
+export function newWrappedKey<Purpose extends string>(
+  rootKeys: Pick<RootKeys, 'currentId' | 'get'>, ownerId: string, purpose: Purpose,
+): NewKey<Purpose> | null {
+  const rootKeyId = rootKeys.currentId
+  const rootKey = rootKeys.get(rootKeyId)
+  if (rootKey === undefined) return null
+  const place = { id: randomUUID(), purpose, rootKeyId }
+  const key = randomBytes(KEY_BYTES)
+  const wrapped = wrapKey(rootKey, key, { ...place, ownerId })
+  key.fill(0)
+  return { ...place, wrapped }
 }
 
 /** @returns null when it was wrapped with another key or for another place, or is damaged */
