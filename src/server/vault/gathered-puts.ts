@@ -22,7 +22,7 @@ interface Waiting extends Put {
 export interface GatheredPutsOptions {
   /** Stores all or none, each of another name, and tells of each in their order. */
   store(scope: VaultScope, puts: readonly Put[]): Promise<Outcome<readonly SecretMetadata[]>>
-  /** Puts that may wait in each vault, and in all. */
+  /** Puts that may wait in all vaults of one workspace, and in all. */
   readonly waitingOfOneMax: number
   readonly waitingMax: number
 }
@@ -35,6 +35,8 @@ export class GatheredPuts {
   readonly #options: GatheredPutsOptions
   /** Those that wait for the ones that run, by vault. */
   readonly #lines = new Map<string, Waiting[]>()
+  /** By workspace: one with many interns has many vaults. */
+  readonly #waitingOf = new Map<string, number>()
   #waiting = 0
 
   constructor(options: GatheredPutsOptions) {
@@ -43,24 +45,32 @@ export class GatheredPuts {
 
   /** Failures: those of `store`, busy (too many wait). */
   put(scope: VaultScope, put: Put): Promise<Stored> {
-    const vault = [scope.workspaceId, scope.internId ?? '', scope.attachableId ?? ''].join('/')
+    const { workspaceId } = scope
+    const vault = [workspaceId, scope.internId ?? '', scope.attachableId ?? ''].join('/')
     const line = this.#lines.get(vault)
     const { waitingOfOneMax, waitingMax } = this.#options
-    if (line !== undefined && (line.length >= waitingOfOneMax || this.#waiting >= waitingMax)) {
+    if (line !== undefined && ((this.#waitingOf.get(workspaceId) ?? 0) >= waitingOfOneMax || this.#waiting >= waitingMax)) {
       return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     }
     return new Promise((settle) => {
-      this.#waiting++
+      this.#count(workspaceId, 1)
       if (line !== undefined) line.push({ ...put, settle })
       else void this.#work(scope, vault, [{ ...put, settle }])
     })
+  }
+
+  #count(workspaceId: string, change: number): void {
+    this.#waiting += change
+    const left = (this.#waitingOf.get(workspaceId) ?? 0) + change
+    if (left === 0) this.#waitingOf.delete(workspaceId)
+    else this.#waitingOf.set(workspaceId, left)
   }
 
   async #work(scope: VaultScope, vault: string, line: Waiting[]): Promise<void> {
     this.#lines.set(vault, line)
     while (line.length > 0) {
       const together = line.splice(0, countTogether(line))
-      this.#waiting -= together.length
+      this.#count(scope.workspaceId, -together.length)
       await this.#store(scope, together)
     }
     this.#lines.delete(vault)

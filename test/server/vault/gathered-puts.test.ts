@@ -72,10 +72,22 @@ t.test('a vault that has no room for all of them stores those that it has room f
   t.same(stores, ['a', 'b new c', 'b', 'new', 'c'])
 })
 
-t.test('so many wait in one vault and in all, and one more is busy', async (t) => {
-  const { go, puts } = held()
-  const all = Array.from({ length: 101 }, (_, nth) => puts.put(SCOPE, put(`a${nth}`)))
-  t.match(await puts.put(SCOPE, put('more')), { ok: false, failure: { name: 'busy' } })
+t.test('so many wait in the vaults of one workspace and in all, and one more is busy', async (t) => {
+  const go = gate()
+  const puts = new GatheredPuts({
+    waitingOfOneMax: 10,
+    waitingMax: 15,
+    store: async (_, together) => go.opened.then(() => ok(together.map(told))),
+  })
+  const other = { ...SCOPE, workspaceId: 'x' }
+  const fill = (scope: VaultScope, count: number) => Array.from({ length: count }, (_, nth) => puts.put(scope, put(`n${nth}`)))
+  // The first of each vault is stored, and does not wait.
+  const all = [...fill(SCOPE, 6), ...fill({ ...SCOPE, internId: 'i' }, 6)]
+  const isBusy = async (scope: VaultScope): Promise<void> =>
+    void t.match(await puts.put(scope, put('more')), { ok: false, failure: { name: 'busy' } })
+  await isBusy(SCOPE)
+  all.push(...fill(other, 6))
+  await isBusy(other)
   go.open()
   t.ok((await Promise.all(all)).every((one) => one.ok))
 })
