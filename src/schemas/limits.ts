@@ -111,9 +111,11 @@ export const VETTED_POOLS_MAX = 1_024
 /** Milliseconds that an idle connection to such a destination is kept, whatever it says, and then its pool: many servers close theirs after 5 s. Decision. */
 export const VETTED_KEEP_ALIVE_MS = 4_000
 export const VETTED_IDLE_MS = 60_000
-/** Lookups of callers' names that run at once and that wait, of one front; milliseconds of either. Decision. */
+/** Lookups of callers' names that run at once and that wait, of one front and of one workspace there; milliseconds of either. Decision. */
 export const LOOKUPS_MAX = 8
 export const LOOKUPS_WAITING_MAX = 256
+export const WORKSPACE_LOOKUPS_MAX = 2
+export const WORKSPACE_LOOKUPS_WAITING_MAX = 64
 export const LOOKUP_MS_MAX = 5_000
 /** Milliseconds of one attempt at a provider whose catalogue entry names none. Decision. */
 export const UPSTREAM_TIMEOUT_MS_DEFAULT = 30_000

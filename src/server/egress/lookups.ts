@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises'
-import { LOOKUP_MS_MAX, LOOKUPS_MAX, LOOKUPS_WAITING_MAX } from '../../schemas/limits.ts'
+import {
+  LOOKUP_MS_MAX, LOOKUPS_MAX, LOOKUPS_WAITING_MAX, WORKSPACE_LOOKUPS_MAX, WORKSPACE_LOOKUPS_WAITING_MAX,
+} from '../../schemas/limits.ts'
 
 /** Every address of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>
@@ -20,52 +22,88 @@ export class GateBusy extends Error {
 /** A name did not resolve, or not in time. */
 export class NameUnresolved extends Error {}
 
+interface Waiter {
+  readonly workspaceId: string | undefined
+  readonly go: () => void
+}
+
 /**
  * Lookups of names that callers chose. The system's resolver holds a thread of the pool while it waits, at most half
- * of them in all, and a caller can name servers that never answer: so few at once, and no lookup of ours waits for long.
+ * of them in all, and a caller can name servers that never answer: so few at once, fewer of one workspace, and no lookup
+ * of ours waits for long.
  */
 export class Lookups {
   readonly #resolve: Resolve
   readonly #asked = new Map<string, Promise<readonly string[]>>()
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: Waiter[] = []
   /** Those included that nobody waits for any more: their threads are still taken. */
   #running = 0
+  readonly #runningOf = new Map<string, number>()
 
   constructor(resolve: Resolve) {
     this.#resolve = resolve
   }
 
-  /** One answer for all who ask while it is on its way; none is kept. Rejects with GateBusy or NameUnresolved. */
-  find(name: string): Promise<readonly string[]> {
-    const asked = this.#asked.get(name) ?? this.#find(name).finally(() => this.#asked.delete(name))
-    this.#asked.set(name, asked)
+  /**
+   * One answer for all of a workspace who ask while it is on its way; none is kept. Rejects with GateBusy or NameUnresolved.
+   * @param workspaceId whose share it is, in which it may have to wait; none: nobody's
+   */
+  find(name: string, workspaceId?: string): Promise<readonly string[]> {
+    const key = `${workspaceId ?? ''} ${name}`
+    const asked = this.#asked.get(key) ?? this.#find(name, workspaceId).finally(() => this.#asked.delete(key))
+    this.#asked.set(key, asked)
     return asked
   }
 
-  async #find(name: string): Promise<readonly string[]> {
-    if (this.#running < LOOKUPS_MAX) this.#running++
-    else await this.#turn()
+  async #find(name: string, workspaceId: string | undefined): Promise<readonly string[]> {
+    if (this.#mayRun(workspaceId)) this.#count(workspaceId, 1)
+    else await this.#turn(workspaceId)
     const found = this.#resolve(name).finally(() => {
-      // Its place goes to the next one, or is free.
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#running--
-      else next()
+      this.#count(workspaceId, -1)
+      this.#next()
     })
     return within(found)
   }
 
-  #turn(): Promise<void> {
-    if (this.#waiting.length >= LOOKUPS_WAITING_MAX) return Promise.reject(new GateBusy())
+  #mayRun(workspaceId: string | undefined): boolean {
+    return this.#running < LOOKUPS_MAX && (workspaceId === undefined || this.#of(workspaceId) < WORKSPACE_LOOKUPS_MAX)
+  }
+
+  #of(workspaceId: string): number {
+    return this.#runningOf.get(workspaceId) ?? 0
+  }
+
+  #count(workspaceId: string | undefined, by: 1 | -1): void {
+    this.#running += by
+    if (workspaceId === undefined) return
+    const running = this.#of(workspaceId) + by
+    if (running === 0) this.#runningOf.delete(workspaceId)
+    else this.#runningOf.set(workspaceId, running)
+  }
+
+  /** The place that became free goes to the first who may have it. */
+  #next(): void {
+    const at = this.#waiting.findIndex(({ workspaceId }) => this.#mayRun(workspaceId))
+    const [next] = at < 0 ? [] : this.#waiting.splice(at, 1)
+    if (next === undefined) return
+    this.#count(next.workspaceId, 1)
+    next.go()
+  }
+
+  #turn(workspaceId: string | undefined): Promise<void> {
+    const own = workspaceId === undefined ? 0 : this.#waiting.filter((one) => one.workspaceId === workspaceId).length
+    if (this.#waiting.length >= LOOKUPS_WAITING_MAX || own >= WORKSPACE_LOOKUPS_WAITING_MAX) return Promise.reject(new GateBusy())
     return new Promise((granted, refused) => {
       const go = (): void => {
         clearTimeout(timer)
         granted()
       }
+      const waiter = { workspaceId, go }
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(go), 1)
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
         refused(new GateBusy())
       }, LOOKUP_MS_MAX)
-      this.#waiting.push(go)
+      this.#waiting.push(waiter)
     })
   }
 }

@@ -50,9 +50,9 @@ export function portOf({ host, port }: Destination): Outcome<number> {
  * Plain HTTP is spoken only where the allow-list says so of every address.
  */
 export async function vet(destination: Destination, port: number, parts: VettingParts): Promise<Vetted> {
-  const { host, purpose } = destination
+  const { host, purpose, workspaceId } = destination
   const form = hostFormOf(host)
-  const found = form === 'name' ? await parts.lookups.find(host) : [form === 'ipv6' ? host.slice(1, -1) : host]
+  const found = form === 'name' ? await parts.lookups.find(host, workspaceId) : [form === 'ipv6' ? host.slice(1, -1) : host]
   const schemes = found.map((address) => schemeFor(address, port, { purpose, parts }))
   return {
     addresses: found.map((address) => canonical(address) ?? address),

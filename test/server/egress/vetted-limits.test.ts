@@ -12,6 +12,8 @@ import {
   VETTED_SOCKETS_MAX,
   VETTED_WAITING_MAX,
   VETTED_WORKSPACE_CALLS_MAX,
+  WORKSPACE_LOOKUPS_MAX,
+  WORKSPACE_LOOKUPS_WAITING_MAX,
 } from '../../../src/schemas/limits.ts'
 import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
 
@@ -138,4 +140,27 @@ t.test('names that never resolve hold few lookups, and nobody waits for one for 
   t.equal(running, LOOKUPS_MAX, 'who asks for a name that is being asked for shares the answer')
   t.equal(names.filter((name) => name === 'upstream_failed').length, LOOKUPS_MAX)
   t.equal(names.filter((name) => name === 'busy').length, LOOKUPS_WAITING_MAX)
+})
+
+t.test('names of one workspace that never resolve do not stop the lookups of others', async (t) => {
+  const hung: (() => void)[] = []
+  const { egress } = await rigged(t, {
+    resolve: (name) => name.startsWith('slow') ? new Promise((found) => hung.push(() => found(['127.0.0.1']))) : Promise.resolve(['127.0.0.1']),
+  })
+  const check = async (host: string, workspaceId: string): Promise<string> => {
+    const origin = egress.vetted({ host, port: null, purpose: 'caller', workspaceId })
+    return nameOf(origin.ok ? await origin.value.check() : origin)
+  }
+  const names = [...times(WORKSPACE_LOOKUPS_MAX + WORKSPACE_LOOKUPS_WAITING_MAX - 1, (nth) => `slow${nth}.example`), 'slow-both.example']
+  const asked = names.map((name) => check(name, 'one'))
+  t.equal(await check('one-more.example', 'one'), 'busy')
+  t.equal(hung.length, WORKSPACE_LOOKUPS_MAX)
+  t.equal(await check('quick.example', 'other'), 'answered')
+  const both = check('slow-both.example', 'other')
+  t.equal(hung.length, WORKSPACE_LOOKUPS_MAX + 1, 'nor those of a name that waits')
+  for (let told = 0; told < asked.length + 1; told++) {
+    await until(() => hung.length > told)
+    hung[told]?.()
+  }
+  t.same(new Set(await Promise.all([...asked, both])), new Set(['answered']), 'and those that waited have their turn')
 })
