@@ -8,6 +8,8 @@ export interface RelayWriterOptions {
   readonly res: WireResponse
   readonly body: RelayedBody
   readonly timers: Pick<Timers, 'start'>
+  /** Writes status and headers; the call is corked. */
+  readonly head: () => void
   /** The connection ends behind this answer. */
   readonly isLast: boolean
   /** Pauses and resumes the socket, unless it is still receiving. */
@@ -44,6 +46,7 @@ export class RelayWriter {
   #look: Timer | null = null
   /** Bytes that the reader had taken when he last took some. */
   #takenBytes = -1
+  #hasBegun = false
   #isOver = false
 
   constructor(options: RelayWriterOptions) {
@@ -55,18 +58,28 @@ export class RelayWriter {
     })
   }
 
-  /** Status and headers are written; the call is corked. */
   start(): void {
-    const { res, body, guard } = this.#options
+    const { res, guard } = this.#options
     res.onWritable((accepted) => {
       let isDone = true
       guard(() => (isDone = this.#writable(accepted)))
       return isDone
     })
     this.#patience.start(0)
-    // The head goes out at once, with the true length; in chunks the library sends it with the first of them.
-    if (body.bytes !== null) res.tryEnd(NOTHING, body.bytes)
     this.#fetch()
+    // What of the body is here already goes out with the head, in one write. For what is not, nobody waits.
+    setImmediate(() => guard(() => {
+      if (!this.#isOver && !this.#hasBegun) res.cork(() => this.#begin())
+    }))
+  }
+
+  /** With the true length; in chunks the library ends the head with the first of them. The call is corked. */
+  #begin(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    const { res, body, head } = this.#options
+    head()
+    if (body.bytes !== null) res.tryEnd(NOTHING, body.bytes)
   }
 
   /** The client left. */
@@ -105,6 +118,7 @@ export class RelayWriter {
   }
 
   #write(piece: Uint8Array): void {
+    this.#begin()
     if (!Number.isNaN(this.#endsAt)) {
       this.#piece = piece
       this.#pump(this.#before)
@@ -175,12 +189,13 @@ export class RelayWriter {
   #end(): void {
     const { res, body, isLast } = this.#options
     if (body.bytes !== null) return this.#cut({ name: 'upstream_failed', cause: new Error('it ended early') })
-    if (isLast) {
-      res.cork(() => endChunks(res))
-      return this.#linger()
-    }
-    res.cork(() => void res.end(''))
-    this.#finish()
+    res.cork(() => {
+      this.#begin()
+      if (isLast) endChunks(res)
+      else res.end('')
+    })
+    if (isLast) this.#linger()
+    else this.#finish()
   }
 
   #linger(): void {
@@ -193,9 +208,12 @@ export class RelayWriter {
   }
 
   #cut(failure: Failure): void {
+    const { res, broken } = this.#options
+    // What broke off had begun: the client learns how.
+    if (!this.#hasBegun) res.cork(() => this.#begin())
     this.stop()
-    this.#options.broken(failure)
-    this.#options.res.close()
+    broken(failure)
+    res.close()
   }
 
   #finish(): void {
