@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import Type from 'typebox'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS, EGRESS_DEADLINE_MS } from '../../../schemas/limits.ts'
@@ -80,20 +81,19 @@ interface Sent {
 }
 
 async function send(origin: VettedOrigin, { call, relayed, path, headers, bytes }: Outgoing): Promise<Outcome<Sent>> {
-  const broken = new AbortController()
-  const flow = bytes === null && relayed.bodyBytes !== 0 ? new BodyFlow(relayed.body, () => broken.abort()) : null
+  const flow = bytes === null && relayed.bodyBytes !== 0 ? new BodyFlow(relayed.body) : null
   const sentAt = performance.now()
-  flow?.start()
+  const body = bytes ?? await flow?.start() ?? null
   const answer = await origin.exchange({
     method: relayed.method,
     path,
     headers,
-    body: bytes ?? flow?.stream ?? null,
-    bodyBytes: flow === null ? null : relayed.bodyBytes,
+    body,
+    bodyBytes: body instanceof Readable ? relayed.bodyBytes : null,
     // A body that nobody takes has an end of its own; what follows it is the destination's time.
     beginsBy: () => flow === null || flow.isWhole ? call.deadlineAt : flow.movedAt + EGRESS_BODY_STALL_MS,
     stallMs: EGRESS_ANSWER_STALL_MS,
-    signal: flow === null ? call.signal : AbortSignal.any([call.signal, broken.signal]),
+    signal: flow?.until(call.signal) ?? call.signal,
   })
   call.notes.upstreamMs = performance.now() - sentAt
   if (answer.ok) return ok({ exchange: answer.value, flow })
