@@ -67,6 +67,27 @@ t.test('an answer in chunks that is the last of its connection ends properly, an
   t.ok(answer.complete)
 })
 
+t.test('the head of an answer does not wait for its body', async (t) => {
+  const body = gate()
+  const { client, send } = await open(t, async (_, res) => {
+    res.writeHead(200, { 'content-length': 2 }).flushHeaders()
+    await body.opened
+    res.end('ok')
+  })
+  send('GET')
+  t.match(await client.until(/\r\n\r\n/), /^HTTP\/1\.1 200 [^]*content-length: 2\r\n/i)
+  body.open()
+  await client.until(/\r\n\r\nok$/)
+})
+
+t.test('a body in chunks that comes with its head goes out with its length', async (t) => {
+  const { client, send } = await open(t, async (req, res) => {
+    res.end(`${req.headers['content-length']} ${req.headers['transfer-encoding']} ${await textOf(req)}`)
+  })
+  send('POST', ['transfer-encoding: chunked'], '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n')
+  await client.until(/5 undefined abcde/)
+})
+
 t.test('a HEAD keeps the length of what it leaves out, or says none', async (t) => {
   const { client, send, ask } = await open(t, (req, res) => {
     if (req.url === '/x') res.setHeader('content-length', 5)
