@@ -37,7 +37,7 @@ export type CachedKind = 'key' | 'workspace' | 'organization' | 'catalogue' | 'v
 export interface Invalidation {
   readonly n: number
   readonly kind: CachedKind
-  /** For `key` the hash. */
+  /** For `key` the hash; for `vault` and `private_endpoint` the workspace, of which a front keeps what both amount to. */
   readonly id: string
 }
 

@@ -1,9 +1,7 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { AuditEvent } from '../ports/audit.ts'
-import type { Invalidation } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import { appendAudit } from './audit.ts'
-import { bump } from './epoch.ts'
 import { isId } from './ids.ts'
 import type { Queryable, Store } from './open.ts'
 import { reach, violatedUnique } from './translate.ts'
@@ -52,11 +50,11 @@ export async function findAttachableVault(sql: Queryable, id: string): Promise<O
 }
 
 /**
- * Removes a vault with every secret in it. Interns keep its id: that it is gone must be seen by them.
- * @returns what to publish as a hint
+ * Removes a vault with every secret in it. Interns keep its id: that it is gone must be seen by them. Fronts keep nothing of
+ * such a vault, so that there is nothing to tell them.
  * Failures: vault_unknown, store_unavailable.
  */
-export function deleteAttachableVault(store: Store, id: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
+export function deleteAttachableVault(store: Store, id: string, by: ChangedBy): Promise<Outcome<null>> {
   return reach(() => store.sql.begin(async (tx) => {
     if (!isId(id)) return fail('vault_unknown')
     // What is stored into it meanwhile waits for this, and then finds no vault.
@@ -67,7 +65,7 @@ export function deleteAttachableVault(store: Store, id: string, by: ChangedBy): 
     await tx`DELETE FROM vaults WHERE id = ${id}`
     const before = { name: found.value.name, secrets: secrets.map(({ name }) => name) }
     await appendAudit(tx, eventOf(found.value, by, { operation: 'cli.vault-delete', before, after: null }))
-    return ok(await bump(tx, 'vault', id))
+    return ok(null)
   }))
 }
 

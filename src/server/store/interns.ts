@@ -24,22 +24,20 @@ export function openInterns(store: Store, publish: Hints['publish']): Interns {
       const found = await find(store.sql, organizationId, id)
       return found.ok ? ok(found.value.intern) : found
     }),
-    update: (organizationId, id, changes, by) => changed(publish, () =>
-      store.sql.begin((tx) => update(tx, { organizationId, id, changes, by }))),
-    remove: (organizationId, id, by) => changed(publish, () => store.sql.begin((tx) => remove(tx, { organizationId, id, by }))),
+    update: (organizationId, id, changes, by) => reach(() => store.sql.begin((tx) => update(tx, { organizationId, id, changes, by }))),
+    async remove(organizationId, id, by) {
+      const removed = await reach(() => store.sql.begin((tx) => remove(tx, { organizationId, id, by })))
+      if (!removed.ok) return removed
+      await Promise.all(removed.value.invalidations.map(publish))
+      return ok(removed.value.intern)
+    },
   }
 }
 
-interface Changed {
+interface Removed {
   readonly intern: Intern
+  /** Of its keys: nobody keeps anything of its vault. */
   readonly invalidations: readonly Invalidation[]
-}
-
-async function changed(publish: Hints['publish'], work: () => Promise<Outcome<Changed>>): Promise<Outcome<Intern>> {
-  const done = await reach(work)
-  if (!done.ok) return done
-  await Promise.all(done.value.invalidations.map(publish))
-  return ok(done.value.intern)
 }
 
 async function create(tx: Transaction, wish: NewIntern, by: ChangedBy): Promise<Outcome<Intern>> {
@@ -88,7 +86,7 @@ interface Change {
   readonly by: ChangedBy
 }
 
-async function update(tx: Transaction, { organizationId, id, changes, by }: Change & { readonly changes: InternChanges }): Promise<Outcome<Changed>> {
+async function update(tx: Transaction, { organizationId, id, changes, by }: Change & { readonly changes: InternChanges }): Promise<Outcome<Intern>> {
   const found = await find(tx, organizationId, id, 'locked')
   if (!found.ok) return found
   const before = found.value.intern
@@ -101,11 +99,10 @@ async function update(tx: Transaction, { organizationId, id, changes, by }: Chan
   if (row === undefined) throw new Error('a locked row is gone')
   const intern = internOf(row)
   await appendAudit(tx, internEvent(by, 'interns.update', { before, after: intern }))
-  // Which secrets it has is part of what is known of its vault.
-  return ok({ intern, invalidations: isAttached ? [await bump(tx, 'vault', intern.vaultId)] : [] })
+  return ok(intern)
 }
 
-async function remove(tx: Transaction, { organizationId, id, by }: Change): Promise<Outcome<Changed>> {
+async function remove(tx: Transaction, { organizationId, id, by }: Change): Promise<Outcome<Removed>> {
   const found = await find(tx, organizationId, id, 'locked')
   if (!found.ok) return found
   const { intern, mayWriteVault } = found.value
@@ -120,7 +117,6 @@ async function remove(tx: Transaction, { organizationId, id, by }: Change): Prom
   await appendAudit(tx, ...keys.map((key) => keyEndedEvent(by, intern, key)), internEvent(by, 'interns.delete', removal))
   const invalidations: Invalidation[] = []
   for (const { hash } of keys) invalidations.push(await bump(tx, 'key', hash))
-  invalidations.push(await bump(tx, 'vault', intern.vaultId))
   return ok({ intern, invalidations })
 }
 

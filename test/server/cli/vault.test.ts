@@ -32,7 +32,7 @@ t.test('vault create, list and delete: a vault to attach, whose name is taken on
     { operation: 'cli.vault-create', object_kind: 'vault', object_id: made['id'], before: null, after: { name: 'team' } },
     { operation: 'cli.vault-delete', object_id: made['id'], before: { name: 'team', secrets: [] }, after: null },
   ])
-  t.match(await store.sql`SELECT kind, id FROM invalidations`.then((rows) => rows.at(-1)), { kind: 'vault', id: made['id'] })
+  t.equal((await store.sql`SELECT FROM invalidations WHERE kind = 'vault'`).length, 0, 'fronts keep nothing of it')
 })
 
 t.test('vault delete leaves the vaults of interns alone', async (t) => {
