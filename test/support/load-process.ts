@@ -147,7 +147,8 @@ class Load {
     let sent = 0
     const timer = setInterval(() => {
       if (this.#isStopping) return clearInterval(timer)
-      const due = Math.floor(((monotonicMs() - began) * ratePerS) / 1_000)
+      // The first one is due at once: else each would count from one interval before it may go.
+      const due = Math.floor(((monotonicMs() - began) * ratePerS) / 1_000) + 1
       for (; sent < due; sent++) this.#waiting.push(began + (sent * 1_000) / ratePerS)
       for (let index = 0; index < this.#slots.length && this.#waiting.length > 0; index++) this.#next(index)
     }, TICK_MS)

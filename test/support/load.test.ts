@@ -66,6 +66,12 @@ t.test('a load ends with its count, and every answer is in the sums and the rows
   )
 })
 
+t.test('a request at a fixed rate counts from when it was due, not from when the one before was', async (t) => {
+  const server = await rawServer(t, [OK])
+  const { latency } = await runLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 1 }, requestsMax: 2 }))
+  t.ok(latency.p50 < 1_000)
+})
+
 t.test('a chunked answer ends with its last chunk', async (t) => {
   const server = await rawServer(t, [
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
