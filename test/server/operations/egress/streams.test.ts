@@ -216,11 +216,11 @@ for (const hasLength of [true, false]) {
       }
       push()
     } })
-    const sent = request(`${base}/x`, { method: 'POST', agent: false, headers: { 'x-sluice-key': AUTHORIZATION, 'content-length': 64 * MIB } })
+    const sent = request(`${base}/x`, { method: 'POST', agent: false, headers: { 'x-sluice-key': AUTHORIZATION, 'content-length': 512 * MIB } })
     sent.on('error', () => undefined)
     let pieces = 0
     const push = (): void => {
-      while (pieces++ < 64) if (!sent.write(Buffer.alloc(MIB))) return void sent.once('drain', push)
+      while (pieces++ < 512) if (!sent.write(Buffer.alloc(MIB))) return void sent.once('drain', push)
     }
     push()
     const [answer] = await once(sent, 'response') as [IncomingMessage]
@@ -228,7 +228,8 @@ for (const hasLength of [true, false]) {
     let bytes = 0
     for await (const piece of answer) {
       bytes += (piece as Buffer).length
-      if (bytes > 40 * MIB) t.ok(pieces < 32, `${pieces} MiB taken`)
+      // Two connections, of which the system may hold tens of MiB each.
+      if (bytes > 40 * MIB) t.ok(pieces < 160, `${pieces} MiB taken`)
       if (bytes > 40 * MIB) break
     }
     t.ok(bytes > 40 * MIB)
