@@ -106,6 +106,8 @@ export const VETTED_WAITING_MAX = 64
 export const VETTED_WORKSPACE_CALLS_MAX = 256
 export const VETTED_CALLS_MAX = 1_024
 export const VETTED_SOCKETS_MAX = 1_536
+/** Bytes of answers of such destinations that one front holds at once, beside those of providers: one of the largest. Decision. */
+export const VETTED_ANSWERS_BYTES_MAX = 128 * MIB
 /** Pools to such destinations that one front keeps, no fewer than calls; the least recently used idle one goes first. Decision. */
 export const VETTED_POOLS_MAX = 1_024
 /** Milliseconds that an idle connection to such a destination is kept, whatever it says, and then its pool: many servers close theirs after 5 s. Decision. */

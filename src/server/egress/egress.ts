@@ -3,6 +3,7 @@ import {
   UPSTREAM_CONNECTIONS_MAX,
   UPSTREAM_KEEP_ALIVE_MS,
   UPSTREAM_WAITING_MAX,
+  VETTED_ANSWERS_BYTES_MAX,
 } from '../../schemas/limits.ts'
 import type { Egress, TrustedOrigin } from '../ports/egress.ts'
 import { AllowList } from './allow-list.ts'
@@ -45,7 +46,9 @@ export function openEgress({
   const connect = trustedConnector(trust)
   const origins = new Map<string, PooledOrigin>()
   const vetting = { allowList: new AllowList(allow), lookups: new Lookups(resolve), own }
-  const vetted = new VettedOrigins({ budget, trust, vetting })
+  // Of its own: a destination can announce an answer that takes all of it, and never send it.
+  const vettedBudget = new AnswerBudget(Math.min(VETTED_ANSWERS_BYTES_MAX, answersBytesMax))
+  const vetted = new VettedOrigins({ budget: vettedBudget, trust, vetting })
   return {
     trusted(origin: string): TrustedOrigin {
       const known = origins.get(origin)
@@ -66,7 +69,7 @@ export function openEgress({
     get load() {
       let { calls } = vetted
       for (const origin of origins.values()) calls += origin.calls
-      return { heldBytes: budget.heldBytes, calls }
+      return { heldBytes: budget.heldBytes + vettedBudget.heldBytes, calls }
     },
     async close() {
       await Promise.all([vetted.close(), ...[...origins.values()].map((origin) => origin.destroy())])

@@ -4,6 +4,9 @@ import {
   LOOKUP_MS_MAX,
   LOOKUPS_MAX,
   LOOKUPS_WAITING_MAX,
+  UPSTREAM_ANSWERS_BYTES_MAX,
+  UPSTREAM_ANSWER_BYTES_MAX,
+  VETTED_ANSWERS_BYTES_MAX,
   VETTED_CALLS_MAX,
   VETTED_CONNECTIONS_MAX,
   VETTED_IDLE_MS,
@@ -163,4 +166,21 @@ t.test('names of one workspace that never resolve do not stop the lookups of oth
     hung[told]?.()
   }
   t.same(new Set(await Promise.all([...asked, both])), new Set(['answered']), 'and those that waited have their turn')
+})
+
+t.test('answers that destinations of callers announce and never send take no room from those of providers', async (t) => {
+  const { egress, target, origin } = await rigged(t)
+  target.answer((_req, res) => void res.writeHead(200, { 'content-length': UPSTREAM_ANSWER_BYTES_MAX }).flushHeaders())
+  const call = new AbortController()
+  const asked = times(4, () => origin().call({
+    method: 'POST', path: '/', headers: [], body: null, attemptEndsAt: performance.now() + 20_000, call,
+    mayCutSent: true, mayRepeat: false, answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,
+  }))
+  await until(() => target.connections === asked.length && egress.load.heldBytes === VETTED_ANSWERS_BYTES_MAX)
+  const giveBack = egress.hold(UPSTREAM_ANSWERS_BYTES_MAX)
+  t.ok(giveBack)
+  giveBack?.()
+  call.abort()
+  await Promise.all(asked)
+  await until(() => egress.load.heldBytes === 0)
 })
