@@ -264,6 +264,10 @@ export const VAULT_KEYS_CACHED_MAX = 4_096
 export const VAULT_WRITES_MAX = 2
 export const VAULT_WRITES_WAITING_MAX = 256
 export const VAULT_WRITE_TRIES_MAX = 5
+/** Of one front: writes of one workspace that wait, and copies that wait, of all and of one workspace; `busy` beyond. Decision. */
+export const VAULT_WRITES_WAITING_WORKSPACE_MAX = 128
+export const COPIES_WAITING_MAX = 64
+export const COPIES_WAITING_WORKSPACE_MAX = 16
 
 /** Milliseconds until a destination of the egress route begins to answer behind the last byte of the request. Decision. */
 export const EGRESS_DEADLINE_MS = 600_000

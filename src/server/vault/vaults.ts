@@ -1,5 +1,8 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } from '../../schemas/limits.ts'
+import {
+  COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX, SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX,
+  VAULT_WRITES_WAITING_WORKSPACE_MAX,
+} from '../../schemas/limits.ts'
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
 import type { SealedSecret, SecretFacts, SecretRows, StoredSecret, VaultForWriting, WrittenSecret } from '../ports/secret-rows.ts'
 import type { Vaults, VaultScope } from '../ports/vault.ts'
@@ -14,10 +17,7 @@ import type { VaultKeys } from './vault-keys.ts'
  */
 const COPIED_AT_ONCE_MAX = SECRETS_COPIED_MAX
 
-/** Copies of one front that wait, of all and of one workspace; writes of one workspace; milliseconds of one wait. `busy` beyond. Decision. */
-export const COPIES_WAITING_MAX = 64
-export const COPIES_WAITING_WORKSPACE_MAX = 16
-export const VAULT_WRITES_WAITING_WORKSPACE_MAX = 128
+/** Milliseconds that a copy or a write waits for its turn; `busy` beyond. Decision. */
 const TURN_WAIT_MS_MAX = 5_000
 
 export interface VaultParts {

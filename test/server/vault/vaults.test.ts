@@ -1,10 +1,12 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX } from '../../../src/schemas/limits.ts'
+import {
+  VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX, VAULT_WRITES_WAITING_WORKSPACE_MAX,
+} from '../../../src/schemas/limits.ts'
 import { Secret } from '../../../src/schemas/secret.ts'
 import type { SecretRows } from '../../../src/server/ports/secret-rows.ts'
 import type { VaultScope } from '../../../src/server/ports/vault.ts'
-import { openVaults, VAULT_WRITES_WAITING_WORKSPACE_MAX } from '../../../src/server/vault/vaults.ts'
+import { openVaults } from '../../../src/server/vault/vaults.ts'
 import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
 import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault-front.ts'
