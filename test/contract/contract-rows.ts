@@ -266,7 +266,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.4, C6',
     uncaused: { 200: 'Sluice does not run interns', 408: NO_BODY, 502: NO_UPSTREAM },
   },
-  'vault.list-secrets': {
+  'vault.list_secrets': {
     method: 'get',
     path: '/vault/secrets',
     success: 200,
@@ -276,7 +276,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.4',
     uncaused: BODILESS_VAULT,
   },
-  'vault.put-secret': {
+  'vault.put_secret': {
     method: 'put',
     path: '/vault/secrets/{name}',
     success: 200,
@@ -286,7 +286,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: '§4.4, §7 vault secret store, B1.4',
     uncaused: VAULT,
   },
-  'vault.delete-secret': {
+  'vault.delete_secret': {
     method: 'delete',
     path: '/vault/secrets/{name}',
     success: 204,
@@ -296,7 +296,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.4, C6',
     uncaused: BODILESS_VAULT,
   },
-  'vault.list-intern-secrets': {
+  'vault.list_intern_secrets': {
     method: 'get',
     path: '/vault/interns/{intern_id}/secrets',
     success: 200,
@@ -306,7 +306,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.4',
     uncaused: BODILESS_VAULT,
   },
-  'vault.put-intern-secret': {
+  'vault.put_intern_secret': {
     method: 'put',
     path: '/vault/interns/{intern_id}/secrets/{name}',
     success: 200,
@@ -316,7 +316,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.4',
     uncaused: VAULT,
   },
-  'vault.delete-intern-secret': {
+  'vault.delete_intern_secret': {
     method: 'delete',
     path: '/vault/interns/{intern_id}/secrets/{name}',
     success: 204,
@@ -326,7 +326,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.4, C6',
     uncaused: BODILESS_VAULT,
   },
-  'vault.copy-secrets': {
+  'vault.copy_secrets': {
     method: 'post',
     path: '/vault/interns/{intern_id}/secrets/copy',
     success: 200,
@@ -336,7 +336,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'B2.4',
     uncaused: VAULT,
   },
-  'vault.list-effective-secrets': {
+  'vault.list_effective_secrets': {
     method: 'get',
     path: '/vault/interns/{intern_id}/effective-secrets',
     success: 200,

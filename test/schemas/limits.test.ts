@@ -102,9 +102,9 @@ const DEADLINES: Readonly<Record<string, number>> = {
   'files.content': fileLimits.DOWNLOAD_DEADLINE_MS,
   'containers.file_content': fileLimits.DOWNLOAD_DEADLINE_MS,
   'egress.forward': limits.EGRESS_DEADLINE_MS,
-  'private-endpoints.create': limits.PROBING_DEADLINE_MS,
-  'private-endpoints.validate': limits.PROBING_DEADLINE_MS,
-  'private-endpoints.activate': limits.PROBING_DEADLINE_MS,
+  'private_endpoints.create': limits.PROBING_DEADLINE_MS,
+  'private_endpoints.validate': limits.PROBING_DEADLINE_MS,
+  'private_endpoints.activate': limits.PROBING_DEADLINE_MS,
 }
 
 t.test('operations have the deadline of what they touch', async (t) => {

@@ -28,7 +28,7 @@ export function addAuditVerbs(program: Command): void {
   addVerb(group, 'list', 'the newest events of an organization first')
     .option('--organization <ref>', 'id or name; left out: the only one')
     .option('--workspace <ref>', 'events of this workspace: id or slug')
-    .option('--operation <id>', 'events of this operation, such as vault.put-secret')
+    .option('--operation <id>', 'events of this operation, such as vault.put_secret')
     .option('--object <kind/id>', 'events of this object, such as secret/openai_key')
     .option('--actor <id>', 'events of this key (its hash) or user')
     .option('--since <time>', 'events from this time on (ISO 8601)', timeOf)

@@ -47,6 +47,7 @@ function headersOf({ headers: theirs }: RelayedAnswer, { requestId, limitHeaders
     headers.push(name, textOf(value))
   }
   headers.push('x-sluice-request-id', requestId)
+  if (!names.has('x-request-id')) headers.push('x-request-id', requestId)
   const limits = Object.entries(limitHeaders ?? {})
   if (!limits.some(([name]) => names.has(name.toLowerCase()))) headers.push(...limits.flat())
   return [...headers, ...corsHeaders]

@@ -14,7 +14,7 @@ export interface AuditEvent {
   readonly actor: AuditActor
   /** Of the call; null for the command line. */
   readonly requestId: string | null
-  /** Id of the operation (`vault.put-secret`), or of the verb (`cli.vault-rotate-root`). */
+  /** Id of the operation (`vault.put_secret`), or of the verb (`cli.vault-rotate-root`). */
   readonly operation: string
   readonly outcome: 'changed' | 'released' | 'refused'
   readonly objectKind: string

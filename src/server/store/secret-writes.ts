@@ -33,7 +33,7 @@ export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise
   const stored = secrets.map(({ name, hosts, fingerprint }) =>
     ({ name, hosts, fingerprint, createdAt: before.get(name)?.createdAt ?? at }))
   const events = secrets.map(({ name, by }, nth) => {
-    const operation = copyOf === null ? operationOf('put', { scope, by }) : 'vault.copy-secrets'
+    const operation = copyOf === null ? operationOf('put', { scope, by }) : 'vault.copy_secrets'
     return eventOf({ scope, vaultId, by, operation, name, before: before.get(name) ?? null, after: stored[nth] ?? null })
   })
   await Promise.all([...secrets.map((secret) => upsert(tx, write, { secret, at })), appendAudit(tx, ...events)])
@@ -49,8 +49,8 @@ function placeOf({ internId, attachableId }: VaultScope): Place {
 
 /** By whose vault it is; attachable ones are the command line's. */
 const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, string>>>> = {
-  put: { workspace: 'vault.put-secret', intern: 'vault.put-intern-secret', attachable: 'cli.vault-put' },
-  remove: { workspace: 'vault.delete-secret', intern: 'vault.delete-intern-secret', attachable: 'cli.vault-rm' },
+  put: { workspace: 'vault.put_secret', intern: 'vault.put_intern_secret', attachable: 'cli.vault-put' },
+  remove: { workspace: 'vault.delete_secret', intern: 'vault.delete_intern_secret', attachable: 'cli.vault-rm' },
 }
 
 /** The command line reaches the vault of a workspace through one verb: its keys for providers. */

@@ -79,7 +79,7 @@ t.test('an endpoint cannot become active beside a change of its secret: it is be
   })
   await began.opened
   let isEnabled = false
-  const enabling = endpoints.enable(ref, { ...BY, operation: 'private-endpoints.enable' }).then((outcome) => {
+  const enabling = endpoints.enable(ref, { ...BY, operation: 'private_endpoints.enable' }).then((outcome) => {
     isEnabled = true
     return outcome
   })

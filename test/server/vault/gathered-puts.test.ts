@@ -112,7 +112,7 @@ t.test('of many puts that come together each is stored, with its own audit event
     vaults.put(workspace, { name, hosts: ['a.example'], value: new Secret(`value of ${name}`) }, { ...BY, requestId: `request of ${name}` })))
   t.same(all.map((one) => one.ok && one.value.name), names)
   t.equal(new Set(all.map((one) => one.ok && one.value.fingerprint)).size, names.length)
-  const rows = await store.sql<{ text: string }[]>`SELECT text FROM audit WHERE operation = 'vault.put-secret'`
+  const rows = await store.sql<{ text: string }[]>`SELECT text FROM audit WHERE operation = 'vault.put_secret'`
   const events = rows.map(({ text }) => JSON.parse(text) as { object_id: string; request_id: string })
   t.same(events.map((event) => event.request_id).sort(), names.map((name) => `request of ${name}`).sort())
   t.ok(events.every((event) => event.request_id === `request of ${event.object_id}`))

@@ -135,7 +135,7 @@ t.test('every change is in the audit log with what it was and became, without th
   must(await stand.vaults.copy(stand.intern, ['a'], BY))
   must(await stand.vaults.remove(stand.workspace, 'a', BY))
   const rows = await stand.store.sql<{ operation: string; text: string }[]>`SELECT operation, text FROM audit ORDER BY n`
-  t.same(rows.map(({ operation }) => operation), ['vault.put-secret', 'vault.put-secret', 'vault.copy-secrets', 'vault.delete-secret'])
+  t.same(rows.map(({ operation }) => operation), ['vault.put_secret', 'vault.put_secret', 'vault.copy_secrets', 'vault.delete_secret'])
   const told = rows.map(({ text }) => JSON.parse(text) as { before: { hosts: string[] } | null; after: { hosts: string[] } | null; request_id: string })
   t.same(told.map(({ before, after }) => [before?.hosts, after?.hosts]), [
     [undefined, [HOST]], [[HOST], [HOST]], [undefined, [HOST]], [[HOST], undefined],

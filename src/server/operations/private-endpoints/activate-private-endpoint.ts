@@ -7,7 +7,7 @@ import { actorOf, answer, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-an
 
 /** Makes a validated draft routable in its workspace. Source: §4.10, B1.10, §7, decision C28. */
 export const activatePrivateEndpoint = defineOperation({
-  id: 'private-endpoints.activate',
+  id: 'private_endpoints.activate',
   method: 'post',
   path: '/private-endpoints/{id}/activate',
   tag: 'private-endpoints',
@@ -21,7 +21,7 @@ export const activatePrivateEndpoint = defineOperation({
   failures: ACTIVATION_FAILURES,
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const activated = await activate({ ref: refOf(call), by: actorOf(call, 'private-endpoints.activate'), call }, ports)
+    const activated = await activate({ ref: refOf(call), by: actorOf(call, 'private_endpoints.activate'), call }, ports)
     return activated.ok ? ok(answer(summaryOf(activated.value, ports))) : activated
   },
 })

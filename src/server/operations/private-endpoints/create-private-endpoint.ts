@@ -15,7 +15,7 @@ interface Inputs {
   readonly body: 'create_private_endpoint'
 }
 
-const ID = 'private-endpoints.create'
+const ID = 'private_endpoints.create'
 
 /** Makes a draft; with `activate` validates and activates it too. Source: B2.6, decisions C6, C16. */
 export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>({

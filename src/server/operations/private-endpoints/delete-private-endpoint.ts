@@ -6,7 +6,7 @@ import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf } from './end
 
 /** Deletes a private endpoint; an active one answers no call from then on. Source: B2.6. */
 export const deletePrivateEndpoint = defineOperation({
-  id: 'private-endpoints.delete',
+  id: 'private_endpoints.delete',
   method: 'delete',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
@@ -22,7 +22,7 @@ export const deletePrivateEndpoint = defineOperation({
   async run(call, ports) {
     const ref = refOf(call)
     const isDraftOnly = call.query.draft_only === true
-    const removed = await ports.privateEndpoints.remove(ref, isDraftOnly, actorOf(call, 'private-endpoints.delete'))
+    const removed = await ports.privateEndpoints.remove(ref, isDraftOnly, actorOf(call, 'private_endpoints.delete'))
     return removed.ok ? ok(answer({ id: ref.id.toLowerCase() })) : removed
   },
 })

@@ -6,7 +6,7 @@ import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, summaryOf } 
 
 /** Takes an active endpoint out of routing on every front. Source: B2.6. */
 export const disablePrivateEndpoint = defineOperation({
-  id: 'private-endpoints.disable',
+  id: 'private_endpoints.disable',
   method: 'post',
   path: '/private-endpoints/{id}/disable',
   tag: 'private-endpoints',
@@ -20,7 +20,7 @@ export const disablePrivateEndpoint = defineOperation({
   failures: [...ENDPOINT_FAILURES, 'endpoint_not_active'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const changed = await ports.privateEndpoints.disable(refOf(call), actorOf(call, 'private-endpoints.disable'))
+    const changed = await ports.privateEndpoints.disable(refOf(call), actorOf(call, 'private_endpoints.disable'))
     return changed.ok ? ok(answer(summaryOf(changed.value, ports))) : changed
   },
 })

@@ -6,7 +6,7 @@ import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, summaryOf } 
 
 /** Makes a disabled endpoint routable again. Source: B2.6. */
 export const enablePrivateEndpoint = defineOperation({
-  id: 'private-endpoints.enable',
+  id: 'private_endpoints.enable',
   method: 'post',
   path: '/private-endpoints/{id}/enable',
   tag: 'private-endpoints',
@@ -20,7 +20,7 @@ export const enablePrivateEndpoint = defineOperation({
   failures: [...ENDPOINT_FAILURES, 'endpoint_not_disabled', 'workspace_endpoints_full'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const changed = await ports.privateEndpoints.enable(refOf(call), actorOf(call, 'private-endpoints.enable'))
+    const changed = await ports.privateEndpoints.enable(refOf(call), actorOf(call, 'private_endpoints.enable'))
     return changed.ok ? ok(answer(summaryOf(changed.value, ports))) : changed
   },
 })

@@ -6,7 +6,7 @@ import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './end
 
 /** Reads a private endpoint with its upstream. Source: B2.6. */
 export const getPrivateEndpoint = defineOperation({
-  id: 'private-endpoints.get',
+  id: 'private_endpoints.get',
   method: 'get',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',

@@ -6,7 +6,7 @@ import { answer, summaryOf } from './endpoint-answers.ts'
 
 /** Lists the organization's private endpoints, drafts among them, oldest first. Source: B2.6. */
 export const listPrivateEndpoints = defineOperation({
-  id: 'private-endpoints.list',
+  id: 'private_endpoints.list',
   method: 'get',
   path: '/private-endpoints',
   tag: 'private-endpoints',

@@ -12,7 +12,7 @@ interface Inputs {
 
 /** Says what calls of the endpoint cost; validations stay. Source: B2.6. */
 export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPricingBody>({
-  id: 'private-endpoints.set-pricing',
+  id: 'private_endpoints.set_pricing',
   method: 'put',
   path: '/private-endpoints/{id}/pricing',
   tag: 'private-endpoints',
@@ -29,7 +29,7 @@ export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPric
     const { pricing } = call.body
     const priced = countable(pricing)
     if (!priced.ok) return priced
-    const changed = await ports.privateEndpoints.setPricing(refOf(call), pricing, actorOf(call, 'private-endpoints.set-pricing'))
+    const changed = await ports.privateEndpoints.setPricing(refOf(call), pricing, actorOf(call, 'private_endpoints.set_pricing'))
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })

@@ -14,7 +14,7 @@ interface Inputs {
 
 /** Changes a draft, which ends its validation. Source: B2.6. */
 export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>({
-  id: 'private-endpoints.update',
+  id: 'private_endpoints.update',
   method: 'patch',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
@@ -31,7 +31,7 @@ export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>
   async run(call, ports) {
     const changes = changesOf(call.body, ports)
     if (!changes.ok) return changes
-    const changed = await ports.privateEndpoints.update(refOf(call), changes.value, actorOf(call, 'private-endpoints.update'))
+    const changed = await ports.privateEndpoints.update(refOf(call), changes.value, actorOf(call, 'private_endpoints.update'))
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })

@@ -12,7 +12,7 @@ interface Inputs {
 
 /** Sends a real minimal request to the upstream, and keeps what it shows. Source: B2.6. */
 export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointBody>({
-  id: 'private-endpoints.validate',
+  id: 'private_endpoints.validate',
   method: 'post',
   path: '/private-endpoints/{id}/validate',
   tag: 'private-endpoints',
@@ -28,7 +28,7 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   failures: VALIDATION_FAILURES,
   example: { params: EXAMPLE_PARAMS, body: { workspace_id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8da' } },
   async run(call, ports) {
-    const by = actorOf(call, 'private-endpoints.validate')
+    const by = actorOf(call, 'private_endpoints.validate')
     const validated = await validate({ ref: refOf(call), workspaceId: call.body.workspace_id.toLowerCase(), by, call }, ports)
     if (!validated.ok) return validated
     const { passed, checks } = validated.value

@@ -8,7 +8,7 @@ import {
 
 /** Copies secrets of the workspace into an intern's vault, all or none. Source: B2.4. */
 export const copySecrets = defineOperation<{ params: typeof InternParams; body: 'secret_copy' }, CopySecretsBody>({
-  id: 'vault.copy-secrets',
+  id: 'vault.copy_secrets',
   method: 'post',
   path: '/vault/interns/{intern_id}/secrets/copy',
   tag: 'vault',

@@ -8,7 +8,7 @@ import {
 
 /** Deletes a secret of the workspace; copies of it stay. Source: B2.4. */
 export const deleteSecret = defineOperation({
-  id: 'vault.delete-secret',
+  id: 'vault.delete_secret',
   method: 'delete',
   path: '/vault/secrets/{name}',
   tag: 'vault',
@@ -29,7 +29,7 @@ export const deleteSecret = defineOperation({
 
 /** Deletes a secret of one intern; what it was copied from stays. Source: B2.4. */
 export const deleteInternSecret = defineOperation({
-  id: 'vault.delete-intern-secret',
+  id: 'vault.delete_intern_secret',
   method: 'delete',
   path: '/vault/interns/{intern_id}/secrets/{name}',
   tag: 'vault',

@@ -11,7 +11,7 @@ import {
 
 /** Lists the workspace's secrets by name. Source: B2.4. */
 export const listSecrets = defineOperation({
-  id: 'vault.list-secrets',
+  id: 'vault.list_secrets',
   method: 'get',
   path: '/vault/secrets',
   tag: 'vault',
@@ -29,7 +29,7 @@ export const listSecrets = defineOperation({
 
 /** Lists the secrets of one intern's own vault by name. Source: B2.4. */
 export const listInternSecrets = defineOperation({
-  id: 'vault.list-intern-secrets',
+  id: 'vault.list_intern_secrets',
   method: 'get',
   path: '/vault/interns/{intern_id}/secrets',
   tag: 'vault',
@@ -47,7 +47,7 @@ export const listInternSecrets = defineOperation({
 
 /** Lists what an intern can use, and where each comes from. Source: B2.4. */
 export const listEffectiveSecrets = defineOperation({
-  id: 'vault.list-effective-secrets',
+  id: 'vault.list_effective_secrets',
   method: 'get',
   path: '/vault/interns/{intern_id}/effective-secrets',
   tag: 'vault',

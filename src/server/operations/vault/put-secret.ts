@@ -14,7 +14,7 @@ const EXAMPLE_BODY = { hosts: ['api.example.com'], value: 'a value that nobody r
 
 /** Stores a secret of the workspace. Source: §4.4, B1.4. */
 export const putSecret = defineOperation<{ params: typeof SecretParams; body: 'secret' }, SecretBody>({
-  id: 'vault.put-secret',
+  id: 'vault.put_secret',
   method: 'put',
   path: '/vault/secrets/{name}',
   tag: 'vault',
@@ -33,7 +33,7 @@ export const putSecret = defineOperation<{ params: typeof SecretParams; body: 's
 
 /** Stores a secret of one intern. Source: B2.4. */
 export const putInternSecret = defineOperation<{ params: typeof InternSecretParams; body: 'secret' }, SecretBody>({
-  id: 'vault.put-intern-secret',
+  id: 'vault.put_intern_secret',
   method: 'put',
   path: '/vault/interns/{intern_id}/secrets/{name}',
   tag: 'vault',

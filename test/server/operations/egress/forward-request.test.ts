@@ -82,6 +82,7 @@ t.test('a redirect is an answer', async (t) => {
   const answer = await ask('/')
   t.equal(answer.status, 302)
   t.equal(answer.headers.get('location'), 'http://169.254.169.254/')
+  t.equal(answer.headers.get('x-request-id'), answer.headers.get('x-sluice-request-id'), 'ours, where there is none')
 })
 
 t.test('a compressed answer stays as it is', async (t) => {

@@ -6,7 +6,7 @@ import {
 import { gate } from '../../../support/gate.ts'
 import { answers, neverAnswers, refuses, sends } from '../../../support/provider-behaviours.ts'
 
-t.test('private-endpoints.activate 200: a validated draft is active, after one more probe', async (t) => {
+t.test('private_endpoints.activate 200: a validated draft is active, after one more probe', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   const told = await activate(stand, id)
@@ -16,7 +16,7 @@ t.test('private-endpoints.activate 200: a validated draft is active, after one m
   t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { workspace_id: stand.workspaceId })
 })
 
-t.test('private-endpoints.activate 409: never validated, stale, already active: told before any probe', async (t) => {
+t.test('private_endpoints.activate 409: never validated, stale, already active: told before any probe', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
   const refused = async (type: string): Promise<void> => {
@@ -40,11 +40,11 @@ t.test('private-endpoints.activate 409: never validated, stale, already active: 
   await refused('endpoint_active')
 })
 
-t.test('private-endpoints.activate 404: an unknown id', async (t) => {
+t.test('private_endpoints.activate 404: an unknown id', async (t) => {
   t.equal((await activate(await openEndpoints(t), NOBODY)).status, 404)
 })
 
-t.test('private-endpoints.activate 422: the credential is gone, or bound to other hosts', async (t) => {
+t.test('private_endpoints.activate 422: the credential is gone, or bound to other hosts', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   await stand.vault.put('acme_key', CREDENTIAL, ['elsewhere.example'])
@@ -58,7 +58,7 @@ t.test('private-endpoints.activate 422: the credential is gone, or bound to othe
   t.equal(stand.upstream.calls[1]?.headers['authorization'], 'Bearer another')
 })
 
-t.test('private-endpoints.activate 502: the probe fails, and the draft stays', async (t) => {
+t.test('private_endpoints.activate 502: the probe fails, and the draft stays', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   for (const behaviour of [refuses(500, 'on fire'), refuses(401, `bad key ${CREDENTIAL}`), answering({ model: 'x' }), sends('{}')]) {
@@ -70,7 +70,7 @@ t.test('private-endpoints.activate 502: the probe fails, and the draft stays', a
   t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { status: 'draft' })
 })
 
-t.test('private-endpoints.activate 408: an upstream that is slower than a probe may take', async (t) => {
+t.test('private_endpoints.activate 408: an upstream that is slower than a probe may take', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   stand.upstream.script(neverAnswers)
@@ -120,7 +120,7 @@ t.test('the claim of a front that was lost ends by itself', async (t) => {
   t.equal((await activate(stand, id)).status, 200)
 })
 
-t.test('private-endpoints.disable 200, 404, 409: an active endpoint, once', async (t) => {
+t.test('private_endpoints.disable 200, 404, 409: an active endpoint, once', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.active()
   const off = (of = id): Promise<Told> => stand.call('post', `/private-endpoints/${of}/disable`)
@@ -129,7 +129,7 @@ t.test('private-endpoints.disable 200, 404, 409: an active endpoint, once', asyn
   t.equal((await off(NOBODY)).status, 404)
 })
 
-t.test('private-endpoints.enable 200, 404, 409: a disabled endpoint, once', async (t) => {
+t.test('private_endpoints.enable 200, 404, 409: a disabled endpoint, once', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.active()
   const on = (of = id): Promise<Told> => stand.call('post', `/private-endpoints/${of}/enable`)
@@ -146,7 +146,7 @@ t.test('a create with `activate` gives an active endpoint', async (t) => {
   t.match(told.body.data, { status: 'active' })
 })
 
-t.test('private-endpoints.create 404, 422, 502: what `activate` failed with, beside the draft that stays', async (t) => {
+t.test('private_endpoints.create 404, 422, 502: what `activate` failed with, beside the draft that stays', async (t) => {
   const stand = await openEndpoints(t)
   const create = (more: object, workspaceId = stand.workspaceId): Promise<Told> =>
     stand.call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), ...more, activate: { workspace_id: workspaceId } })
@@ -164,7 +164,7 @@ t.test('private-endpoints.create 404, 422, 502: what `activate` failed with, bes
   await left(await create({}), 502, 'probe_failed', 'upstream_error')
 })
 
-t.test('private-endpoints.create 408: with `activate`, an upstream that is slow', async (t) => {
+t.test('private_endpoints.create 408: with `activate`, an upstream that is slow', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(neverAnswers)
   const told = await stand.call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), activate: { workspace_id: stand.workspaceId } })

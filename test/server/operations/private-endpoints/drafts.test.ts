@@ -10,7 +10,7 @@ import { must } from '../../../support/must.ts'
 
 const pathsOf = ({ body }: Told): unknown => (body.error?.metadata['issues'] as { path: string }[] | undefined)?.map(({ path }) => path)
 
-t.test('private-endpoints.create 201: a draft, told without its upstream', async (t) => {
+t.test('private_endpoints.create 201: a draft, told without its upstream', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const created = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), declared_region: 'europe', declared_zdr: true })
   t.equal(created.status, 201)
@@ -30,7 +30,7 @@ t.test('a model and a provider of the catalogue are told by their names', async 
   t.match((await call('get', `/private-endpoints/${id}`)).body.data, { model_name: 'Acme Embed', provider_name: 'Cohere', model_slug: 'acme/embed-1' })
 })
 
-t.test('private-endpoints.create 400: what no endpoint can be is refused by its path', async (t) => {
+t.test('private_endpoints.create 400: what no endpoint can be is refused by its path', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const body = endpointBody(baseUrl)
   const long = 'x'.repeat(ENDPOINT_TEXT_CHARS_MAX + 1)
@@ -65,7 +65,7 @@ t.test('what is expected of a slug, a price and a name is said in words', async 
   t.notMatch(issues.map(({ expected }) => expected).join(), /\^/)
 })
 
-t.test('private-endpoints.create 422: a base_url that nobody may call', async (t) => {
+t.test('private_endpoints.create 422: a base_url that nobody may call', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   for (const url of [
     'http://models.acme.example/v1', 'ftp://models.acme.example', 'https://user:word@models.acme.example/v1', 'https://models.acme.example/v1?key=1',
@@ -90,7 +90,7 @@ t.test('a base_url is stored in one way of writing it', async (t) => {
   }
 })
 
-t.test('private-endpoints.list 200: oldest first, of the organization alone', async (t) => {
+t.test('private_endpoints.list 200: oldest first, of the organization alone', async (t) => {
   const { call, draft, store } = await openEndpoints(t)
   const ids = [await draft(), await draft()]
   const other = must(await createOrganization(store, { name: 'other' }))
@@ -101,7 +101,7 @@ t.test('private-endpoints.list 200: oldest first, of the organization alone', as
   t.equal((await call('get', `/private-endpoints/${NOBODY}`)).status, 404)
 })
 
-t.test('private-endpoints.get 200, 404: with its upstream and price; an unknown id, and one that is none', async (t) => {
+t.test('private_endpoints.get 200, 404: with its upstream and price; an unknown id, and one that is none', async (t) => {
   const { call, draft, baseUrl } = await openEndpoints(t)
   const id = await draft()
   t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
@@ -111,7 +111,7 @@ t.test('private-endpoints.get 200, 404: with its upstream and price; an unknown 
   for (const unknown of [NOBODY, 'x', '%ff']) t.equal((await call('get', `/private-endpoints/${unknown}`)).status, 404, unknown)
 })
 
-t.test('private-endpoints.update 200: what is left out stays', async (t) => {
+t.test('private_endpoints.update 200: what is left out stays', async (t) => {
   const { call, draft, baseUrl } = await openEndpoints(t)
   const id = await draft({ declared_region: 'us', declared_zdr: true })
   const changed = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' })
@@ -123,7 +123,7 @@ t.test('private-endpoints.update 200: what is left out stays', async (t) => {
   t.match(again.body.data, { base_url: 'https://b.example/v1', declared_region: null, declared_zdr: false, secret_name: 'b_key' })
 })
 
-t.test('private-endpoints.update 400, 404, 422: nothing to change it to, nobody to change, nowhere to call', async (t) => {
+t.test('private_endpoints.update 400, 404, 422: nothing to change it to, nobody to change, nowhere to call', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft()
   t.equal((await call('patch', `/private-endpoints/${id}`, {})).status, 400)
@@ -131,7 +131,7 @@ t.test('private-endpoints.update 400, 404, 422: nothing to change it to, nobody 
   t.equal((await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm', base_url: 'https://a.example:25' })).status, 422)
 })
 
-t.test('private-endpoints.update 409: only a draft can be changed', async (t) => {
+t.test('private_endpoints.update 409: only a draft can be changed', async (t) => {
   const { call, active } = await openEndpoints(t)
   const id = await active()
   for (const verb of ['', '/disable']) {
@@ -141,7 +141,7 @@ t.test('private-endpoints.update 409: only a draft can be changed', async (t) =>
   }
 })
 
-t.test('private-endpoints.set-pricing 200, 400, 404: of any endpoint, whose validation stays', async (t) => {
+t.test('private_endpoints.set_pricing 200, 400, 404: of any endpoint, whose validation stays', async (t) => {
   const { call, validated } = await openEndpoints(t)
   const id = await validated()
   const pricing = { prompt: '0.00000002', completion: '0.5' }
@@ -152,7 +152,7 @@ t.test('private-endpoints.set-pricing 200, 400, 404: of any endpoint, whose vali
   t.equal((await call('post', `/private-endpoints/${id}/activate`)).status, 200)
 })
 
-t.test('private-endpoints.delete 200, 404: it is gone, and gone once', async (t) => {
+t.test('private_endpoints.delete 200, 404: it is gone, and gone once', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft()
   t.match(await call('delete', `/private-endpoints/${id}?draft_only=true`), { status: 200, body: { data: { id } } })
@@ -161,12 +161,12 @@ t.test('private-endpoints.delete 200, 404: it is gone, and gone once', async (t)
   t.same((await call('get', '/private-endpoints')).body.data, [])
 })
 
-t.test('private-endpoints.delete 400: draft_only is a boolean', async (t) => {
+t.test('private_endpoints.delete 400: draft_only is a boolean', async (t) => {
   const { call, draft } = await openEndpoints(t)
   t.equal((await call('delete', `/private-endpoints/${await draft()}?draft_only=maybe`)).status, 400)
 })
 
-t.test('private-endpoints.delete 409: what was ever activated is kept by draft_only', async (t) => {
+t.test('private_endpoints.delete 409: what was ever activated is kept by draft_only', async (t) => {
   const { call, active } = await openEndpoints(t)
   const id = await active()
   await call('post', `/private-endpoints/${id}/disable`)
@@ -189,7 +189,7 @@ t.test('a repeated Idempotency-Key gets the first endpoint as it is now, and `ac
   t.equal((await call('post', '/private-endpoints', endpointBody(baseUrl), { 'idempotency-key': '' })).status, 400)
 })
 
-t.test('private-endpoints.create 422: an Idempotency-Key of other fields is refused', async (t) => {
+t.test('private_endpoints.create 422: an Idempotency-Key of other fields is refused', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const key = { 'idempotency-key': 'k' }
   await call('post', '/private-endpoints', endpointBody(baseUrl), key)
@@ -217,7 +217,7 @@ t.test('a key whose endpoint was deleted makes no second one within the day, and
   t.equal((await store.sql`SELECT 1 FROM private_endpoints`).length, 1, 'the deleted row is gone by now')
 })
 
-t.test('private-endpoints.create 409: an organization has so many endpoints', async (t) => {
+t.test('private_endpoints.create 409: an organization has so many endpoints', async (t) => {
   const { call, baseUrl, store, organizationId } = await openEndpoints(t)
   await store.sql`
     INSERT INTO private_endpoints (id, organization_id, model_permaslug, provider_slug, upstream_model_id, base_url)

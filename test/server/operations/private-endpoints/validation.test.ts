@@ -9,7 +9,7 @@ import { answers, hangsUp, refuses, sends } from '../../../support/provider-beha
 /** The failed checks of a validation. */
 const failedOf = ({ body }: Told): readonly unknown[] => body.data?.checks?.filter((check) => check['passed'] === false) ?? []
 
-t.test('private-endpoints.validate 200: a real request passes every check', async (t) => {
+t.test('private_endpoints.validate 200: a real request passes every check', async (t) => {
   const stand = await openEndpoints(t)
   const told = await validate(stand, await stand.draft())
   t.equal(told.status, 200)
@@ -19,7 +19,7 @@ t.test('private-endpoints.validate 200: a real request passes every check', asyn
   ].map((name) => [name, true]))
   t.equal(stand.upstream.calls.length, 1)
   t.match(stand.upstream.calls[0], { path: '/v1/embeddings', headers: { authorization: `Bearer ${CREDENTIAL}` }, body: { model: 'bge-m3' } })
-  t.match(stand.vault.asked, [{ name: 'acme_key', host: UPSTREAM_HOST, operation: 'private-endpoints.validate' }])
+  t.match(stand.vault.asked, [{ name: 'acme_key', host: UPSTREAM_HOST, operation: 'private_endpoints.validate' }])
 })
 
 for (const [slug, path] of [['cohere', '/v2/embed'], ['google', '/v1beta/models/bge-m3:batchEmbedContents']] as const) {
@@ -113,7 +113,7 @@ t.test('a workspace with as many active endpoints as it may have gets no more', 
   t.equal(errorTypeOf(await stand.call('post', `/private-endpoints/${off}/enable`)), 'workspace_endpoints_full')
 })
 
-t.test('private-endpoints.validate 400, 404: no workspace, and no endpoint', async (t) => {
+t.test('private_endpoints.validate 400, 404: no workspace, and no endpoint', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
   t.equal((await stand.call('post', `/private-endpoints/${id}/validate`, {})).status, 400)
@@ -121,7 +121,7 @@ t.test('private-endpoints.validate 400, 404: no workspace, and no endpoint', asy
   t.equal((await validate(stand, NOBODY)).status, 404)
 })
 
-t.test('private-endpoints.validate 409: an active endpoint stays what it was validated as', async (t) => {
+t.test('private_endpoints.validate 409: an active endpoint stays what it was validated as', async (t) => {
   const stand = await openEndpoints(t)
   const told = await validate(stand, await stand.active())
   t.same([told.status, errorTypeOf(told)], [409, 'endpoint_active'])

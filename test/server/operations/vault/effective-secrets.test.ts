@@ -21,7 +21,7 @@ t.test('of one name the intern comes before the attached vault before the worksp
   t.same([page.json.data.map(({ name }) => name), page.json.has_more], [['b', 'c'], true])
 })
 
-t.test('vault.list-effective-secrets 404: the attached vault is gone', async (t) => {
+t.test('vault.list_effective_secrets 404: the attached vault is gone', async (t) => {
   const { call, intern, attach } = await openVaultFront(t)
   const path = `/interns/${intern.internId}/effective-secrets`
   t.equal((await call('GET', path)).status, 200)

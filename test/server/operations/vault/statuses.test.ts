@@ -31,14 +31,14 @@ function ask({ call, intern }: VaultFront, { method, path, body }: Route) {
 }
 
 const GOOD: readonly (readonly [string, number, Route])[] = [
-  ['vault.put-secret 200: a secret is stored and told without its value', 200, PUT],
-  ['vault.list-secrets 200: the secrets of the workspace', 200, LIST],
-  ['vault.copy-secrets 200: the copies', 200, COPY],
-  ['vault.list-intern-secrets 200: the secrets of the intern', 200, LIST_INTERN],
-  ['vault.put-intern-secret 200: a secret of the intern is replaced', 200, PUT_INTERN],
-  ['vault.list-effective-secrets 200: what the intern can use', 200, EFFECTIVE],
-  ['vault.delete-intern-secret 204: no body', 204, DELETE_INTERN],
-  ['vault.delete-secret 204: no body', 204, DELETE],
+  ['vault.put_secret 200: a secret is stored and told without its value', 200, PUT],
+  ['vault.list_secrets 200: the secrets of the workspace', 200, LIST],
+  ['vault.copy_secrets 200: the copies', 200, COPY],
+  ['vault.list_intern_secrets 200: the secrets of the intern', 200, LIST_INTERN],
+  ['vault.put_intern_secret 200: a secret of the intern is replaced', 200, PUT_INTERN],
+  ['vault.list_effective_secrets 200: what the intern can use', 200, EFFECTIVE],
+  ['vault.delete_intern_secret 204: no body', 204, DELETE_INTERN],
+  ['vault.delete_secret 204: no body', 204, DELETE],
 ]
 
 const front = await openVaultFront(t)
@@ -52,9 +52,9 @@ for (const [title, status, route] of GOOD) {
 }
 
 const MISSING: readonly (readonly [string, Route])[] = [
-  ['vault.delete-secret 404: it was deleted before', DELETE],
-  ['vault.delete-intern-secret 404: it was deleted before', DELETE_INTERN],
-  ['vault.copy-secrets 404: there is no such secret to copy', COPY],
+  ['vault.delete_secret 404: it was deleted before', DELETE],
+  ['vault.delete_intern_secret 404: it was deleted before', DELETE_INTERN],
+  ['vault.copy_secrets 404: there is no such secret to copy', COPY],
 ]
 for (const [title, route] of MISSING) {
   t.test(title, async (t) => {
@@ -63,9 +63,9 @@ for (const [title, route] of MISSING) {
 }
 
 const FOREIGN: readonly (readonly [string, Route])[] = [
-  ['vault.list-intern-secrets 404: there is no such intern', LIST_INTERN],
-  ['vault.put-intern-secret 404: there is no such intern', PUT_INTERN],
-  ['vault.list-effective-secrets 404: there is no such intern', EFFECTIVE],
+  ['vault.list_intern_secrets 404: there is no such intern', LIST_INTERN],
+  ['vault.put_intern_secret 404: there is no such intern', PUT_INTERN],
+  ['vault.list_effective_secrets 404: there is no such intern', EFFECTIVE],
 ]
 for (const [title, { method, path, body }] of FOREIGN) {
   t.test(title, async (t) => {
@@ -75,8 +75,8 @@ for (const [title, { method, path, body }] of FOREIGN) {
 }
 
 const OUTSIDE: readonly (readonly [string, Route])[] = [
-  ['vault.list-secrets 404: the workspace is not in the programme', LIST],
-  ['vault.put-secret 404: the workspace is not in the programme', PUT],
+  ['vault.list_secrets 404: the workspace is not in the programme', LIST],
+  ['vault.put_secret 404: the workspace is not in the programme', PUT],
 ]
 for (const [title, route] of OUTSIDE) {
   t.test(title, async (t) => {
@@ -86,14 +86,14 @@ for (const [title, route] of OUTSIDE) {
 }
 
 const INVALID: readonly (readonly [string, Route])[] = [
-  ['vault.list-secrets 400: a page that is too large', { ...LIST, path: '/secrets?limit=101' }],
-  ['vault.put-secret 400: no hosts', { ...PUT, body: { hosts: [], value: 'v' } }],
-  ['vault.delete-secret 400: no name', { ...DELETE, path: '/secrets/A' }],
-  ['vault.list-intern-secrets 400: a page that is too far', { ...LIST_INTERN, path: '/interns/I/secrets?offset=10001' }],
-  ['vault.put-intern-secret 400: no value', { ...PUT_INTERN, body: { hosts: [HOST] } }],
-  ['vault.delete-intern-secret 400: no name', { ...DELETE_INTERN, path: '/interns/I/secrets/a__b' }],
-  ['vault.copy-secrets 400: no names', { ...COPY, body: { names: [] } }],
-  ['vault.list-effective-secrets 400: a page of nothing', { ...EFFECTIVE, path: '/interns/I/effective-secrets?limit=0' }],
+  ['vault.list_secrets 400: a page that is too large', { ...LIST, path: '/secrets?limit=101' }],
+  ['vault.put_secret 400: no hosts', { ...PUT, body: { hosts: [], value: 'v' } }],
+  ['vault.delete_secret 400: no name', { ...DELETE, path: '/secrets/A' }],
+  ['vault.list_intern_secrets 400: a page that is too far', { ...LIST_INTERN, path: '/interns/I/secrets?offset=10001' }],
+  ['vault.put_intern_secret 400: no value', { ...PUT_INTERN, body: { hosts: [HOST] } }],
+  ['vault.delete_intern_secret 400: no name', { ...DELETE_INTERN, path: '/interns/I/secrets/a__b' }],
+  ['vault.copy_secrets 400: no names', { ...COPY, body: { names: [] } }],
+  ['vault.list_effective_secrets 400: a page of nothing', { ...EFFECTIVE, path: '/interns/I/effective-secrets?limit=0' }],
 ]
 for (const [title, route] of INVALID) {
   t.test(title, async (t) => {
@@ -102,9 +102,9 @@ for (const [title, route] of INVALID) {
 }
 
 const LARGE: readonly (readonly [string, Route])[] = [
-  ['vault.put-secret 413: a body over its limit', PUT],
-  ['vault.put-intern-secret 413: a body over its limit', PUT_INTERN],
-  ['vault.copy-secrets 413: a body over its limit', COPY],
+  ['vault.put_secret 413: a body over its limit', PUT],
+  ['vault.put_intern_secret 413: a body over its limit', PUT_INTERN],
+  ['vault.copy_secrets 413: a body over its limit', COPY],
 ]
 for (const [title, route] of LARGE) {
   t.test(title, async (t) => {
@@ -113,9 +113,9 @@ for (const [title, route] of LARGE) {
 }
 
 const SLOW: readonly (readonly [string, Route])[] = [
-  ['vault.put-secret 408: the body does not come', PUT],
-  ['vault.put-intern-secret 408: the body does not come', PUT_INTERN],
-  ['vault.copy-secrets 408: the body does not come', COPY],
+  ['vault.put_secret 408: the body does not come', PUT],
+  ['vault.put_intern_secret 408: the body does not come', PUT_INTERN],
+  ['vault.copy_secrets 408: the body does not come', COPY],
 ]
 /** A second passes in 25 ms. */
 const hurried = await openVaultFront(t, { http: { timers: new Timers(() => performance.now() * 40) } })
@@ -125,7 +125,7 @@ for (const [title, { method, path }] of SLOW) {
   })
 }
 
-t.test('vault.put-intern-secret 409: the vault is full', async (t) => {
+t.test('vault.put_intern_secret 409: the vault is full', async (t) => {
   const { vaults, intern, store, call } = front
   await call('PUT', `/interns/${intern.internId}/secrets/first`, { body: SECRET })
   await store.sql`
@@ -138,7 +138,7 @@ t.test('vault.put-intern-secret 409: the vault is full', async (t) => {
   t.match(await vaults.list(intern, { limit: 1, offset: 0 }), { ok: true })
 })
 
-t.test('vault.copy-secrets 409: a secret without hosts, and an intern in transfer', async (t) => {
+t.test('vault.copy_secrets 409: a secret without hosts, and an intern in transfer', async (t) => {
   const { call, store, otherIntern, workspace } = front
   const path = `/interns/${otherIntern.internId}/secrets/copy`
   await call('PUT', '/secrets/legacy', { body: SECRET })
@@ -154,14 +154,14 @@ t.test('vault.copy-secrets 409: a secret without hosts, and an intern in transfe
 })
 
 const AWAY: readonly (readonly [string, Route])[] = [
-  ['vault.list-secrets 503, 504: the store is away, or does not answer', LIST],
-  ['vault.put-secret 503, 504: the store is away, or does not answer', PUT],
-  ['vault.delete-secret 503, 504: the store is away, or does not answer', DELETE],
-  ['vault.list-intern-secrets 503, 504: the store is away, or does not answer', LIST_INTERN],
-  ['vault.put-intern-secret 503, 504: the store is away, or does not answer', PUT_INTERN],
-  ['vault.delete-intern-secret 503, 504: the store is away, or does not answer', DELETE_INTERN],
-  ['vault.copy-secrets 503, 504: the store is away, or does not answer', COPY],
-  ['vault.list-effective-secrets 503, 504: the store is away, or does not answer', EFFECTIVE],
+  ['vault.list_secrets 503, 504: the store is away, or does not answer', LIST],
+  ['vault.put_secret 503, 504: the store is away, or does not answer', PUT],
+  ['vault.delete_secret 503, 504: the store is away, or does not answer', DELETE],
+  ['vault.list_intern_secrets 503, 504: the store is away, or does not answer', LIST_INTERN],
+  ['vault.put_intern_secret 503, 504: the store is away, or does not answer', PUT_INTERN],
+  ['vault.delete_intern_secret 503, 504: the store is away, or does not answer', DELETE_INTERN],
+  ['vault.copy_secrets 503, 504: the store is away, or does not answer', COPY],
+  ['vault.list_effective_secrets 503, 504: the store is away, or does not answer', EFFECTIVE],
 ]
 const away = await openVaultFront(t, everyCall(() => Promise.resolve(fail('store_unavailable'))))
 const silent = await openVaultFront(t, everyCall(() => new Promise(() => undefined), 50))

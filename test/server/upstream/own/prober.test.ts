@@ -15,7 +15,7 @@ const ENDPOINT: PrivateEndpoint = {
 }
 const WISH = {
   endpoint: ENDPOINT, workspaceId: 'w', call: new AbortController(),
-  by: { actor: { kind: 'key', id: 'k' }, requestId: 'r', operation: 'private-endpoints.validate' } as const,
+  by: { actor: { kind: 'key', id: 'k' }, requestId: 'r', operation: 'private_endpoints.validate' } as const,
 }
 
 function proberOver(call: VettedOrigin['call'], release: SecretReleases['release'] = () => Promise.resolve(ok(new Secret('word-of-the-vault')))) {
