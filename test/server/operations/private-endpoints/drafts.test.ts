@@ -232,7 +232,7 @@ t.test('every change is in the audit log, with the key and the call that made it
   await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' }, { 'x-request-id': 'call-1' })
   await call('delete', `/private-endpoints/${id}`)
   const rows = await store.sql<{ operation: string; text: string }[]>`SELECT operation, text FROM audit WHERE object_id = ${id} ORDER BY n`
-  t.same(rows.map(({ operation }) => operation), ['create', 'validate', 'update', 'delete'].map((verb) => `private-endpoints.${verb}`))
+  t.same(rows.map(({ operation }) => operation), ['create', 'validate', 'update', 'delete'].map((verb) => `private_endpoints.${verb}`))
   t.match(JSON.parse(rows[2]?.text ?? ''), {
     request_id: 'call-1', actor: { kind: 'key', id: hashOfKey(MANAGEMENT_KEY) }, outcome: 'changed', object_kind: 'private_endpoint',
     before: { upstream_model_id: 'bge-m3', validation: { passed: true } }, after: { upstream_model_id: 'other', validation: null },
