@@ -59,13 +59,15 @@ export class RelayWriter {
   }
 
   start(): void {
-    const { res, guard } = this.#options
+    const { res, body, isLast, guard } = this.#options
     res.onWritable((accepted) => {
       let isDone = true
       guard(() => (isDone = this.#writable(accepted)))
       return isDone
     })
     this.#patience.start(0)
+    // In chunks, and behind what closes the connection, the head goes first: all in one turn the end was lost.
+    if (body.bytes === null || isLast) res.cork(() => this.#begin())
     this.#fetch()
     // What of the body is here already goes out with the head, in one write. For what is not, nobody waits.
     setImmediate(() => guard(() => {
