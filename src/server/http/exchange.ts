@@ -176,13 +176,13 @@ export class Exchange implements UploadSocket, Listed {
       beat: () => this.#beat(),
       refused: () => this.#refused(),
       linger: (close) => this.#linger(close),
-      head: () => {
-        writeHead(res, reply)
-        if (isLast) res.writeHeader('connection', 'close')
-      },
     })
     this.#writer = writer
-    writer.start()
+    res.cork(() => {
+      writeHead(res, reply)
+      if (isLast) res.writeHeader('connection', 'close')
+      writer.start()
+    })
   }
 
   /** The library cuts slow readers of a socket that does nothing else; of one that still receives it loses the body. */

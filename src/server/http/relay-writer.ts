@@ -8,8 +8,6 @@ export interface RelayWriterOptions {
   readonly res: WireResponse
   readonly body: RelayedBody
   readonly timers: Pick<Timers, 'start'>
-  /** Writes status and headers; the call is corked. */
-  readonly head: () => void
   /** The connection ends behind this answer. */
   readonly isLast: boolean
   /** Pauses and resumes the socket, unless it is still receiving. */
@@ -46,7 +44,6 @@ export class RelayWriter {
   #look: Timer | null = null
   /** Bytes that the reader had taken when he last took some. */
   #takenBytes = -1
-  #hasBegun = false
   #isOver = false
 
   constructor(options: RelayWriterOptions) {
@@ -58,30 +55,18 @@ export class RelayWriter {
     })
   }
 
+  /** Status and headers are written; the call is corked. */
   start(): void {
-    const { res, body, isLast, guard } = this.#options
+    const { res, body, guard } = this.#options
     res.onWritable((accepted) => {
       let isDone = true
       guard(() => (isDone = this.#writable(accepted)))
       return isDone
     })
     this.#patience.start(0)
-    // In chunks, and behind what closes the connection, the head goes first: all in one turn the end was lost.
-    if (body.bytes === null || isLast) res.cork(() => this.#begin())
-    this.#fetch()
-    // What of the body is here already goes out with the head, in one write. For what is not, nobody waits.
-    setImmediate(() => guard(() => {
-      if (!this.#isOver && !this.#hasBegun) res.cork(() => this.#begin())
-    }))
-  }
-
-  /** With the true length; in chunks the library ends the head with the first of them. The call is corked. */
-  #begin(): void {
-    if (this.#hasBegun) return
-    this.#hasBegun = true
-    const { res, body, head } = this.#options
-    head()
+    // The head goes out at once, with the true length; in chunks the library sends it with the first of them.
     if (body.bytes !== null) res.tryEnd(NOTHING, body.bytes)
+    this.#fetch()
   }
 
   /** The client left. */
@@ -120,7 +105,6 @@ export class RelayWriter {
   }
 
   #write(piece: Uint8Array): void {
-    this.#begin()
     if (!Number.isNaN(this.#endsAt)) {
       this.#piece = piece
       this.#pump(this.#before)
@@ -191,13 +175,12 @@ export class RelayWriter {
   #end(): void {
     const { res, body, isLast } = this.#options
     if (body.bytes !== null) return this.#cut({ name: 'upstream_failed', cause: new Error('it ended early') })
-    res.cork(() => {
-      this.#begin()
-      if (isLast) endChunks(res)
-      else res.end('')
-    })
-    if (isLast) this.#linger()
-    else this.#finish()
+    if (isLast) {
+      res.cork(() => endChunks(res))
+      return this.#linger()
+    }
+    res.cork(() => void res.end(''))
+    this.#finish()
   }
 
   #linger(): void {
@@ -210,12 +193,9 @@ export class RelayWriter {
   }
 
   #cut(failure: Failure): void {
-    const { res, broken } = this.#options
-    // What broke off had begun: the client learns how.
-    if (!this.#hasBegun) res.cork(() => this.#begin())
     this.stop()
-    broken(failure)
-    res.close()
+    this.#options.broken(failure)
+    this.#options.res.close()
   }
 
   #finish(): void {

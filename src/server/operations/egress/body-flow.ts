@@ -4,11 +4,9 @@ import { fail, ok } from '../../../schemas/failures.ts'
 import { EGRESS_WAITING_BYTES_MAX } from '../../../schemas/limits.ts'
 import type { Upload } from '../../ports/byte-streams.ts'
 
-/**
- * A request's body on its way to a destination, as fast as that takes it. One that is here already is sent as bytes: a
- * stream and its signals cost more than all the rest of a small request.
- */
+/** A request's body on its way to a destination, as fast as that takes it. */
 export class BodyFlow {
+  readonly stream: Readable
   /** What ended it early, on the side of the client. */
   failure: Failure | null = null
   /** The last byte has come. */
@@ -16,85 +14,48 @@ export class BodyFlow {
   /** `performance.now()` of the last movement. */
   movedAt = performance.now()
   readonly #upload: Upload
-  /** Only of a stream. */
-  #broken: AbortController | null = null
-  /** What came before there was a stream. */
-  #early: Buffer[] = []
-  #stream: Readable | null = null
+  readonly #failed: () => void
   #isFull = false
 
-  constructor(upload: Upload) {
+  /** @param failed called when the client does not send the rest */
+  constructor(upload: Upload, failed: () => void) {
     this.#upload = upload
-  }
-
-  /** Once. @returns all of it when it came with the head, else a stream */
-  async start(): Promise<Uint8Array | Readable> {
-    // The library gives the body on when it has called for the head, and what came with it in the same turn.
-    await new Promise<void>((decided) => {
-      this.#receive(decided)
-      if (!this.isWhole) setImmediate(decided)
+    this.#failed = failed
+    this.stream = new Readable({
+      highWaterMark: EGRESS_WAITING_BYTES_MAX,
+      read: () => this.#read(),
+      destroy: (error, done) => {
+        upload.stop()
+        done(error)
+      },
     })
-    const early = this.#early
-    this.#early = []
-    if (this.isWhole) return early[0] !== undefined && early.length === 1 ? early[0] : Buffer.concat(early)
-    this.#broken = new AbortController()
-    this.#stream = this.#streamOf(early)
-    return this.#stream
+    // Whose fault it was is told elsewhere.
+    this.stream.on('error', () => undefined)
   }
 
-  /** The signal of a call, and that of a client who does not send the rest. Once started. */
-  until(signal: AbortSignal): AbortSignal {
-    return this.#broken === null ? signal : AbortSignal.any([signal, this.#broken.signal])
-  }
-
-  #receive(decided: () => void): void {
-    let earlyBytes = 0
+  start(): void {
     this.#upload.receive({
       begin: () => undefined,
-      take: (bytes) => {
-        if (this.#stream !== null) return this.#take(this.#stream, bytes)
-        // They are lent.
-        this.#early.push(Buffer.from(bytes))
-        this.#isFull = (earlyBytes += bytes.length) >= EGRESS_WAITING_BYTES_MAX
-        return !this.#isFull
-      },
+      take: (bytes) => this.#take(bytes),
       end: () => {
         this.isWhole = true
         this.#moved()
-        this.#stream?.push(null)
-        decided()
+        this.stream.push(null)
       },
       fail: (failure) => this.#fail(failure),
     })
   }
 
-  #streamOf(early: readonly Buffer[]): Readable {
-    const stream = new Readable({
-      highWaterMark: EGRESS_WAITING_BYTES_MAX,
-      read: () => this.#read(),
-      destroy: (error, done) => {
-        this.#upload.stop()
-        done(error)
-      },
-    })
-    // Whose fault it was is told elsewhere.
-    stream.on('error', () => undefined)
-    for (const bytes of early) stream.push(bytes)
-    if (this.failure !== null) this.#breakOff(stream)
-    return stream
-  }
-
   /** Nobody wants the rest. Harmless at any time. */
   stop(): void {
-    if (this.#stream === null) this.#upload.stop()
-    else this.#stream.destroy()
+    this.stream.destroy()
   }
 
-  #take(stream: Readable, bytes: Uint8Array): boolean {
-    if (stream.destroyed) return false
+  #take(bytes: Uint8Array): boolean {
+    if (this.stream.destroyed) return false
     this.#moved()
     // They are lent.
-    this.#isFull = !stream.push(Buffer.from(bytes))
+    this.#isFull = !this.stream.push(Buffer.from(bytes))
     return !this.#isFull
   }
 
@@ -107,13 +68,9 @@ export class BodyFlow {
 
   #fail(failure: Failure): void {
     this.failure = failure
-    if (this.#stream !== null) this.#breakOff(this.#stream)
-  }
-
-  /** With an error, lest a part pass for the whole; one for each, since the gate knows those of sockets by identity. */
-  #breakOff(stream: Readable): void {
-    stream.destroy(new Error('the client did not send the rest'))
-    this.#broken?.abort()
+    // With an error, lest a part pass for the whole.
+    this.stream.destroy(new Error('the client did not send the rest'))
+    this.#failed()
   }
 
   #moved(): void {

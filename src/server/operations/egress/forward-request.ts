@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import Type from 'typebox'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS, EGRESS_DEADLINE_MS } from '../../../schemas/limits.ts'
@@ -81,19 +80,20 @@ interface Sent {
 }
 
 async function send(origin: VettedOrigin, { call, relayed, path, headers, bytes }: Outgoing): Promise<Outcome<Sent>> {
-  const flow = bytes === null && relayed.bodyBytes !== 0 ? new BodyFlow(relayed.body) : null
+  const broken = new AbortController()
+  const flow = bytes === null && relayed.bodyBytes !== 0 ? new BodyFlow(relayed.body, () => broken.abort()) : null
   const sentAt = performance.now()
-  const body = bytes ?? await flow?.start() ?? null
+  flow?.start()
   const answer = await origin.exchange({
     method: relayed.method,
     path,
     headers,
-    body,
-    bodyBytes: body instanceof Readable ? relayed.bodyBytes : null,
+    body: bytes ?? flow?.stream ?? null,
+    bodyBytes: flow === null ? null : relayed.bodyBytes,
     // A body that nobody takes has an end of its own; what follows it is the destination's time.
     beginsBy: () => flow === null || flow.isWhole ? call.deadlineAt : flow.movedAt + EGRESS_BODY_STALL_MS,
     stallMs: EGRESS_ANSWER_STALL_MS,
-    signal: flow?.until(call.signal) ?? call.signal,
+    signal: flow === null ? call.signal : AbortSignal.any([call.signal, broken.signal]),
   })
   call.notes.upstreamMs = performance.now() - sentAt
   if (answer.ok) return ok({ exchange: answer.value, flow })
