@@ -27,7 +27,7 @@ export const program: Program = {
     const settings = { SLUICE_FRONTS: '2', SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}` }
     const node = await startFileStand(proof, { settings })
     const life = await openLife(proof, node, upstream)
-    await storeSecret(life, 'the first value')
+    await storeSecret(life, 'the-first-value')
     const id = await failing(life)
     await mended(life, id)
     await conflicts(life)
@@ -166,7 +166,7 @@ async function failing(life: Life): Promise<string> {
   await expect('invalid_base_url', inside(life))
   await node.store.sql`UPDATE secrets SET sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1) WHERE name = ${SECRET}`
   await expect('key_decryption_failed', validate(life, id))
-  await storeSecret(life, 'the first value')
+  await storeSecret(life, 'the-first-value')
   await expect('endpoint_limit_reached', crowded(life, id))
   for (const [reason, behaviour] of UPSTREAM_FAILURES) {
     upstream.script(behaviour)
@@ -212,7 +212,7 @@ async function mended(life: Life, id: string): Promise<void> {
   const isOwn = answered.every(({ status, body }) => status === 200 && body.usage?.is_byok === true)
   proof.check('its answers are the workspace\'s own', isOwn, answered.map(({ status, body }) => `${status} is_byok ${body.usage?.is_byok}`).join(', '))
   const bearer = upstream.calls.at(-1)?.headers['authorization']
-  proof.check('the upstream is sent the value of the vault', bearer === 'Bearer the first value', bearer === undefined ? 'none' : 'a bearer token')
+  proof.check('the upstream is sent the value of the vault', bearer === 'Bearer the-first-value', bearer === undefined ? 'none' : 'a bearer token')
   await manage('POST', `/${id}/disable`)
   const endMs = await untilBoth(life, 404)
   proof.checkTimed(`once it is disabled the model is unknown to both within ${LIVE_MS} ms`, endMs <= LIVE_MS, `after ${endMs.toFixed(0)} ms`)
@@ -278,12 +278,12 @@ async function probes(life: Life): Promise<void> {
   upstream.script(refuses(500))
   await expect('a probe that fails', 502)
   const sent = upstream.calls.length
-  await storeSecret(life, 'the first value', ['elsewhere.example'])
+  await storeSecret(life, 'the-first-value', ['elsewhere.example'])
   await expect('a credential that is bound to other hosts', 422)
   await call('DELETE', `/vault/secrets/${SECRET}`)
   await expect('a credential that is gone', 422)
   proof.check('neither sent anything', upstream.calls.length === sent, `${upstream.calls.length - sent} requests`)
-  await storeSecret(life, 'the first value')
+  await storeSecret(life, 'the-first-value')
   upstream.usually(answers())
   await life.manage('DELETE', `/${id}`)
 }
@@ -293,24 +293,24 @@ async function credential(life: Life, id: string): Promise<void> {
   const { proof, upstream, manage } = life
   await manage('POST', `/${id}/enable`)
   await untilBoth(life, 200)
-  await storeSecret(life, 'the second value')
+  await storeSecret(life, 'the-second-value')
   const startedAt = performance.now()
   for (const front of life.fronts.keys()) {
     do {
       await life.embed(front)
-      if (performance.now() - startedAt > GIVE_UP_MS) throw new Error('the first value is still used')
-    } while (upstream.calls.at(-1)?.headers['authorization'] !== 'Bearer the second value')
+      if (performance.now() - startedAt > GIVE_UP_MS) throw new Error('the-first-value is still used')
+    } while (upstream.calls.at(-1)?.headers['authorization'] !== 'Bearer the-second-value')
   }
   const replacedMs = performance.now() - startedAt
   proof.checkTimed(`a replaced credential is used by both fronts within ${LIVE_MS} ms`, replacedMs <= LIVE_MS, `after ${replacedMs.toFixed(0)} ms`)
-  await storeSecret(life, 'the second value', ['elsewhere.example'])
+  await storeSecret(life, 'the-second-value', ['elsewhere.example'])
   const refusedMs = await untilBoth(life, 502)
   proof.checkTimed(`one that is bound elsewhere by neither within ${LIVE_MS} ms`, refusedMs <= LIVE_MS, `after ${refusedMs.toFixed(0)} ms`)
   const sent = upstream.calls.length
   const refused = await Promise.all([0, 1].map((front) => life.embed(front)))
   const isUnsent = refused.every(({ status }) => status === 502) && upstream.calls.length === sent
   proof.check('calls are then refused unsent', isUnsent, `${upstream.calls.length - sent} requests`)
-  await storeSecret(life, 'the second value')
+  await storeSecret(life, 'the-second-value')
   await untilBoth(life, 200)
   proof.check('and answered again once it is bound back', true, 'both fronts answer')
 }

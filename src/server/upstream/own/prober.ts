@@ -1,6 +1,7 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../schemas/limits.ts'
 import type { EndpointCheck } from '../../../schemas/private-endpoints.ts'
+import { isProviderKey } from '../../../schemas/provider-keys.ts'
 import type { Secret } from '../../../schemas/secret.ts'
 import type { Egress, VettedOrigin } from '../../ports/egress.ts'
 import type { Provider } from '../../ports/models.ts'
@@ -41,6 +42,8 @@ export function createProber(means: ProberMeans): EndpointProber {
       const released = await release(wish, destination.host, means.releases)
       if (!released.ok) return released.failure.name === 'secret_not_released' ? failed(NO_CREDENTIAL) : released
       if (released.value === null) return failed({ name: 'credential_ok', passed: false, reason: 'no_byok_key' })
+      // Calls refuse it too: no header carries it.
+      if (!isProviderKey(released.value.reveal())) return failed(NO_CREDENTIAL)
       return send(wish, { provider, origin: origin.value, secret: released.value }, means)
     },
   }

@@ -37,6 +37,12 @@ t.test('a probe has its own end, its own size and is cut with its caller', async
   })
 })
 
+t.test('a credential that calls would refuse fails the validation, unsent', async (t) => {
+  const sent = () => t.fail('nothing is to be sent')
+  const prober = proberOver(sent as never, () => Promise.resolve(ok(new Secret('two words'))))
+  t.same(must(await prober.probe(WISH)).checks, [{ name: 'credential_ok', passed: false, reason: 'key_decryption_failed' }])
+})
+
 t.test('what says nothing of the upstream is no check', async (t) => {
   for (const name of ['busy', 'client_gone', 'draining'] as const) {
     t.match(await proberOver(() => Promise.resolve(fail(name))).probe(WISH), { ok: false, failure: { name } })
