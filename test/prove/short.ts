@@ -3,6 +3,8 @@ import { Proof, type Program } from './proof.ts'
 
 /** For a machine that does ten other things; a front that is replaced stays 12 s by design. */
 const TIMEOUT_MS = 300_000
+/** Milliseconds behind the last check until a process that something keeps alive says what, and ends. */
+const LINGERING_MS = 20_000
 
 /** Runs a program in its short form as tests: what is true at any speed is asserted, what is timed is only shown. */
 export async function short(name: string, program: Program): Promise<void> {
@@ -17,4 +19,8 @@ export async function short(name: string, program: Program): Promise<void> {
     if (isTimed) t.comment(`${isMet ? 'met' : 'missed on this machine'}: ${text}: ${found}`)
     else t.ok(isMet, `${text}: ${found}`)
   }
+  setTimeout(() => {
+    t.comment(`still held: ${process.getActiveResourcesInfo().join(', ')}`)
+    process.exit()
+  }, LINGERING_MS).unref()
 }
