@@ -12,6 +12,8 @@ import { ThreadClock } from './thread-clock.ts'
 const SESSION_THREAD_HEAP_MIB = 512
 /** Garbage of sessions dies at once: 8 MiB take no less CPU, and 11 MiB more in every thread for ever. Decision. */
 const SESSION_SEMI_SPACE_MIB = 1
+/** How much less a session thread counts than the loop, where both want a core: every call waits for the loop. Decision. */
+const SESSION_THREAD_NICE = 5
 /** Pings that a thread may leave unanswered, one each look; looks that a session waits for a thread. */
 const PINGS_MAX = 5
 const LOOKS_MAX = 2 * PINGS_MAX
@@ -218,6 +220,7 @@ export class SessionPool {
       concurrentTasksPerWorker: this.#placesMax,
       // An idle thread waits in its loop, so that ports close and its idle time is counted as such.
       atomics: 'disabled',
+      niceIncrement: SESSION_THREAD_NICE,
       loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
       resourceLimits: { maxOldGenerationSizeMb: SESSION_THREAD_HEAP_MIB, ...youngHeap(SESSION_SEMI_SPACE_MIB) },
     })

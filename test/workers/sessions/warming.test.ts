@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import t from 'tap'
 import { must, present } from '../../support/must.ts'
 import { openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
@@ -23,6 +25,15 @@ t.test('warming starts every thread once, beside sessions that came before', asy
   t.equal(stand.sessions.load.threads, 2)
   must(await first)
   t.equal(stand.sessions.load.threads, 2)
+})
+
+t.test('session threads leave the core to the loop where both want it', { skip: process.platform !== 'linux' && 'reads /proc' }, async (t) => {
+  const before = new Set(readdirSync('/proc/self/task'))
+  const stand = await openSessions(t, { threadCount: 1 })
+  must(await pushAll(openSealed(stand, 'file_a'), [text(1_000)]))
+  const nices = readdirSync('/proc/self/task').filter((id) => !before.has(id)).map((id) => getPriority(Number(id)))
+  t.ok(nices.some((nice) => nice === getPriority() + 5), `${nices}`)
+  t.equal(getPriority(Number(process.pid)), getPriority())
 })
 
 t.test('a pool that was never used closes, and is not warmed after that', async (t) => {
