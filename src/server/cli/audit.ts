@@ -24,7 +24,7 @@ const LISTED_DEFAULT = 50
 
 /** `audit list|export|verify`. */
 export function addAuditVerbs(program: Command): void {
-  const group = program.command('audit').description('who changed, used or was refused what')
+  const group = program.command('audit').description('who changed, was given or was refused what')
   addVerb(group, 'list', 'the newest events of an organization first')
     .option('--organization <ref>', 'id or name; left out: the only one')
     .option('--workspace <ref>', 'events of this workspace: id or slug')

@@ -5,7 +5,7 @@ import type { WireResponse } from './wire.ts'
 export interface ReaderPatienceOptions {
   readonly res: Pick<WireResponse, 'pause' | 'resume' | 'close'>
   readonly timers: Pick<Timers, 'start'>
-  /** Bytes a second that the reader takes at least, over each REPLY_STALL_MS; 0: any progress will do. */
+  /** Bytes a second that the reader takes at least, over each REPLY_STALL_MS; 0: the least progress will do. */
   readonly bytesPerSMin: number
 }
 

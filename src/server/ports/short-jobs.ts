@@ -70,7 +70,7 @@ export interface ShortJobTypes {
       /** Vectors that were asked for; an answer with another number of them is refused. */
       readonly count: number
     }
-    /** Token figures are the provider's words: any number at all, null where it says none. */
+    /** Token figures are the provider's words, whatever number, null where it says none. */
     out:
       | { readonly ok: true; readonly data: Uint8Array; readonly promptTokens: number | null; readonly totalTokens: number | null }
       | { readonly ok: false; readonly isMiscounted: boolean }

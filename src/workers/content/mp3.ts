@@ -7,7 +7,7 @@ const FRAMES_MIN = 2
 const FRAME_HEAD_BYTES = 4
 
 /**
- * MP3: any ID3v2 tags, then layer III frames one behind the other to the end of the file, all of one version
+ * MP3: ID3v2 tags or none, then layer III frames one behind the other to the end of the file, all of one version
  * and sample rate. The last frame may be cut short. ID3 and APE tags and zero bytes may stand before and
  * behind the audio. FLAC behind an ID3 tag is FLAC.
  */
