@@ -12,6 +12,7 @@ export type KeyKind = keyof typeof KEY_PREFIXES
 /** Random bytes of a key, and their count of base64url characters. Contract C9. */
 const KEY_BYTES = 32
 const KEY_CHARS = 43
+const LABEL_CHARS = 3
 const KEY_SHAPE = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[A-Za-z0-9_-]{${KEY_CHARS}}$`)
 
 export interface NewKey {
@@ -24,6 +25,12 @@ export interface NewKey {
 export function newApiKey(kind: KeyKind, random: (bytes: number) => Buffer = randomBytes): NewKey {
   const key = KEY_PREFIXES[kind] + random(KEY_BYTES).toString('base64url')
   return { key, hash: hashOfKey(key) }
+}
+
+/** What people know a key by: its prefix and the ends of its random part. */
+export function labelOf(key: string): string {
+  const from = key.length - KEY_CHARS
+  return `${key.slice(0, from + LABEL_CHARS)}...${key.slice(-LABEL_CHARS)}`
 }
 
 /** Lower-case hex SHA-256: the public identity of a key. */

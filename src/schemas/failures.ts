@@ -39,6 +39,20 @@ export const FAILURES = {
     [429], 'caller', 'backoff',
     'The key is over its limit of {limit} requests a minute (one each {each} s, burst {burst}); try again in {retry} s.',
   ),
+  // Money (contract C14, C15)
+  credit_exhausted: row([402], 'caller', 'after_change', 'The credit of the organization does not cover this call.'),
+  key_limit_exceeded: row([403, 402], 'caller', 'after_change', 'The limit of the key does not cover this call.'),
+  budget_exceeded: row([403, 402], 'caller', 'after_change', 'The {interval} budget of the workspace does not cover this call.'),
+  cost_unbounded: row(
+    [403, 402], 'caller', 'after_change', 'Nobody can tell what this call may cost at most, and {scope} has a limit.',
+  ),
+  budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget on this interval.'),
+  budgets_unordered: row([400], 'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),
+  // Keys and workspaces as objects of management
+  model_not_allowed: row([403, 404], 'caller', 'after_change', 'This API key may not use this model.'),
+  api_key_unknown: row([404], 'caller', 'after_change', 'There is no such API key.'),
+  user_unknown: row([404], 'caller', 'after_change', 'There is no such user.'),
+  default_workspace_kept: row([400], 'caller', 'after_change', 'This is the default workspace of the organization.'),
   // Bodies
   content_type_unsupported: row([415, 400], 'caller', 'after_change', 'The body is of another type than the operation takes.'),
   body_malformed: row([400], 'caller', 'after_change', 'The body is not valid JSON.'),
@@ -176,7 +190,11 @@ export interface FailureMetadata {
   readonly provider_code?: string
   readonly previous_errors?: readonly PreviousError[]
   readonly limit_source?: string
+  /** Whose limit it is: `organization`, `workspace`, `key`. */
+  readonly scope?: string
   readonly limit?: number
+  /** Against the limit so far, in its unit. */
+  readonly spend?: number
   readonly reset_at?: string
   readonly headers?: Readonly<Record<string, string>>
 }

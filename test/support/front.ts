@@ -14,6 +14,7 @@ import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
 import { openPools, type Pools } from '../../src/workers/pool.ts'
 import { createHash } from 'node:crypto'
 import { SILENT } from './log.ts'
+import { NO_LIMITS } from './key-money.ts'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 /** Of another caller than KEY. */
@@ -123,7 +124,8 @@ export function keyRecords(common: Partial<KeyRecord> = {}): ReadonlyMap<string,
     const hash = createHash('sha256').update(key).digest('hex')
     return [hash, {
       hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
-      rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, ...more, ...common,
+      rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
+      allowedModels: null, money: NO_LIMITS, ...more, ...common,
     }]
   }
   return new Map([

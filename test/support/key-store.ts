@@ -2,6 +2,7 @@ import { newApiKey, type KeyKind } from '../../src/schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
 import type { Change, EpochFeed, KeyRecord, KeyStore } from '../../src/server/ports/keys.ts'
 import { gate, type Gate } from './gate.ts'
+import { NO_LIMITS } from './key-money.ts'
 
 /** A feed that tells what the test says. */
 export interface TestFeed extends EpochFeed {
@@ -70,7 +71,8 @@ export function testKey(more: Partial<KeyRecord> = {}): { readonly bearer: strin
   const { key, hash } = newApiKey(kind)
   const record: KeyRecord = {
     hash, kind, name: 'test', organizationId: 'o', workspaceId: kind === 'management' ? null : 'w', defaultWorkspaceId: 'd',
-    internId: null, rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, ...more,
+    internId: null, rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
+    allowedModels: null, money: NO_LIMITS, ...more,
   }
   return { bearer: `Bearer ${key}`, record }
 }

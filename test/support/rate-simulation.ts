@@ -2,6 +2,7 @@ import { createAdmission, type Admission } from '../../src/server/limits/admissi
 import type { Admitted } from '../../src/server/limits/replies.ts'
 import type { KeyRecord } from '../../src/server/ports/keys.ts'
 import type { RateAsk, RateAuthority, RateGrant } from '../../src/server/ports/rates.ts'
+import { NO_LIMITS } from './key-money.ts'
 
 /** Events in the order of a clock that only they move. */
 export class Simulation {
@@ -146,6 +147,7 @@ export function keyOf(rateLimitRpm: number | null, hash = 'k'.repeat(64)): KeyRe
   return {
     hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
     rateLimitRpm, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
+    allowedModels: null, money: NO_LIMITS,
   }
 }
 

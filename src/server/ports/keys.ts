@@ -1,5 +1,6 @@
 import type { KeyKind } from '../../schemas/api-keys.ts'
 import type { Outcome } from '../../schemas/failures.ts'
+import type { KeyMoney } from './money.ts'
 
 /** An API key as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
 export interface KeyRecord {
@@ -20,6 +21,9 @@ export interface KeyRecord {
   readonly isInProgramme: boolean
   readonly mayWriteVault: boolean
   readonly expiresAtMs: number | null
+  /** Models that it may use: `author/slug`, or `author/*`; null = all. */
+  readonly allowedModels: readonly string[] | null
+  readonly money: KeyMoney
 }
 
 /** Loads key records from the truth. */

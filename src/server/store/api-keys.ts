@@ -1,14 +1,14 @@
-import { newApiKey, type KeyKind } from '../../schemas/api-keys.ts'
+import { labelOf, newApiKey, type KeyKind } from '../../schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEY_LOAD_MS_MAX } from '../../schemas/limits.ts'
 import type { AuditEvent } from '../ports/audit.ts'
 import type { Invalidation, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
+import { bearAccount, keyAccount } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { isId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
-import { bearScopes } from './scopes.ts'
 import { reach } from './translate.ts'
 
 export interface ApiKey {
@@ -135,9 +135,12 @@ type KeyRowWish = Omit<KeyWish, 'kind'> & { readonly kind: KeyKind; readonly int
 
 async function addKey(tx: Transaction, wish: KeyRowWish): Promise<Pick<CreatedKey, 'apiKey' | 'key'>> {
   const { key, hash } = newApiKey(wish.kind)
+  const accountId = keyAccount(hash)
   const [row] = await tx<KeyRow[]>`
     INSERT INTO api_keys ${tx({
       hash,
+      label: labelOf(key),
+      account_id: accountId,
       kind: wish.kind,
       name: wish.name,
       organization_id: wish.organizationId,
@@ -147,7 +150,7 @@ async function addKey(tx: Transaction, wish: KeyRowWish): Promise<Pick<CreatedKe
       expires_at: wish.expiresAt,
     })} RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
-  await bearScopes(tx, 'key', hash)
+  await bearAccount(tx, { id: accountId, ownerKind: 'key', organizationId: wish.organizationId })
   return { apiKey: apiKeyOf(row), key }
 }
 
@@ -160,9 +163,16 @@ export async function endKey(tx: Transaction, hash: string): Promise<Invalidatio
 async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
   // One text, so that any number of hashes is one prepared statement; the client knows no arrays without its types.
   const rows = await sql<LoadedRow[]>`
-    SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault FROM api_keys k
-    JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default
+    SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,
+      wa.counts_byok AS workspace_counts_byok, ka.counts_byok AS key_counts_byok,
+      EXISTS (SELECT FROM account_limits WHERE account_id = 'o' || k.organization_id) AS is_credit_limited,
+      EXISTS (SELECT FROM account_limits WHERE account_id = wa.id) AS is_workspace_limited,
+      EXISTS (SELECT FROM account_limits WHERE account_id = ka.id) AS is_key_limited
+    FROM api_keys k
+    JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
     JOIN workspaces w ON w.id = COALESCE(k.workspace_id, d.id)
+    JOIN accounts wa ON wa.id = 'w' || w.id
+    JOIN accounts ka ON ka.id = k.account_id
     WHERE k.hash = ANY(string_to_array(${hashes.join(',')}, ',')) AND k.revoked_at IS NULL`
   return rows.map(keyRecordOf)
 }
@@ -181,10 +191,21 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
     isInProgramme: row.is_in_programme,
     mayWriteVault: row.may_write_vault,
     expiresAtMs: row.expires_at?.getTime() ?? null,
+    allowedModels: row.allowed_models,
+    money: {
+      accountId: row.account_id,
+      isCreditLimited: row.is_credit_limited,
+      isWorkspaceLimited: row.is_workspace_limited,
+      isKeyLimited: row.is_key_limited,
+      workspaceCountsByok: row.workspace_counts_byok,
+      keyCountsByok: row.key_counts_byok,
+    },
   }
 }
 
 interface KeyRow {
+  readonly account_id: string
+  readonly allowed_models: readonly string[] | null
   readonly hash: string
   readonly kind: KeyKind
   readonly name: string
@@ -201,6 +222,11 @@ type LoadedRow = KeyRow & {
   readonly default_workspace_id: string
   readonly is_in_programme: boolean
   readonly may_write_vault: boolean
+  readonly workspace_counts_byok: boolean
+  readonly key_counts_byok: boolean
+  readonly is_credit_limited: boolean
+  readonly is_workspace_limited: boolean
+  readonly is_key_limited: boolean
 }
 
 function apiKeyOf(row: KeyRow): ApiKey {

@@ -5,6 +5,7 @@ import { vault } from './migrations/003-vault.ts'
 import { idempotency } from './migrations/004-idempotency.ts'
 import { containerFiles } from './migrations/005-container-files.ts'
 import { privateEndpoints } from './migrations/006-private-endpoints.ts'
+import { money } from './migrations/007-money.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
@@ -22,7 +23,7 @@ export interface Migration {
   up(tx: Transaction): Promise<void>
 }
 
-export const MIGRATIONS: readonly Migration[] = [foundation, files, vault, idempotency, containerFiles, privateEndpoints]
+export const MIGRATIONS: readonly Migration[] = [foundation, files, vault, idempotency, containerFiles, privateEndpoints, money]
 
 /** Why this binary must not run on this database, in words for the operator. */
 export class SchemaRefused extends Error {}

@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { bearAccount, organizationAccount } from './accounts.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
-import { bearScopes } from './scopes.ts'
 import { reach } from './translate.ts'
 import { insertWorkspace, type Workspace } from './workspaces.ts'
 
@@ -49,7 +49,7 @@ export async function insertOrganization(tx: Transaction, name: string): Promise
   const [row] = await tx<OrganizationRow[]>`
     INSERT INTO organizations (id, name) VALUES (${id}, ${name}) RETURNING id, name, created_at`
   if (row === undefined) throw new Error('the insert returned nothing')
-  await bearScopes(tx, 'organization', id)
+  await bearAccount(tx, { id: organizationAccount(id), ownerKind: 'organization', organizationId: id })
   const workspace = await insertWorkspace(tx, { organizationId: id, name: 'Default', slug: 'default', isDefault: true })
   return { organization: organizationOf(row), workspace }
 }

@@ -1,11 +1,11 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Invalidation } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
+import { bearAccount, workspaceAccount } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
-import { bearScopes } from './scopes.ts'
 import { reach, violatedUnique } from './translate.ts'
 
 export interface Workspace {
@@ -103,7 +103,7 @@ export async function insertWorkspace(tx: Transaction, wish: NewWorkspace): Prom
     INSERT INTO workspaces (id, organization_id, name, slug, is_default)
     VALUES (${id}, ${wish.organizationId}, ${wish.name}, ${wish.slug}, ${wish.isDefault ?? false}) RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
-  await bearScopes(tx, 'workspace', id)
+  await bearAccount(tx, { id: workspaceAccount(id), ownerKind: 'workspace', organizationId: wish.organizationId })
   return workspaceOf(row)
 }
 

@@ -4,9 +4,9 @@ export const foundation: Migration = {
   number: 1,
   name: 'foundation',
   oldestBinary: 1,
-  tables: ['organizations', 'workspaces', 'api_keys', 'epoch', 'invalidations', 'fronts', 'scopes'],
+  tables: ['organizations', 'workspaces', 'api_keys', 'epoch', 'invalidations', 'fronts'],
   async up(tx) {
-    for (const statements of [OWNERS, KEYS, EPOCH, FRONTS, SCOPES]) await tx.unsafe(statements)
+    for (const statements of [OWNERS, KEYS, EPOCH, FRONTS]) await tx.unsafe(statements)
   },
 }
 
@@ -75,19 +75,5 @@ const FRONTS = `
     connections integer NOT NULL,
     epoch bigint NOT NULL,
     heartbeat_at timestamptz NOT NULL
-  );
-`
-
-const SCOPES = `
-  -- Born with their owner. No limit means an infinite one: nothing is lent from it and nothing refused by it.
-  CREATE TABLE scopes (
-    id uuid PRIMARY KEY,
-    owner_kind text NOT NULL CHECK (owner_kind IN ('organization', 'workspace', 'key')),
-    owner_id text NOT NULL,
-    span text NOT NULL CHECK (span IN ('credit', 'daily', 'weekly', 'monthly', 'lifetime', 'limit')),
-    limit_nano bigint CHECK (limit_nano >= 0),
-    spent_nano bigint NOT NULL DEFAULT 0 CHECK (spent_nano >= 0),
-    lent_nano bigint NOT NULL DEFAULT 0 CHECK (lent_nano >= 0),
-    CONSTRAINT scopes_owner_key UNIQUE (owner_kind, owner_id, span)
   );
 `

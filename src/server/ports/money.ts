@@ -1,0 +1,79 @@
+import type { Outcome } from '../../schemas/failures.ts'
+import type { KeyRecord } from './keys.ts'
+
+/** Windows in which a limit counts; `lifetime` never ends. Contract §2.11. */
+export const SPANS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
+export type Span = (typeof SPANS)[number]
+
+/** Whose money: the credit of an organization, the budgets of a workspace, the limit of a key. */
+export type AccountKind = 'organization' | 'workspace' | 'key'
+
+/** A day of the authority's calendar, `YYYY-MM-DD`; its week begins on Monday. Contract C15. */
+export type Day = string
+
+/**
+ * What a key's calls are paid from, cached with its record. A flag that is behind by one change of limits is obeyed
+ * until the change is: `effective` tells callers of it. C15.
+ */
+export interface KeyMoney {
+  /** Of the key, for as long as it is rotated on. */
+  readonly accountId: string
+  readonly isCreditLimited: boolean
+  readonly isWorkspaceLimited: boolean
+  readonly isKeyLimited: boolean
+  /** Whether calls by the workspace's own credentials count. B2.9, B2.10. */
+  readonly workspaceCountsByok: boolean
+  readonly keyCountsByok: boolean
+}
+
+/** What a call may cost at most, in whole nano-USD; null = nobody can tell. Design §6.4. */
+export interface CostBound {
+  /** The dearest endpoint of the operator's that it may reach; 0 when it reaches none. */
+  readonly paidNano: number | null
+  /** The dearest of all, those by the workspace's own credentials included. */
+  readonly anyNano: number | null
+}
+
+/** Facts of a call that its ledger row tells. */
+export interface CallFacts {
+  readonly requestId: string
+  readonly operation: string
+  readonly model: string
+}
+
+/** What a call came to. */
+export interface CallCost {
+  /** Whole nano-USD; above the bound it is cut to it, and the rest becomes an `overrun`. */
+  readonly costNano: number
+  readonly isByok: boolean
+  /** Ours, since the provider told none that can be believed. */
+  readonly isEstimated: boolean
+  readonly provider: string
+  readonly tokens?: number
+  readonly milliseconds?: number
+}
+
+/** Money that a call has taken. Exactly one of both is called, once; they never throw. */
+export interface Hold {
+  settle(cost: CallCost): void
+  /** Nothing was sent, or nothing came of it: all of it returns. */
+  release(): void
+}
+
+export interface HoldAsk {
+  readonly key: KeyRecord
+  readonly bound: CostBound
+  readonly facts: CallFacts
+  /** Of the caller: who left while money was sought takes none. */
+  readonly signal?: () => AbortSignal
+  /** `performance.now()` milliseconds. */
+  readonly deadlineAt: number
+}
+
+/**
+ * The first step of a paid call. Synchronous while the purses' balances last. The take is in the journal before it returns.
+ * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy, client_gone.
+ */
+export interface Spend {
+  hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>>
+}
