@@ -1,6 +1,6 @@
 /**
  * Named limits: each once, with its unit and its source. Used by schema, code and test. Those of files and of their
- * storage are in file-limits.ts.
+ * storage are in file-limits.ts, those of money in money-limits.ts.
  */
 
 export const KIB = 1024

@@ -1,10 +1,11 @@
 import t from 'tap'
 import * as fileLimits from '../../src/schemas/file-limits.ts'
 import * as otherLimits from '../../src/schemas/limits.ts'
+import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import { readSources, type SourceFile } from '../support/source.ts'
 
-const limits = { ...otherLimits, ...fileLimits }
-const LIMITS_FILES = ['src/schemas/file-limits.ts', 'src/schemas/limits.ts']
+const limits = { ...otherLimits, ...fileLimits, ...moneyLimits }
+const LIMITS_FILES = ['src/schemas/file-limits.ts', 'src/schemas/limits.ts', 'src/schemas/money-limits.ts']
 
 /** Limits that no test can use, with the reason. */
 const UNTESTED: Readonly<Record<string, string>> = {
@@ -23,7 +24,8 @@ t.test('every file of limits is looked at, and no name stands in two', async (t)
     src.map(({ path }) => path).filter((path) => path.endsWith('limits.ts') && path.startsWith('src/schemas/')),
     LIMITS_FILES,
   )
-  t.equal(Object.keys(limits).length, Object.keys(otherLimits).length + Object.keys(fileLimits).length)
+  const ofAll = [otherLimits, fileLimits, moneyLimits].map((file) => Object.keys(file).length)
+  t.equal(Object.keys(limits).length, ofAll.reduce((sum, count) => sum + count))
 })
 
 t.test('every limit is used by code, be it by another limit', async (t) => {

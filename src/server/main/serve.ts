@@ -11,7 +11,7 @@ import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from
 import type { ModelCatalogue } from '../ports/models.ts'
 import type { Log } from '../ports/observe.ts'
 import { openState } from '../state/open.ts'
-import { connectionBudget } from '../store/budget.ts'
+import { connectionBudget } from '../store/connection-budget.ts'
 import { seedFirst } from '../store/first-start.ts'
 import { removeFront } from '../store/fronts.ts'
 import { migrate } from '../store/migrate.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { connectionBudget } from '../../../src/server/store/budget.ts'
+import { connectionBudget } from '../../../src/server/store/connection-budget.ts'
 import { openEpochFeed, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
 import { bump } from '../../../src/server/store/epoch.ts'
 import { enrol, frontsAt, nodesOnOtherRootKey, startHeartbeat, type Heartbeat } from '../../../src/server/store/fronts.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readFrom, type Config } from '../../../src/server/config.ts'
-import { connectionBudget } from '../../../src/server/store/budget.ts'
+import { connectionBudget } from '../../../src/server/store/connection-budget.ts'
 import { migrate } from '../../../src/server/store/migrate.ts'
 import { openStore } from '../../../src/server/store/open.ts'
 import { openDataDirectory } from '../../../src/server/supervisor/data-directory.ts'

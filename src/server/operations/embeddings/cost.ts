@@ -1,5 +1,4 @@
 const TOKENS_PER_PRICE = 1_000_000
-const NANO_PER_USD = 1_000_000_000
 
 interface Price {
   /** Nano-USD per million tokens of the prompt. */
@@ -16,9 +15,4 @@ export function costNano(tokens: number, price: Price): number {
   if (Number.isSafeInteger(product)) return Math.ceil(product / TOKENS_PER_PRICE) + price.requestNano
   const exact = BigInt(tokens) * BigInt(price.promptNanoPerMillion)
   return Number((exact + BigInt(TOKENS_PER_PRICE) - 1n) / BigInt(TOKENS_PER_PRICE)) + price.requestNano
-}
-
-/** A JSON number of USD. C14. */
-export function usdOf(nano: number): number {
-  return nano / NANO_PER_USD
 }
