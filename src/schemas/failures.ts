@@ -195,6 +195,8 @@ export interface FailureMetadata {
   readonly limit?: number
   /** Against the limit so far, in its unit. */
   readonly spend?: number
+  /** Of a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
+  readonly interval?: string
   readonly reset_at?: string
   readonly headers?: Readonly<Record<string, string>>
 }

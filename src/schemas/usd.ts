@@ -25,3 +25,10 @@ export function usdOfNano(nano: bigint | number): number {
   const whole = Number(nano)
   return Number.isSafeInteger(whole) ? whole / NANO_PER_USD : Number(`${nano}e-${NANO_PLACES}`)
 }
+
+/** Exact USD for people, whole nano-USD in: `0.000000001`, `9.99`, `-10`; never `1e-9`. */
+export function usdText(nano: number | bigint): string {
+  const digits = String(nano < 0 ? -BigInt(nano) : BigInt(nano)).padStart(NANO_PLACES + 1, '0')
+  const fraction = digits.slice(-NANO_PLACES).replace(/0+$/, '')
+  return `${nano < 0 ? '-' : ''}${digits.slice(0, -NANO_PLACES)}${fraction === '' ? '' : `.${fraction}`}`
+}

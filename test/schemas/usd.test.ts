@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { USD_MAX } from '../../src/schemas/money-limits.ts'
-import { nanoOfUsd, usdOfNano } from '../../src/schemas/usd.ts'
+import { nanoOfUsd, usdOfNano, usdText } from '../../src/schemas/usd.ts'
 
 const NANO_MAX = BigInt(USD_MAX) * 1_000_000_000n
 
@@ -61,3 +61,11 @@ function fractionOf(value: number): { readonly numerator: bigint; readonly denom
   }
   return { numerator: BigInt(scaled), denominator }
 }
+
+t.test('USD is written exactly, and never with an exponent', async (t) => {
+  const cases: readonly (readonly [number | bigint, string])[] = [
+    [0, '0'], [1, '0.000000001'], [9_990_000_000, '9.99'], [10_000_000_000, '10'], [-1_500_000_000, '-1.5'],
+    [Number.MAX_SAFE_INTEGER, '9007199.254740991'], [123_456_789_012_345_678_901n, '123456789012.345678901'],
+  ]
+  for (const [nano, text] of cases) t.equal(usdText(nano), text)
+})

@@ -1,13 +1,13 @@
 import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
+import { costNano } from '../../../schemas/costs.ts'
 import { usdOfNano } from '../../../schemas/usd.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
 import type { CallableModel } from '../../ports/models.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { WorkspaceModels } from '../../ports/private-endpoints.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
-import { costNano } from './cost.ts'
 import { nextEmbeddingId } from './embedding-id.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>

@@ -1,0 +1,19 @@
+/** What a call costs, to the nano-USD. C14. */
+import t from 'tap'
+import { chargedNano, costNano } from '../../src/schemas/costs.ts'
+
+t.test('a cost is rounded up once, also where tokens times price are no safe integer', (t) => {
+  t.equal(costNano(1, { promptNanoPerMillion: 1, requestNano: 0 }), 1)
+  t.equal(costNano(3, { promptNanoPerMillion: 20_000_000, requestNano: 7 }), 67)
+  t.equal(costNano(0, { promptNanoPerMillion: 20_000_000, requestNano: 0 }), 0)
+  t.equal(costNano(33_554_432, { promptNanoPerMillion: 3_000_000_001, requestNano: 0 }), 100_663_296_034)
+  t.end()
+})
+
+t.test('no more is charged than the bound of the kind of credential that was used', (t) => {
+  const bound = { paidNano: 10, anyNano: 20 }
+  t.equal(chargedNano({ costNano: 15, isByok: false }, bound), 10)
+  t.equal(chargedNano({ costNano: 15, isByok: true }, bound), 15)
+  t.equal(chargedNano({ costNano: 15, isByok: false }, { paidNano: null, anyNano: null }), 15)
+  t.end()
+})
