@@ -19,6 +19,8 @@ export interface LendAsk {
   readonly journalId: string
   /** 1, 2, 3, … */
   readonly sequence: number
+  /** The newest that this front was told of: the answer's is not before it, whatever clock steps back. */
+  readonly day: Day
   readonly liveFronts: number
   readonly accounts: readonly AccountAsk[]
 }

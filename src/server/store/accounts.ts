@@ -17,19 +17,6 @@ export interface Account {
 
 export type PerSpan = Readonly<Record<Span, bigint>>
 
-export function organizationAccount(organizationId: string): string {
-  return `o${organizationId}`
-}
-
-export function workspaceAccount(workspaceId: string): string {
-  return `w${workspaceId}`
-}
-
-/** @param hash of the first key of its rotation */
-export function keyAccount(hash: string): string {
-  return `k${hash}`
-}
-
 /** Makes the account of a new owner, in the transaction that makes the owner: nobody ever finds it missing. */
 export async function bearAccount(tx: Transaction, account: Pick<Account, 'id' | 'ownerKind' | 'organizationId'>): Promise<void> {
   await tx`INSERT INTO accounts (id, owner_kind, organization_id) VALUES (${account.id}, ${account.ownerKind}, ${account.organizationId})`

@@ -1,5 +1,6 @@
+import { organizationAccount } from '../../schemas/accounts.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { bearAccount, organizationAccount } from './accounts.ts'
+import { bearAccount } from './accounts.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { keyAccount, lockAccounts, organizationAccount, workspaceAccount } from '../../../src/server/store/accounts.ts'
+import { keyAccount, organizationAccount, workspaceAccount } from '../../../src/schemas/accounts.ts'
+import { lockAccounts } from '../../../src/server/store/accounts.ts'
 import { createKey } from '../../../src/server/store/api-keys.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { CLI } from '../../support/audit.ts'
