@@ -131,7 +131,8 @@ const LEDGER = `
   ) PARTITION BY RANGE (day);
   CREATE INDEX ledger_forfeits ON ledger (journal_id, day) WHERE kind = 'forfeit';
 
-  -- Makes the partition of a month where it is missing. @returns its name
+  -- Makes the partition of a month where it is missing: apart, and then attached, so that nobody who reads or writes the
+  -- ledger waits. @returns its name
   CREATE FUNCTION ledger_partition(of_day date) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
     first date := date_trunc('month', of_day)::date;
@@ -139,8 +140,11 @@ const LEDGER = `
   BEGIN
     IF to_regclass(partition) IS NULL THEN
       PERFORM pg_advisory_xact_lock(7305848212);
-      EXECUTE format('CREATE TABLE IF NOT EXISTS %I PARTITION OF ledger FOR VALUES FROM (%L) TO (%L)',
-        partition, first, (first + interval '1 month')::date);
+      IF to_regclass(partition) IS NULL THEN
+        EXECUTE format('CREATE TABLE %I (LIKE ledger INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition);
+        EXECUTE format('ALTER TABLE ledger ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+          partition, first, (first + interval '1 month')::date);
+      END IF;
     END IF;
     RETURN partition;
   END $$;
