@@ -36,7 +36,7 @@ export async function lockAccounts(tx: Transaction, ids: readonly string[]): Pro
 
 type Counters = { readonly [name in `${Span}_${'spent' | 'byok' | 'lent'}_nano`]: string }
 
-interface AccountRow extends Counters {
+export interface AccountRow extends Counters {
   readonly id: string
   readonly owner_kind: AccountKind
   readonly organization_id: string
@@ -44,7 +44,7 @@ interface AccountRow extends Counters {
   readonly counts_byok: boolean
 }
 
-function accountOf(row: AccountRow): Account {
+export function accountOf(row: AccountRow): Account {
   const perSpan = (counter: 'spent' | 'byok' | 'lent'): PerSpan => ({
     daily: BigInt(row[`daily_${counter}_nano`]),
     weekly: BigInt(row[`weekly_${counter}_nano`]),
