@@ -1,4 +1,10 @@
 /** Named limits of money, each once, with its unit and its source. */
+import { MIB } from './limits.ts'
 
 /** USD that a budget, a key's limit, a top-up or all credit may amount to: their nano-USD fit a `bigint` nine times over. Decision. */
 export const USD_MAX = 1_000_000_000
+
+/** Bytes of a front's journal on disk beyond which another segment begins. Decision. */
+export const JOURNAL_SEGMENT_BYTES = 8 * MIB
+/** Entries of a front that wait in memory for their flush; those beyond are read again from its journal. Decision. */
+export const JOURNAL_ENTRIES_MAX = 20_000

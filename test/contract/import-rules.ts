@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   state: DRIVER,
   ledger: [...DRIVER, 'store'],
   catalogue: DRIVER,
+  journal: DRIVER,
   storage: DRIVER,
   transfer: DRIVER,
   upstream: DRIVER,

@@ -1,0 +1,26 @@
+import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** The few things that a journal does to its disk, each by itself: tests put faults between them. Each throws as `node:fs` does. */
+export interface JournalDisk {
+  /** Makes an empty file that only its owner may read, and the folder where it is missing. @returns its descriptor */
+  create(path: string): number
+  /** @returns the bytes written, which may be fewer */
+  write(file: number, bytes: Buffer, length: number, position: number): number
+  truncate(file: number, length: number): void
+  rename(from: string, to: string): void
+  remove(path: string): void
+  close(file: number): void
+}
+
+export const LOCAL_DISK: JournalDisk = {
+  create(path) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    return openSync(path, 'w', 0o600)
+  },
+  write: (file, bytes, length, position) => writeSync(file, bytes, 0, length, position),
+  truncate: ftruncateSync,
+  rename: renameSync,
+  remove: (path) => rmSync(path, { force: true }),
+  close: closeSync,
+}

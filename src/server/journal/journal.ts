@@ -1,0 +1,227 @@
+import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../schemas/money-limits.ts'
+import type { GiveBack, Journal, Settlement } from '../ports/journal.ts'
+import type { BookEntry, Flush, OpenTake } from '../ports/lending.ts'
+import type { Log } from '../ports/observe.ts'
+import { LOCAL_DISK, type JournalDisk } from './disk.ts'
+import { entriesBehind } from './piece.ts'
+import { RecordBuffer } from './record-buffer.ts'
+import { attempt, SegmentWriter, type SegmentPlace } from './segment-writer.ts'
+import { segmentPath, type Holder } from './segments.ts'
+import { WaitingEntries } from './waiting-entries.ts'
+
+export interface JournalOptions {
+  /** See `journalsFolder`; made where it is missing. */
+  readonly folder: string
+  /** Of the front. */
+  readonly id: string
+  readonly node: string
+  /** See `bootId`. */
+  readonly bootId: string
+  /** This process. */
+  readonly holder: Holder
+  readonly log: Log
+  readonly disk?: JournalDisk
+  readonly segmentBytes?: number
+  /** Entries that wait for their flush in memory. */
+  readonly entriesMax?: number
+}
+
+/** A journal without its first segment is broken, and mends itself when the disk does: never throws. */
+export function openJournal(options: JournalOptions): Journal {
+  return new DiskJournal(options)
+}
+
+class DiskJournal implements Journal {
+  readonly id: string
+  readonly #options: JournalOptions
+  readonly #disk: JournalDisk
+  readonly #segmentBytes: number
+  readonly #records = new RecordBuffer()
+  /** Gathered since the last `write` that succeeded, beside their records. */
+  #takes = new Map<number, OpenTake>()
+  #ended: number[] = []
+  #entries: { readonly entry: BookEntry; end: number }[] = []
+  /** On disk, and neither settled nor released there. */
+  readonly #open = new Map<number, OpenTake>()
+  readonly #waiting: WaitingEntries
+  #segment: SegmentWriter | null = null
+  /** Behind which something is not applied yet, the oldest first. */
+  #older: (SegmentPlace & { readonly end: number })[] = []
+  #nextTake = 1
+  #nextSegment = 1
+  /** Length at which another segment is tried. */
+  #rotateAt: number
+  #applied = 0
+  #pending: Flush | null = null
+  #hasFailed = false
+  #isUnreadable = false
+  #isClosed = false
+
+  constructor(options: JournalOptions) {
+    this.id = options.id
+    this.#options = options
+    this.#disk = options.disk ?? LOCAL_DISK
+    this.#segmentBytes = options.segmentBytes ?? JOURNAL_SEGMENT_BYTES
+    this.#rotateAt = this.#segmentBytes
+    this.#waiting = new WaitingEntries(options.entriesMax ?? JOURNAL_ENTRIES_MAX)
+    this.#attempt(() => this.#begin(0))
+  }
+
+  get isBroken(): boolean {
+    return this.#hasFailed || this.#isUnreadable || this.#isClosed
+  }
+
+  take(take: OpenTake): number {
+    const id = this.#nextTake++
+    this.#takes.set(id, take)
+    this.#records.take(id, take)
+    return id
+  }
+
+  settle(takeId: number, entry: Settlement): void {
+    this.#records.settle(takeId, entry)
+    this.#ended.push(takeId)
+    this.#entries.push({ entry, end: this.#records.length })
+  }
+
+  release(takeId: number): void {
+    if (!this.#takes.has(takeId) && !this.#open.has(takeId)) return
+    this.#records.release(takeId)
+    this.#ended.push(takeId)
+  }
+
+  giveBack(entry: GiveBack): void {
+    this.#records.giveBack(entry)
+    this.#entries.push({ entry, end: this.#records.length })
+  }
+
+  write(): boolean {
+    if (this.#isClosed) return false
+    if (this.#records.length === 0) {
+      if (!this.#hasFailed) return true
+      this.#records.mark()
+    }
+    const isWritten = this.#attempt(() => this.#append())
+    if (isWritten) this.#count()
+    else this.#forgetTakes()
+    return isWritten
+  }
+
+  next(entriesMax: number): Flush | null {
+    this.#pending ??= this.#nextFlush(entriesMax)
+    return this.#pending
+  }
+
+  applied(to: number): void {
+    this.#pending = null
+    this.#applied = to
+    this.#waiting.drop(to)
+    while (this.#older[0] !== undefined && this.#older[0].end <= to) {
+      const { path } = this.#older[0]
+      this.#older.shift()
+      // One that stays is read as applied by whoever reads it.
+      attempt(() => this.#disk.remove(path))
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#segment?.close()
+  }
+
+  #append(): void {
+    if (this.#segment === null) this.#begin(0)
+    else if (this.#segment.length >= this.#rotateAt) this.#rotate(this.#segment)
+    this.#segment?.append(this.#records)
+  }
+
+  /** What was gathered is on disk now. */
+  #count(): void {
+    const end = this.#end
+    const start = end - this.#records.length
+    let before = start
+    for (const placed of this.#entries) {
+      placed.end += start
+      this.#waiting.push(placed, before)
+      before = placed.end
+    }
+    for (const [id, take] of this.#takes) this.#open.set(id, take)
+    for (const id of this.#ended) this.#open.delete(id)
+    this.#records.clear()
+    this.#takes = new Map()
+    this.#ended = []
+    this.#entries = []
+  }
+
+  #forgetTakes(): void {
+    const ends = this.#records.dropTakes()
+    this.#entries.forEach((placed, at) => {
+      placed.end = ends[at] ?? placed.end
+    })
+    this.#takes = new Map()
+  }
+
+  #nextFlush(entriesMax: number): Flush | null {
+    if (this.#waiting.size === 0 && this.#waiting.readTo !== null) this.#readAgain(this.#waiting.readTo)
+    const batch = this.#waiting.first(entriesMax)
+    const last = batch.at(-1)
+    const isAll = batch.length === this.#waiting.size
+    // A flush of all that there is takes what says nothing to the books along: so offsets reach the ends of segments.
+    const to = isAll ? this.#waiting.readTo ?? this.#end : last?.end ?? this.#applied
+    const isDue = last !== undefined || (to > this.#applied && this.#older.length > 0)
+    return isDue ? { journalId: this.id, from: this.#applied, to, entries: batch.map(({ entry }) => entry) } : null
+  }
+
+  #readAgain(from: number): void {
+    const current = this.#segment
+    if (current === null) return
+    const places = [...this.#older, { ...current.place, end: current.end }]
+    const place = places.find(({ end }) => from < end)
+    const piece = place === undefined ? null : entriesBehind(place, from)
+    if (piece === null) {
+      if (!this.#isUnreadable) this.#options.log.error('journal_unreadable', { journal: this.id, offset: from })
+      this.#isUnreadable = true
+    } else this.#waiting.fill(piece.entries, piece.to, current.end)
+  }
+
+  get #end(): number {
+    return this.#segment?.end ?? 0
+  }
+
+  #begin(base: number): SegmentWriter {
+    const { folder, id, node, bootId, holder } = this.#options
+    const number = this.#nextSegment
+    const head = { id, node, bootId, holder, number, base }
+    const segment = SegmentWriter.create(this.#disk, segmentPath(folder, id, number), { head, open: this.#open })
+    this.#nextSegment++
+    this.#segment = segment
+    return segment
+  }
+
+  /** Where there is no room for another segment, the old one goes on for a while. */
+  #rotate(full: SegmentWriter): void {
+    try {
+      const next = this.#begin(full.end)
+      this.#rotateAt = this.#segmentBytes + next.length
+      this.#older.push({ ...full.place, end: full.end })
+      full.seal()
+    } catch (cause) {
+      this.#rotateAt = full.length + this.#segmentBytes / 8
+      this.#options.log.warn('journal_segment_failed', { journal: this.id, cause })
+    }
+  }
+
+  /** Tells of the first failure and of the end of all. */
+  #attempt(step: () => void): boolean {
+    try {
+      step()
+      if (this.#hasFailed) this.#options.log.info('journal_works_again', { journal: this.id })
+      this.#hasFailed = false
+      return true
+    } catch (cause) {
+      if (!this.#hasFailed) this.#options.log.error('journal_failed', { journal: this.id, cause })
+      this.#hasFailed = true
+      return false
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import { open, rm, type FileHandle } from 'node:fs/promises'
+import type { BookEntry, OpenTake } from '../ports/lending.ts'
+import { recordAt, type JournalRecord } from './records.ts'
+import { draftsOf, HEAD_BYTES_MAX, readHead, segmentFiles, type SegmentFile, type SegmentHead } from './segments.ts'
+
+/** Bytes that are read and decoded before others have their turn. */
+const PIECE_BYTES = 512 * 1_024
+/** Entries that are handed out at once. */
+const BATCH_ENTRIES = 5_000
+
+/** Entries of one part of a journal. */
+export interface Batch {
+  readonly from: number
+  readonly to: number
+  readonly entries: readonly BookEntry[]
+}
+
+/** What a journal says beside its entries, known when all of it was read. */
+export interface JournalEnd {
+  /** Takes that nobody settled. */
+  readonly open: readonly OpenTake[]
+  /** False: a part is missing or damaged. What is left out was never guessed. */
+  readonly isWhole: boolean
+  /** Offset behind the last record. */
+  readonly end: number
+}
+
+/** Head of the oldest segment that has one; null when the journal has no file that tells. */
+export async function journalHead(folder: string, id: string): Promise<SegmentHead | null> {
+  for (const file of segmentFiles(folder, id)) {
+    const opened = await openSegment(file)
+    await opened?.file.close()
+    if (opened !== null) return opened.head
+  }
+  return null
+}
+
+/**
+ * Reads the journal of a process that is dead. Hands out all entries behind `from`, in order; the last part may have none.
+ * A last record that is cut was never counted by whoever wrote it. Rejects when the disk fails.
+ */
+export async function* readJournal(folder: string, id: string, from: number): AsyncGenerator<Batch, JournalEnd> {
+  const opened = (await Promise.all(segmentFiles(folder, id).map(openSegment)))
+  const reading = new Reading(from, opened.includes(null))
+  try {
+    const segments = opened.filter((one) => one !== null)
+    for (const [at, segment] of segments.entries()) {
+      for await (const _ of reading.segment(segment, segments[at + 1]?.head.base ?? null)) {
+        if (reading.entries.length >= BATCH_ENTRIES) yield reading.batch()
+      }
+    }
+  } finally {
+    for (const segment of opened) await segment?.file.close()
+  }
+  yield reading.batch()
+  return reading.result()
+}
+
+/** Takes the files of a journal away, the oldest first: what is left is always the newest part. */
+export async function removeJournal(folder: string, id: string): Promise<void> {
+  for (const path of [...draftsOf(folder, id), ...segmentFiles(folder, id).map((file) => file.path)]) await rm(path, { force: true })
+}
+
+interface OpenedSegment {
+  readonly file: FileHandle
+  readonly head: SegmentHead
+  readonly headBytes: number
+  /** Of the file. */
+  readonly bytes: number
+}
+
+class Reading {
+  entries: BookEntry[] = []
+  readonly #open = new Map<number, OpenTake>()
+  readonly #from: number
+  /** Offset of the newest entry handed out: none goes out twice, whatever segments say of themselves. */
+  #seen: number
+  #batchFrom: number
+  #at: number | null = null
+  #isWhole: boolean
+
+  /** @param from entries behind it are wanted; @param isPart a segment's head is damaged */
+  constructor(from: number, isPart: boolean) {
+    this.#from = from
+    this.#seen = from
+    this.#batchFrom = from
+    this.#isWhole = !isPart
+  }
+
+  /** Each step is a piece. @param next base of the segment that follows */
+  async* segment({ file, head, headBytes, bytes }: OpenedSegment, next: number | null): AsyncGenerator<void> {
+    this.#meet(head.base)
+    const end = next === null ? bytes : headBytes + next - head.base
+    const place = { at: headBytes, end, offset: (at: number) => head.base + at - headBytes }
+    if (bytes < end) this.#isWhole = false
+    for (let isOver = false; !isOver && place.at < end;) {
+      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - place.at))
+      const { bytesRead } = await file.read(piece, 0, piece.length, place.at)
+      const read = this.#piece(piece.subarray(0, bytesRead), place.offset(place.at))
+      place.at += read.bytes
+      isOver = read.isOver || read.bytes === 0
+      this.#at = place.offset(place.at)
+      yield
+    }
+    // Only the last segment may end within a record.
+    if (next !== null && place.at < end) this.#isWhole = false
+    if (next !== null) this.#at = next
+  }
+
+  batch(): Batch {
+    const batch = { from: this.#batchFrom, to: Math.max(this.#batchFrom, this.#at ?? 0), entries: this.entries }
+    this.#batchFrom = batch.to
+    this.entries = []
+    return batch
+  }
+
+  result(): JournalEnd {
+    const end = this.#at ?? 0
+    return { open: [...this.#open.values()], isWhole: this.#isWhole && this.#at !== null && end >= this.#from, end }
+  }
+
+  /** A segment begins where the one before it ended, and the first not behind what is applied. */
+  #meet(base: number): void {
+    if (this.#at === null ? base > this.#from : base !== this.#at) this.#isWhole = false
+    this.#at = base
+  }
+
+  #piece(piece: Buffer, offset: number): { readonly bytes: number; readonly isOver: boolean } {
+    let at = 0
+    while (at < piece.length) {
+      const found = recordAt(piece, at)
+      if (found.kind === 'cut') break
+      if (found.kind === 'damaged') {
+        this.#isWhole = false
+        if (found.bytes === null) return { bytes: at, isOver: true }
+        at += found.bytes
+        continue
+      }
+      // Another segment was there: were it still, this one would end before this record.
+      if (found.record.kind === 'sealed') {
+        this.#isWhole = false
+        return { bytes: at, isOver: true }
+      }
+      at += found.bytes
+      this.#record(found.record, offset + at)
+    }
+    return { bytes: at, isOver: false }
+  }
+
+  #record(record: JournalRecord, end: number): void {
+    if (record.kind === 'take') this.#open.set(record.id, record.take)
+    if (record.kind === 'settle' || record.kind === 'release') this.#open.delete(record.id)
+    if (!('entry' in record) || end <= this.#seen) return
+    this.entries.push(record.entry)
+    this.#seen = end
+  }
+}
+
+/** Null when its head is damaged: nothing in it can be placed. */
+async function openSegment({ id, path }: SegmentFile): Promise<OpenedSegment | null> {
+  const file = await open(path, 'r')
+  const bytes = Buffer.alloc(HEAD_BYTES_MAX)
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)
+  const read = readHead(bytes.subarray(0, bytesRead))
+  if (read === null || read.head.id !== id) {
+    await file.close()
+    return null
+  }
+  return { file, head: read.head, headBytes: read.bytes, bytes: (await file.stat()).size }
+}

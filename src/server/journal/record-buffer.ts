@@ -1,0 +1,219 @@
+import { crc32 } from 'node:zlib'
+import type { GiveBack, Settlement } from '../ports/journal.ts'
+import type { OpenTake, PaidFrom } from '../ports/lending.ts'
+import { packed } from './packing.ts'
+
+/** Kinds of records: the first byte of their body. A number is never given another meaning. */
+export const KIND = { head: 1, take: 2, settle: 3, release: 4, giveBack: 5, sealed: 6, mark: 7 } as const
+
+/** Length, its check, and the CRC-32 of the body. */
+export const FRAME_BYTES = 8
+/** Turns a length into its check: a flipped bit shows, and a run of zeros is no record. */
+export const LENGTH_MASK = 0xa5c3
+export const BODY_BYTES_MAX = 0xffff
+
+const FIRST_BYTES = 256 * 1_024
+/** Bytes of the longest record, with room to spare. */
+const RECORD_BYTES_MAX = BODY_BYTES_MAX + FRAME_BYTES
+/** Texts whose packed form is kept: names of models, keys, workspaces. */
+const PACKED_MAX = 10_000
+
+/** Longer ones, and those as long as ids that have a shorter form, are packed the usual way. */
+const PLAIN_CHARS_MAX = 64
+const IS_ID_LENGTH: Readonly<Record<number, boolean>> = { 36: true, 64: true }
+
+/** What a take and a settlement tell alike. */
+type Call = Pick<Settlement, 'day' | 'atMs' | 'requestId' | 'operation' | 'organizationId' | 'workspaceId' | 'keyHash' | 'keyAccountId' | 'model' | 'paid'>
+
+/** Packed once for all records of a key. */
+interface Owner {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly keyAccountId: string
+  readonly bytes: Uint8Array
+}
+
+/** Records of one append, encoded as they come into memory that is made once. */
+export class RecordBuffer {
+  bytes: Buffer
+  length = 0
+  #view: DataView
+  #start = 0
+  readonly #texts = new Map<string, Uint8Array>()
+  readonly #owners = new Map<string, Owner>()
+
+  constructor(bytes = FIRST_BYTES) {
+    this.bytes = Buffer.allocUnsafeSlow(bytes)
+    this.#view = viewOf(this.bytes)
+  }
+
+  take(id: number, take: OpenTake): void {
+    this.#begin(KIND.take)
+    this.#number(id)
+    this.#call(take)
+    const { organization, workspace, key } = take.amounts
+    this.#number(organization)
+    this.#number(workspace)
+    this.#number(key)
+    this.#end()
+  }
+
+  settle(takeId: number, entry: Settlement): void {
+    this.#begin(KIND.settle)
+    this.#number(takeId)
+    this.#call(entry)
+    this.#text(entry.provider)
+    this.#number(entry.tokens)
+    this.#number(entry.milliseconds)
+    this.#number(entry.costNano)
+    this.#number(entry.overrunNano)
+    this.#byte((entry.isByok ? 1 : 0) | (entry.isEstimated ? 2 : 0))
+    this.#end()
+  }
+
+  release(takeId: number): void {
+    this.#begin(KIND.release)
+    this.#number(takeId)
+    this.#end()
+  }
+
+  giveBack({ day, accountId, amountNano }: GiveBack): void {
+    this.#begin(KIND.giveBack)
+    this.#text(day)
+    this.#text(accountId)
+    this.#number(amountNano)
+    this.#end()
+  }
+
+  /** Says nothing, but that this can be written. */
+  mark(): void {
+    this.#begin(KIND.mark)
+    this.#end()
+  }
+
+  /** The last record of a segment that another one follows. */
+  sealed(): void {
+    this.#begin(KIND.sealed)
+    this.#end()
+  }
+
+  head(texts: readonly string[], numbers: readonly number[]): void {
+    this.#begin(KIND.head)
+    for (const value of numbers) this.#number(value)
+    for (const text of texts) this.#text(text)
+    this.#end()
+  }
+
+  clear(): void {
+    this.length = 0
+  }
+
+  /** Takes the takes away and closes the gaps. @returns where the records of entries end now, in their order */
+  dropTakes(): readonly number[] {
+    const ends: number[] = []
+    let kept = 0
+    for (let at = 0; at < this.length;) {
+      const size = FRAME_BYTES + this.#view.getUint16(at, true)
+      const kind = this.bytes[at + FRAME_BYTES]
+      if (kind !== KIND.take) {
+        this.bytes.copyWithin(kept, at, at + size)
+        kept += size
+      }
+      if (kind === KIND.settle || kind === KIND.giveBack) ends.push(kept)
+      at += size
+    }
+    this.length = kept
+    return ends
+  }
+
+  #call(call: Call): void {
+    this.#text(call.day)
+    this.#number(call.atMs)
+    this.#fresh(call.requestId)
+    this.#text(call.operation)
+    this.#append(this.#ownerOf(call))
+    this.#text(call.model)
+    this.#byte(flagsOf(call.paid))
+  }
+
+  #begin(kind: number): void {
+    this.#makeRoom()
+    this.#start = this.length
+    this.length += FRAME_BYTES
+    this.#byte(kind)
+  }
+
+  #end(): void {
+    const start = this.#start
+    const body = start + FRAME_BYTES
+    const length = this.length - body
+    this.#view.setUint16(start, length, true)
+    this.#view.setUint16(start + 2, length ^ LENGTH_MASK, true)
+    this.#view.setUint32(start + 4, crc32(this.bytes.subarray(body, this.length)), true)
+  }
+
+  #byte(value: number): void {
+    this.bytes[this.length++] = value
+  }
+
+  #number(value: number): void {
+    this.#view.setFloat64(this.length, value, true)
+    this.length += 8
+  }
+
+  #text(text: string): void {
+    let bytes = this.#texts.get(text)
+    if (bytes === undefined) {
+      bytes = packed(text)
+      if (this.#texts.size >= PACKED_MAX) this.#texts.clear()
+      this.#texts.set(text, bytes)
+    }
+    this.#append(bytes)
+  }
+
+  /** A text that comes once: written in place where it is short and plain, which request ids are. */
+  #fresh(text: string): void {
+    const { bytes, length: start } = this
+    const { length } = text
+    let at = 0
+    for (; at < length && at < PLAIN_CHARS_MAX; at++) {
+      const code = text.charCodeAt(at)
+      if (code > 127) break
+      bytes[start + 1 + at] = code
+    }
+    if (at < length || IS_ID_LENGTH[length] === true) return this.#append(packed(text))
+    bytes[start] = length
+    this.length = start + 1 + length
+  }
+
+  #ownerOf({ organizationId, workspaceId, keyHash, keyAccountId }: Call): Uint8Array {
+    const known = this.#owners.get(keyHash)
+    if (known !== undefined && known.workspaceId === workspaceId && known.organizationId === organizationId
+      && known.keyAccountId === keyAccountId) return known.bytes
+    const bytes = Buffer.concat([organizationId, workspaceId, keyHash, keyAccountId].map(packed))
+    if (this.#owners.size >= PACKED_MAX) this.#owners.clear()
+    this.#owners.set(keyHash, { organizationId, workspaceId, keyAccountId, bytes })
+    return bytes
+  }
+
+  #append(bytes: Uint8Array): void {
+    this.bytes.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
+  #makeRoom(): void {
+    if (this.length + RECORD_BYTES_MAX <= this.bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(this.length + Math.max(this.bytes.length, RECORD_BYTES_MAX))
+    this.bytes.copy(larger, 0, 0, this.length)
+    this.bytes = larger
+    this.#view = viewOf(larger)
+  }
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length)
+}
+
+function flagsOf({ organization, workspace, key }: PaidFrom): number {
+  return (organization ? 1 : 0) | (workspace ? 2 : 0) | (key ? 4 : 0)
+}

@@ -1,0 +1,92 @@
+import { crc32 } from 'node:zlib'
+import type { GiveBack, Settlement } from '../ports/journal.ts'
+import type { OpenTake } from '../ports/lending.ts'
+import { Unpacker } from './packing.ts'
+import { FRAME_BYTES, KIND, LENGTH_MASK } from './record-buffer.ts'
+
+export type JournalRecord =
+  | { readonly kind: 'take'; readonly id: number; readonly take: OpenTake }
+  | { readonly kind: 'settle'; readonly id: number; readonly entry: Settlement }
+  | { readonly kind: 'release'; readonly id: number }
+  | { readonly kind: 'give_back'; readonly entry: GiveBack }
+  | { readonly kind: 'head'; readonly body: Unpacker }
+  | { readonly kind: 'sealed' }
+  | { readonly kind: 'mark' }
+
+/**
+ * What stands at a place of a segment. `cut`: less than a whole record, as a process leaves it that dies while it writes.
+ * `damaged`: something that was never written so; its length, where that can be believed, tells where the next one begins.
+ */
+export type Found =
+  | { readonly kind: 'record'; readonly record: JournalRecord; readonly bytes: number }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'damaged'; readonly bytes: number | null }
+
+/** Reads the record that begins at `at`. */
+export function recordAt(bytes: Buffer, at: number): Found {
+  if (bytes.length - at < FRAME_BYTES) return { kind: 'cut' }
+  const length = bytes.readUInt16LE(at)
+  if ((length ^ LENGTH_MASK) !== bytes.readUInt16LE(at + 2) || length === 0) return { kind: 'damaged', bytes: null }
+  const size = FRAME_BYTES + length
+  if (bytes.length - at < size) return { kind: 'cut' }
+  const body = bytes.subarray(at + FRAME_BYTES, at + size)
+  const record = crc32(body) === bytes.readUInt32LE(at + 4) ? decoded(body) : null
+  return record === null ? { kind: 'damaged', bytes: size } : { kind: 'record', record, bytes: size }
+}
+
+/** Null when the body is none that this version writes: then it is as good as damaged. */
+function decoded(body: Buffer): JournalRecord | null {
+  const from = new Unpacker(body)
+  try {
+    const record = bodyOf(from)
+    return record === null || record.kind === 'head' || from.isAtEnd ? record : null
+  } catch (problem) {
+    if (problem instanceof RangeError) return null
+    throw problem
+  }
+}
+
+function bodyOf(from: Unpacker): JournalRecord | null {
+  switch (from.byte()) {
+    case KIND.head:
+      return { kind: 'head', body: from }
+    case KIND.take:
+      return takeOf(from)
+    case KIND.settle:
+      return settleOf(from)
+    case KIND.release:
+      return { kind: 'release', id: from.number() }
+    case KIND.giveBack:
+      return { kind: 'give_back', entry: { kind: 'give_back', day: from.text(), accountId: from.text(), amountNano: from.number() } }
+    case KIND.sealed:
+      return { kind: 'sealed' }
+    case KIND.mark:
+      return { kind: 'mark' }
+    default:
+      return null
+  }
+}
+
+function takeOf(from: Unpacker): JournalRecord {
+  const id = from.number()
+  const call = callOf(from)
+  const amounts = { organization: from.number(), workspace: from.number(), key: from.number() }
+  return { kind: 'take', id, take: { ...call, amounts } }
+}
+
+function settleOf(from: Unpacker): JournalRecord {
+  const id = from.number()
+  const call = callOf(from)
+  const [provider, tokens, milliseconds] = [from.text(), from.number(), from.number()]
+  const [costNano, overrunNano, flags] = [from.number(), from.number(), from.byte()]
+  const [isByok, isEstimated] = [(flags & 1) !== 0, (flags & 2) !== 0]
+  return { kind: 'settle', id, entry: { kind: 'settle', ...call, provider, tokens, milliseconds, costNano, overrunNano, isByok, isEstimated } }
+}
+
+function callOf(from: Unpacker) {
+  const [day, atMs, requestId, operation] = [from.text(), from.number(), from.text(), from.text()]
+  const [organizationId, workspaceId, keyHash, keyAccountId] = [from.text(), from.text(), from.text(), from.text()]
+  const [model, flags] = [from.text(), from.byte()]
+  const paid = { organization: (flags & 1) !== 0, workspace: (flags & 2) !== 0, key: (flags & 4) !== 0 }
+  return { day, atMs, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId, model, paid }
+}

@@ -1,0 +1,231 @@
+import { readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { LOCAL_DISK, type JournalDisk } from '../../../src/server/journal/disk.ts'
+import { segmentFiles } from '../../../src/server/journal/segments.ts'
+import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../../src/schemas/money-limits.ts'
+import { journalIn, someSettlement, someTake, wholeJournal } from '../../support/journal.ts'
+import { keptLog } from '../../support/log.ts'
+import { openFolder } from '../../support/storage.ts'
+
+function namesOf(folder: string, id: string): readonly number[] {
+  return segmentFiles(folder, id).map(({ number }) => number)
+}
+
+/** A disk with room for so many bytes more. */
+function fullDisk(room: { bytes: number; mayTruncate?: boolean }): JournalDisk {
+  return {
+    ...LOCAL_DISK,
+    write(file, bytes, length, position) {
+      const fits = Math.min(length, room.bytes)
+      if (fits === 0) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      room.bytes -= fits
+      return LOCAL_DISK.write(file, bytes, fits, position)
+    },
+    truncate(file, length) {
+      if (room.mayTruncate === false) throw Object.assign(new Error('no disk'), { code: 'EIO' })
+      LOCAL_DISK.truncate(file, length)
+    },
+  }
+}
+
+t.test('what was not written is neither on disk nor flushed', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder)
+  journal.settle(journal.take(someTake('a')), someSettlement('a'))
+  t.equal(journal.next(10), null)
+  t.same((await wholeJournal(folder, journal.id)).entries, [])
+  t.ok(journal.write())
+  t.equal(journal.next(10)?.entries.length, 1)
+  t.equal((await wholeJournal(folder, journal.id)).entries.length, 1)
+})
+
+t.test('files are for their owner alone', async (t) => {
+  const folder = join(await openFolder(t), 'journals')
+  const journal = journalIn(folder)
+  const [file] = segmentFiles(folder, journal.id)
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.equal(statSync(file?.path ?? '').mode & 0o777, 0o600)
+})
+
+t.test('a flush is the same until it is applied, and the next one begins where it ended', async (t) => {
+  const journal = journalIn(await openFolder(t))
+  for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
+  journal.write()
+  const first = journal.next(2)
+  journal.settle(journal.take(someTake('d')), someSettlement('d'))
+  journal.write()
+  t.equal(journal.next(100), first)
+  t.same([first?.from, first?.entries.length], [0, 2])
+  journal.applied(first?.to ?? 0)
+  const second = journal.next(100)
+  t.equal(second?.from, first?.to)
+  t.same(second?.entries.map((entry) => 'requestId' in entry && entry.requestId), ['c', 'd'])
+  journal.applied(second?.to ?? 0)
+  t.equal(journal.next(100), null)
+})
+
+t.test('a full disk voids the takes of that append; settlements wait for room', async (t) => {
+  const folder = await openFolder(t)
+  const room = { bytes: 1_000_000 }
+  const log = keptLog()
+  const journal = journalIn(folder, { disk: fullDisk(room), log })
+  const held = journal.take(someTake('held'))
+  t.ok(journal.write())
+  room.bytes = 50
+  const refused = journal.take(someTake('refused'))
+  journal.settle(held, someSettlement('held'))
+  t.notOk(journal.write())
+  t.ok(journal.isBroken)
+  journal.release(refused)
+  t.same((await wholeJournal(folder, journal.id)).open, [someTake('held')])
+  t.equal(journal.next(10), null)
+  room.bytes = 1_000_000
+  t.ok(journal.write())
+  t.notOk(journal.isBroken)
+  const read = await wholeJournal(folder, journal.id)
+  t.same([read.open, read.entries, read.isWhole], [[], [someSettlement('held')], true])
+  t.same(journal.next(10)?.entries, [someSettlement('held')])
+  t.same(log.events.map(({ event }) => event), ['journal_failed', 'journal_works_again'])
+})
+
+t.test('a broken journal mends itself with nothing to write', async (t) => {
+  const room = { bytes: 10 }
+  const journal = journalIn(await openFolder(t), { disk: fullDisk(room) })
+  t.ok(journal.isBroken)
+  t.notOk(journal.write())
+  room.bytes = 100_000
+  t.ok(journal.write())
+  t.notOk(journal.isBroken)
+})
+
+t.test('a tail that cannot be taken away keeps the journal broken until it can', async (t) => {
+  const folder = await openFolder(t)
+  const room = { bytes: 1_000_000, mayTruncate: true }
+  const journal = journalIn(folder, { disk: fullDisk(room) })
+  journal.take(someTake('a'))
+  journal.write()
+  Object.assign(room, { bytes: 30, mayTruncate: false })
+  journal.take(someTake('b'))
+  t.notOk(journal.write())
+  room.bytes = 1_000_000
+  t.notOk(journal.write())
+  room.mayTruncate = true
+  t.ok(journal.write())
+  const read = await wholeJournal(folder, journal.id)
+  t.same([read.open, read.isWhole], [[someTake('a')], true])
+})
+
+t.test('a new segment begins with the open takes, and one that is applied is deleted', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder, { segmentBytes: 2_000 })
+  journal.take(someTake('open'))
+  for (let count = 0; count < 20; count++) {
+    journal.settle(journal.take(someTake(`s${count}`)), someSettlement(`s${count}`))
+    journal.write()
+  }
+  t.ok(namesOf(folder, journal.id).length > 2)
+  const before = await wholeJournal(folder, journal.id)
+  t.same([before.entries.length, before.open, before.isWhole], [20, [someTake('open')], true])
+  const to = journal.next(100)?.to ?? 0
+  journal.applied(to)
+  t.equal(namesOf(folder, journal.id).length, 1)
+  const after = await wholeJournal(folder, journal.id, to)
+  t.same([after.entries.length, after.open, after.isWhole], [0, [someTake('open')], true])
+})
+
+t.test('segments of calls that cost nothing are applied and deleted too', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder, { segmentBytes: 2_000 })
+  for (let count = 0; count < 20; count++) {
+    journal.release(journal.take(someTake(`r${count}`)))
+    journal.write()
+  }
+  const flush = journal.next(100)
+  t.same(flush?.entries, [])
+  journal.applied(flush?.to ?? 0)
+  t.equal(namesOf(folder, journal.id).length, 1)
+})
+
+t.test('a missing segment shows, be it the first, one between or the last', async (t) => {
+  const folder = await openFolder(t)
+  for (const missing of [0, 1, 2]) {
+    const journal = journalIn(folder, { segmentBytes: 1_200 })
+    while (namesOf(folder, journal.id).length < 3) {
+      journal.settle(journal.take(someTake('a')), someSettlement('a'))
+      journal.write()
+    }
+    rmSync(segmentFiles(folder, journal.id)[missing]?.path ?? '')
+    t.notOk((await wholeJournal(folder, journal.id)).isWhole, `segment ${missing}`)
+  }
+})
+
+t.test('a segment that there is no room for leaves the old one in use', async (t) => {
+  const folder = await openFolder(t)
+  let isTight = false
+  const disk: JournalDisk = {
+    ...LOCAL_DISK,
+    create(path) {
+      if (isTight) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      return LOCAL_DISK.create(path)
+    },
+  }
+  const journal = journalIn(folder, { segmentBytes: 1_000, disk })
+  isTight = true
+  for (let count = 0; count < 10; count++) {
+    journal.settle(journal.take(someTake(`s${count}`)), someSettlement(`s${count}`))
+    t.ok(journal.write())
+  }
+  isTight = false
+  for (let count = 10; count < 20; count++) {
+    journal.settle(journal.take(someTake(`s${count}`)), someSettlement(`s${count}`))
+    t.ok(journal.write())
+  }
+  const read = await wholeJournal(folder, journal.id)
+  t.same([read.entries.length, read.isWhole, namesOf(folder, journal.id).length > 1], [20, true, true])
+})
+
+t.test('entries beyond the number that memory keeps are read again, in order and once', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder, { segmentBytes: 10_000, entriesMax: 7 })
+  const seen: string[] = []
+  const drain = (max: number): boolean => {
+    const flush = journal.next(max)
+    if (flush === null) return false
+    for (const entry of flush.entries) if ('requestId' in entry) seen.push(entry.requestId)
+    journal.applied(flush.to)
+    return true
+  }
+  const names = Array.from({ length: 400 }, (_, at) => `s${at}`)
+  for (const [at, name] of names.entries()) {
+    journal.settle(journal.take(someTake(name)), someSettlement(name))
+    journal.write()
+    if (at % 100 === 50) for (let turn = 0; turn < 5; turn++) drain(3)
+  }
+  while (drain(5)) continue
+  t.same(seen, names)
+  t.equal(namesOf(folder, journal.id).length, 1)
+})
+
+t.test('a journal that cannot read what it wrote is broken', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder, { entriesMax: 1 })
+  for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
+  journal.write()
+  const first = journal.next(10)
+  journal.applied(first?.to ?? 0)
+  rmSync(segmentFiles(folder, journal.id)[0]?.path ?? '')
+  t.equal(journal.next(10), null)
+  t.ok(journal.isBroken)
+})
+
+t.test('records of many calls in one append are all there', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder)
+  const count = 3_000
+  for (let at = 0; at < count; at++) journal.settle(journal.take(someTake(`s${at}`)), someSettlement(`s${at}`))
+  t.ok(journal.write())
+  t.equal((await wholeJournal(folder, journal.id)).entries.length, count)
+  t.ok(readFileSync(segmentFiles(folder, journal.id)[0]?.path ?? '').length < JOURNAL_SEGMENT_BYTES)
+  t.ok(count < JOURNAL_ENTRIES_MAX)
+})
