@@ -72,7 +72,9 @@ class UngovernedCall implements ExchangeOwner {
     exchange.work(true)
     const { model, embedder } = this.#parts
     const { deadlineAt } = exchange
-    void embedder.embed({ model, request, caller: '', deadlineAt, call: exchange }).then((answer) => {
+    const plan = embedder.plan({ model, request, caller: '', deadlineAt, call: exchange })
+    const answered = plan.ok ? plan.value.run() : Promise.resolve(plan)
+    void answered.then((answer) => {
       if (answer.ok) exchange.send(replyOf(answer.value, model.id))
       else this.#fail(502)
       exchange.rest()

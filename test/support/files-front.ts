@@ -43,7 +43,7 @@ export async function openFilesFront(t: Parameters<typeof openTransfers>[0], opt
   const ports: Ports = {
     ...NO_FILES,
     models: { resolve: () => null } as unknown as Ports['models'],
-    embedder: { embed: unused },
+    embedder: { plan: unused },
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
     files,
     transfers,

@@ -73,7 +73,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
   const { url: origin } = await openFront(t, OPERATIONS, {
     access,
     ports: {
-      ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { embed: unused },
+      ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
       idempotency, interns: openInterns(store, hints.publish), ...ports,
     },

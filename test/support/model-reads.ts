@@ -18,10 +18,11 @@ export interface ModelAnswer {
 export async function read(
   operation: AnyOperation,
   models: ModelCatalogue,
-  input: { readonly params?: object; readonly query?: object } = {},
+  input: { readonly params?: object; readonly query?: object; readonly allowedModels?: readonly string[] } = {},
 ): Promise<ModelAnswer> {
-  // A read sees its inputs and nothing else of the call.
-  const outcome = await operation.run({ query: {}, ...input } as never, portsOf(models))
+  const { allowedModels = null, ...inputs } = input
+  // A read sees its inputs, its key's list of models and nothing else of the call.
+  const outcome = await operation.run({ query: {}, ...inputs, key: { allowedModels } } as never, portsOf(models))
   if (!outcome.ok) {
     if (!operation.failures.includes(outcome.failure.name)) throw new Error(`${outcome.failure.name} is not declared`)
     return { status: statusOf(outcome.failure.name, operation.statuses), failure: outcome.failure, body: null }
@@ -43,7 +44,7 @@ export function portsOf(models: ModelCatalogue): Ports {
     throw new Error('a model read needs the catalogue alone')
   }
   const log = { debug: unused, info: unused, warn: unused, error: unused }
-  return { models, embedder: { embed: unused }, observer: { log, settled: unused, trace: unused }, ...NO_FILES }
+  return { models, embedder: { plan: unused }, observer: { log, settled: unused, trace: unused }, ...NO_FILES }
 }
 
 /** Four models: two that write text, two that embed; made in this order. */

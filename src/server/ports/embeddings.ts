@@ -3,6 +3,7 @@ import type { BulkBytes } from '../../schemas/bodies.ts'
 import type { EmbeddingInput, EmbeddingsBody } from '../../schemas/embeddings.ts'
 import type { CallNotes } from './observe.ts'
 import type { CallableModel } from './models.ts'
+import type { CostBound } from './money.ts'
 
 /** A validated embeddings body: a large one keeps its input as bytes. */
 export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input: EmbeddingInput | BulkBytes }
@@ -44,7 +45,15 @@ export interface EmbeddingsResult {
   readonly release: () => void
 }
 
-/** Chooses endpoints by preferences and health, calls them in turn, answers with the first that succeeds. Design §10. */
+/** A call whose endpoints are chosen, and nothing of it sent. */
+export interface EmbeddingPlan {
+  readonly bound: CostBound
+  /** Calls them in turn, answers with the first that succeeds; once. */
+  run(): Promise<Outcome<EmbeddingsResult>>
+}
+
+/** Embeds by the endpoints that preferences and health leave. Design §10. */
 export interface Embedder {
-  embed(job: EmbeddingJob): Promise<Outcome<EmbeddingsResult>>
+  /** Failures: endpoint_excluded, endpoint_unconfigured, input_unsupported. */
+  plan(job: EmbeddingJob): Outcome<EmbeddingPlan>
 }

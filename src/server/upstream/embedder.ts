@@ -1,11 +1,12 @@
 import { endedBy } from '../../schemas/call-ended.ts'
 import type { InputKind } from '../../schemas/embeddings.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import type { EmbeddingJob, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
+import type { EmbeddingJob, EmbeddingPlan, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { Endpoint } from '../ports/models.ts'
 import type { FailedAttempt, Log, Meters } from '../ports/observe.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
+import { costBoundOf, mostTokens } from './bounds.ts'
 import { isStrike, mayFallBack } from './fallbacks.ts'
 import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
 import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
@@ -48,12 +49,18 @@ class RoutingEmbedder implements Embedder {
     this.#now = options.now
   }
 
-  async embed(job: EmbeddingJob): Promise<Outcome<EmbeddingsResult>> {
-    const shape = shapeOf(job.request.input)
+  plan(job: EmbeddingJob): Outcome<EmbeddingPlan> {
+    const { input } = job.request
+    const shape = shapeOf(input)
     const chosen = this.#choose(job, shape)
     if (!chosen.ok) return chosen
+    const targets = chosen.value
+    return ok({ bound: costBoundOf(targets, input, shape), run: () => this.#run(job, shape, targets) })
+  }
+
+  async #run(job: EmbeddingJob, shape: InputShape, targets: readonly Target[]): Promise<Outcome<EmbeddingsResult>> {
     const trail = new Trail()
-    for (const target of chosen.value) {
+    for (const target of targets) {
       const startedAt = this.#now()
       if (startedAt >= job.deadlineAt) return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
       // Asked for only once there was time to leave: a signal that nobody reads is never made.
@@ -119,7 +126,9 @@ class RoutingEmbedder implements Embedder {
     const { endpoint, health } = target
     const upstreamMs = this.#now() - startedAt
     const usage = judgeUsage(reading, job.request.input, { shape, contextLength: endpoint.contextLength })
-    health.answered(upstreamMs, usage.promptTokens)
+    // A provider that tells too many tokens is not faster for it.
+    const most = mostTokens(job.request.input, shape, endpoint.contextLength)
+    health.answered(upstreamMs, Math.min(usage.promptTokens, most ?? Infinity))
     this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
     return {
       data: reading.data,

@@ -11,21 +11,20 @@ export interface JudgedUsage {
   readonly isEstimated: boolean
 }
 
-/** No tokenizer makes more tokens of a UTF-16 unit than its UTF-8 has bytes. */
-const TOKENS_PER_UNIT_MAX = 4
-/** What a provider may add to each input: special tokens, a prompt for the input type. */
-const TOKENS_ADDED_MAX = 256
 /** The usual share of a token in text, and what a token takes as a number in JSON. */
 const UNITS_PER_TOKEN = 4
 const JSON_BYTES_PER_TOKEN_ID = 5
 /** A medium-sized picture with most providers. */
 const TOKENS_PER_MEDIA = 1_024
-/** No input of a 32 MiB body can honestly cost more. */
-const TOKENS_MAX = 2 ** 31
+/** No text or list of tokens in a body of 32 MiB has more: such a figure is no count but a mistake. */
+const TOKENS_MAX = 2 ** 26
+/** Of pictures and the like, which may stand elsewhere. */
+const MEDIA_TOKENS_MAX = 2 ** 31
 
 /**
- * Takes the provider's figures when they can be true, else ours.
- * @param contextLength of the endpoint: more than that an input cannot cost
+ * Takes the provider's figures when they can be meant, else ours. More than the call's bound is meant: that is charged,
+ * and the rest becomes an overrun.
+ * @param contextLength of the endpoint: more than that an estimate never is
  */
 export function judgeUsage(
   claimed: { readonly promptTokens: number | null; readonly totalTokens: number | null },
@@ -33,7 +32,8 @@ export function judgeUsage(
   more: { readonly shape: InputShape; readonly contextLength: number | null },
 ): JudgedUsage {
   const { promptTokens, totalTokens } = claimed
-  if (promptTokens === null || !isCount(promptTokens) || promptTokens > mostTokens(input, more.shape)) {
+  const most = more.shape.kind === 'objects' ? MEDIA_TOKENS_MAX : TOKENS_MAX
+  if (promptTokens === null || !isCount(promptTokens) || promptTokens > most) {
     const estimate = estimateTokens(input, more)
     return { promptTokens: estimate, totalTokens: estimate, isEstimated: true }
   }
@@ -42,12 +42,7 @@ export function judgeUsage(
 }
 
 function isCount(tokens: number): boolean {
-  return Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX
-}
-
-function mostTokens(input: Input, shape: InputShape): number {
-  if (shape.kind === 'objects') return TOKENS_MAX
-  return unitsOf(input) * TOKENS_PER_UNIT_MAX + shape.count * TOKENS_ADDED_MAX
+  return Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= MEDIA_TOKENS_MAX
 }
 
 /** Tokens that an input usually has, at least 1; an estimate, where nobody has counted them. */

@@ -37,13 +37,16 @@ async function opened(test: Test) {
       endpoints: ['one', 'two'].map((slug) => ({ provider: slug, upstream_model: 'c' })),
     }],
   })
-  const embed = (call: AbortController) => embedder.embed({
-    model: present(catalogue.resolve('acme/c')),
-    request: { model: 'acme/c', input: bulky() },
-    caller: 'k',
-    deadlineAt: performance.now() + 60_000,
-    call,
-  })
+  const embed = async (call: AbortController) => {
+    const plan = embedder.plan({
+      model: present(catalogue.resolve('acme/c')),
+      request: { model: 'acme/c', input: bulky() },
+      caller: 'k',
+      deadlineAt: performance.now() + 60_000,
+      call,
+    })
+    return plan.ok ? plan.value.run() : plan
+  }
   return { provider, ran, embed }
 }
 

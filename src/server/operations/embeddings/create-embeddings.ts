@@ -1,10 +1,12 @@
+import { isModelAllowed } from '../../../schemas/allowed-models.ts'
+import { chargedNano, costNano } from '../../../schemas/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
-import { costNano } from '../../../schemas/costs.ts'
 import { usdOfNano } from '../../../schemas/usd.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
 import type { CallableModel } from '../../ports/models.ts'
+import type { CostBound } from '../../ports/money.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { WorkspaceModels } from '../../ports/private-endpoints.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
@@ -16,12 +18,14 @@ interface Inputs {
   readonly body: 'embeddings'
 }
 
+const OPERATION = 'embeddings.create'
+
 /**
  * Embeds texts, token lists or media with one model.
- * Source: §4.3, §2.5, §7, B1.3, decisions C14, C21, C23–C25, C30.
+ * Source: §4.3, §2.5, §7, B1.3, decisions C14, C21, C23–C25, C30; design §6.
  */
 export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
-  id: 'embeddings.create',
+  id: OPERATION,
   method: 'post',
   path: '/embeddings',
   tag: 'embeddings',
@@ -36,7 +40,8 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     body: EmbeddingsAnswer,
     headers: {
       'x-sluice-unpriced': '`true` when the catalogue has no price for the endpoint, so that the cost is 0.',
-      'x-sluice-usage': '`estimated` when the provider told no usable token counts and ours stand in.',
+      'x-sluice-usage': '`estimated` when the provider told no usable token counts and ours stand in; '
+        + '`capped` when it told more than the call may cost at most, which is what was charged.',
     },
   },
   statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
@@ -44,6 +49,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     'header_invalid',
     'body_invalid',
     'model_unknown',
+    'model_not_allowed',
     'model_unfit',
     'input_unsupported',
     'endpoint_excluded',
@@ -79,19 +85,14 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     if (!known.ok) return known
     const model = known.value.resolve(body.model)
     if (model === null) return fail('model_unknown')
+    if (!isModelAllowed(call.key.allowedModels, model.id)) return fail('model_not_allowed')
     if (!model.isEmbedding) return fail('model_unfit')
     call.notes.model = model.id
     if (body.trace !== undefined) {
       const { requestId, notes } = call
-      ports.observer.trace(body.trace, {
-        requestId,
-        operation: 'embeddings.create',
-        model: model.id,
-        sessionId,
-        notes,
-      })
+      ports.observer.trace(body.trace, { requestId, operation: OPERATION, model: model.id, sessionId, notes })
     }
-    const embedded = await ports.embedder.embed({
+    const planned = ports.embedder.plan({
       model,
       request: body,
       caller: call.key.hash,
@@ -100,7 +101,10 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
       deadlineAt: call.deadlineAt,
       call,
     })
-    return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value))) : embedded
+    if (!planned.ok) return planned
+    const { bound, run } = planned.value
+    const embedded = await run()
+    return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value, bound))) : embedded
   },
 })
 
@@ -122,23 +126,31 @@ function modelsOf({ key }: EmbeddingsCall, { models, privateModels }: Ports): Kn
 
 type Known = Outcome<Models>
 
-/** Leaves what is known now for the log, the metrics and the ledger. @returns the cost in USD */
-function note({ notes }: EmbeddingsCall, result: EmbeddingsResult): number {
-  const costUsd = usdOfNano(costNano(result.promptTokens, result))
-  notes.provider = result.provider
-  notes.promptTokens = result.promptTokens
-  notes.costUsd = costUsd
+interface Charge {
+  readonly nano: number
+  /** The provider told more than the bound. */
+  readonly isCapped: boolean
+}
+
+/** Leaves what is known now for the log and the metrics. */
+function note({ notes }: EmbeddingsCall, result: EmbeddingsResult, bound: CostBound): Charge {
+  const { provider, promptTokens, isByok } = result
+  const cost = costNano(promptTokens, result)
+  const nano = chargedNano({ costNano: cost, isByok }, bound)
+  notes.provider = provider
+  notes.promptTokens = promptTokens
+  notes.costUsd = usdOfNano(nano)
   notes.attempts = result.attempts
   notes.upstreamMs = result.upstreamMs
-  return costUsd
+  return { nano, isCapped: nano < cost }
 }
 
 const HEAD = Buffer.from('{"object":"list","data":')
 
 /** The reply is spliced around the vectors, which nobody has read. Design §4. */
-function replyOf(result: EmbeddingsResult, model: CallableModel, costUsd: number): Success {
+function replyOf(result: EmbeddingsResult, model: CallableModel, charge: Charge): Success {
   const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
-  const usage = `{${tokens},"cost":${costUsd},"is_byok":${result.isByok}}`
+  const usage = `{${tokens},"cost":${usdOfNano(charge.nano)},"is_byok":${result.isByok}}`
   const tail = Buffer.from(
     `,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${usage}}`,
   )
@@ -146,17 +158,18 @@ function replyOf(result: EmbeddingsResult, model: CallableModel, costUsd: number
     kind: 'bytes',
     parts: [HEAD, ...result.data, tail],
     contentType: 'application/json',
-    headers: result.isUnpriced || result.isEstimated ? remarksOn(result) : NO_REMARKS,
+    headers: result.isUnpriced || result.isEstimated || charge.isCapped ? remarksOn(result, charge) : NO_REMARKS,
     done: result.release,
   }
 }
 
 const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** What a caller should know of the figures: the endpoint has no price, the tokens are our estimate. C14, design §6.4. */
-function remarksOn(result: EmbeddingsResult): Readonly<Record<string, string>> {
-  const unpriced = result.isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
-  return result.isEstimated ? { ...unpriced, 'x-sluice-usage': 'estimated' } : unpriced
+/** What a caller should know of the figures: the endpoint has no price, the tokens are our estimate or beyond belief. C14, design §6.4. */
+function remarksOn({ isUnpriced, isEstimated }: EmbeddingsResult, { isCapped }: Charge): Readonly<Record<string, string>> {
+  const unpriced = isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
+  if (isEstimated) return { ...unpriced, 'x-sluice-usage': 'estimated' }
+  return isCapped ? { ...unpriced, 'x-sluice-usage': 'capped' } : unpriced
 }
 
 /** Characters are code points (C31), of which a text has at most as many as UTF-16 units. */

@@ -1,10 +1,11 @@
+import { isModelAllowed } from '../../../schemas/allowed-models.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
 
-/** Lists the models that the caller's key may use: on an installation, those of its catalogue. Source: B2.3. */
+/** Lists the models that the caller's key may use: those of the catalogue, less what its list of models leaves out. Source: B2.3. */
 export const listUserModels = defineOperation({
   id: 'models.list_for_user',
   method: 'get',
@@ -22,6 +23,9 @@ export const listUserModels = defineOperation({
   run(call, ports) {
     const filter = filterOf(call.query)
     if (!filter.ok) return filter
-    return ok(pageOf(ports.models.select(filter.value), { path: '/models/user', query: call.query }))
+    const { allowedModels } = call.key
+    const models = ports.models.select(filter.value)
+    const found = allowedModels === null ? models : models.filter(({ id }) => isModelAllowed(allowedModels, id))
+    return ok(pageOf(found, { path: '/models/user', query: call.query }))
   },
 })

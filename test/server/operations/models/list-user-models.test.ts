@@ -13,3 +13,11 @@ t.test('models.list_for_user 200: the list shape, in pages, by output modality',
 t.test('models.list_for_user 400: a list with an empty entry, although the contract row lists no 400 (C2)', async (t) => {
   t.match(await read(listUserModels, catalogueOf(t, FOUR_MODELS), { query: { output_modalities: ',' } }), { status: 400 })
 })
+
+t.test('a key with a list of models sees those alone, and their pages count those alone', async (t) => {
+  const catalogue = catalogueOf(t, FOUR_MODELS)
+  const query = { output_modalities: 'all', limit: 1, offset: 0 }
+  const told = await read(listUserModels, catalogue, { query, allowedModels: ['other/*', 'acme/chat'] })
+  t.match(told, { body: { data: [{ id: 'acme/chat' }], total_count: 3 } })
+  t.same(idsOf(await read(listUserModels, catalogue, { allowedModels: [] })), [])
+})

@@ -1,0 +1,93 @@
+import { BulkBytes } from '../../schemas/bodies.ts'
+import { costNano } from '../../schemas/costs.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import type { Endpoint } from '../ports/models.ts'
+import type { CostBound } from '../ports/money.ts'
+import { partsOf, type InputShape } from './input-shape.ts'
+
+type Input = EmbeddingsRequest['input']
+
+/** What endpoints put around each input: marks of begin and end, a prompt for the input type. Decision. */
+export const TOKENS_ADDED_MAX = 16
+/** The shortest id of a token in JSON is a digit and a comma. */
+const JSON_BYTES_PER_ID_MIN = 2
+
+/**
+ * What a call may cost at most: the dearest of all the endpoints that it may reach. Those under the workspace's own
+ * credentials stand apart, since each endpoint is called under one credential alone. Design §6.4.
+ */
+export function costBoundOf(targets: readonly { readonly endpoint: Endpoint }[], input: Input, shape: InputShape): CostBound {
+  let paidNano: number | null = 0
+  let anyNano: number | null = 0
+  for (const { endpoint } of targets) {
+    const nano = endpointBoundOf(endpoint, input, shape)
+    anyNano = dearer(anyNano, nano)
+    if (endpoint.ownWay === undefined) paidNano = dearer(paidNano, nano)
+  }
+  return { paidNano, anyNano }
+}
+
+/** What nobody can bound is dearer than everything. */
+function dearer(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : Math.max(one, other)
+}
+
+function endpointBoundOf(endpoint: Endpoint, input: Input, shape: InputShape): number | null {
+  if (endpoint.isUnpriced) return 0
+  if (endpoint.promptNanoPerMillion === 0) return endpoint.requestNano
+  const tokens = mostTokens(input, shape, endpoint.contextLength)
+  return tokens === null ? null : costNano(tokens, endpoint)
+}
+
+/**
+ * Tokens that an input may have at most: a token for each byte of UTF-8, and no more than the context of the endpoint
+ * for each vector. Null for pictures and the like where the context is not known.
+ */
+export function mostTokens(input: Input, { kind, count }: InputShape, contextLength: number | null): number | null {
+  const each = contextLength ?? Infinity
+  if (typeof input === 'string') return Math.min(textTokens(input, each), each)
+  if (input instanceof BulkBytes) return mostOfBulk(input, { kind, count }, each)
+  if (kind === 'numbers') return Math.min(input.length + TOKENS_ADDED_MAX, each)
+  if (kind === 'objects') return finite(mostOfParts(input, count, each))
+  let tokens = 0
+  for (const item of input) {
+    if (typeof item === 'string') tokens += Math.min(textTokens(item, each), each)
+    else if (Array.isArray(item)) tokens += Math.min(item.length + TOKENS_ADDED_MAX, each)
+  }
+  return tokens
+}
+
+/** Bytes are counted only where the context does not decide. */
+function textTokens(text: string, each: number): number {
+  return text.length >= each ? each : Buffer.byteLength(text) + TOKENS_ADDED_MAX
+}
+
+/** JSON never has fewer bytes than the text it stands for. */
+function mostOfBulk({ json, count: ids }: BulkBytes, { kind, count }: InputShape, each: number): number | null {
+  const added = count * TOKENS_ADDED_MAX
+  const most = count * each
+  switch (kind) {
+    case 'string':
+    case 'strings':
+      return Math.min(json.length + added, most)
+    case 'numbers':
+      return Math.min(ids + added, most)
+    case 'lists':
+      return Math.min(Math.ceil(json.length / JSON_BYTES_PER_ID_MIN) + added, most)
+    case 'objects':
+      return finite(most)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The tokens of a picture are told by neither its bytes nor its address. */
+function mostOfParts(input: Input, count: number, each: number): number {
+  let tokens = count * TOKENS_ADDED_MAX
+  for (const part of partsOf(input)) tokens += part.type === 'text' ? Buffer.byteLength(part.text) : Infinity
+  return Math.min(tokens, count * each)
+}
+
+function finite(tokens: number): number | null {
+  return tokens === Infinity ? null : tokens
+}
