@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { BudgetBody } from './budgets.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import { CreateInternBody, UpdateInternBody } from './interns.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX, JSON_BODY_BYTES_MAX, VAULT_BODY_BYTES_MAX } from './limits.ts'
@@ -31,6 +32,7 @@ export const BODIES = {
   create_private_endpoint: { schema: CreateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_private_endpoint: { schema: UpdateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   validate_private_endpoint: { schema: ValidateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
+  budget: { schema: BudgetBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES

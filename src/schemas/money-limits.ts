@@ -3,6 +3,8 @@ import { MIB } from './limits.ts'
 
 /** USD that a budget, a key's limit, a top-up or all credit may amount to: their nano-USD fit a `bigint` nine times over. Decision. */
 export const USD_MAX = 1_000_000_000
+/** Milliseconds that a change of a limit waits for fronts to obey before its answer says `pending`; hints take a few. Decision. */
+export const LIMITS_OBEYED_WAIT_MS_MAX = 500
 
 /** Bytes of a front's journal on disk beyond which another segment begins. Decision. */
 export const JOURNAL_SEGMENT_BYTES = 8 * MIB

@@ -1,3 +1,4 @@
+import { MONEY_ROWS } from './money-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
 
 /** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
@@ -356,4 +357,5 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     uncaused: {},
   },
   ...PRIVATE_ENDPOINT_ROWS,
+  ...MONEY_ROWS,
 }

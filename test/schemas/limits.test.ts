@@ -5,6 +5,7 @@ import { EmbeddingsBody } from '../../src/schemas/embeddings.ts'
 import * as fileLimits from '../../src/schemas/file-limits.ts'
 import { issuesOf } from '../../src/schemas/issues.ts'
 import * as limits from '../../src/schemas/limits.ts'
+import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import { ListModelsQuery, PageQuery } from '../../src/schemas/models.ts'
 import { isSlug } from '../../src/schemas/workspaces.ts'
 import { ProviderEntry } from '../../src/server/catalogue/format.ts'
@@ -131,6 +132,7 @@ t.test('attempts, connects and waits end inside the call that makes them', async
   t.ok(limits.RATE_WAIT_MS_MAX < limits.KEY_LOAD_MS_MAX)
   t.ok(limits.LOCK_WAIT_MS_MAX < limits.STATEMENT_MS_MAX)
   t.ok(limits.DEADLINE_GRACE_MS < limits.CONTROL_DEADLINE_MS)
+  t.ok(moneyLimits.LIMITS_OBEYED_WAIT_MS_MAX < limits.CONTROL_DEADLINE_MS)
 })
 
 t.test('a revocation by poll alone takes at most 1.5 s: one interval and one time-out', async (t) => {

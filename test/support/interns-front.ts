@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import type { KeyKind } from '../../src/schemas/api-keys.ts'
 import { createAccess } from '../../src/server/access/access.ts'
+import { openBudgetParts } from '../../src/server/main/budgets.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import { insertKey, openKeyStore } from '../../src/server/store/api-keys.ts'
@@ -75,7 +76,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
     ports: {
       ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
-      idempotency, interns: openInterns(store, hints.publish), ...ports,
+      idempotency, interns: openInterns(store, hints.publish), ...openBudgetParts({ store, hints }), ...ports,
     },
   })
   const url = `${origin}/api/v1`

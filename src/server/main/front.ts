@@ -28,6 +28,7 @@ import type { StartedPart } from '../supervisor/ipc.ts'
 import { connectionsNeeded, FRONT_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
+import { openBudgetParts } from './budgets.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
 import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
@@ -85,7 +86,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: { models: loaded.catalogue, embedder, egress, observer, ...fileParts.ports, ...vault.ports, ...privateParts },
+    ports: { models: loaded.catalogue, embedder, egress, observer, ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }) },
     observer,
   })
   watchFront(metrics, { http, pools, log, feed, state, intake: fileParts.intake })

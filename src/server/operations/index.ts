@@ -4,6 +4,10 @@ import { getContainerFile } from './containers/get-container-file.ts'
 import { listContainerFiles } from './containers/list-container-files.ts'
 import { promoteContainerFile } from './containers/promote-container-file.ts'
 import { writeContainerFile } from './containers/write-container-file.ts'
+import { deleteBudget } from './budgets/delete-budget.ts'
+import { getBudget } from './budgets/get-budget.ts'
+import { listBudgets } from './budgets/list-budgets.ts'
+import { putBudget } from './budgets/put-budget.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
 import { forwardRequest } from './egress/forward-request.ts'
 import { deleteFile } from './files/delete-file.ts'
@@ -88,4 +92,8 @@ export const OPERATIONS: readonly AnyOperation[] = [
   disablePrivateEndpoint,
   enablePrivateEndpoint,
   setPrivateEndpointPricing,
+  listBudgets,
+  getBudget,
+  putBudget,
+  deleteBudget,
 ]

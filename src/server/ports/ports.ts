@@ -1,3 +1,4 @@
+import type { Budgets } from './budgets.ts'
 import type { Egress } from './egress.ts'
 import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
@@ -30,4 +31,5 @@ export interface Ports {
   readonly privateEndpoints: PrivateEndpoints
   readonly endpointProber: EndpointProber
   readonly privateModels: PrivateModels
+  readonly budgets: Budgets
 }

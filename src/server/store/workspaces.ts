@@ -79,7 +79,7 @@ export function listWorkspaces(store: Store, organizationId: string | null): Pro
 }
 
 /**
- * Finds a workspace by UUID or slug, in one organization or in all.
+ * Finds a workspace by UUID or slug, in one organization or in all; one that was deleted is unknown.
  * Failures: workspace_unknown, reference_ambiguous.
  */
 export async function findWorkspace(sql: Queryable, reference: string, organizationId: string | null): Promise<Outcome<Workspace>> {
@@ -88,7 +88,7 @@ export async function findWorkspace(sql: Queryable, reference: string, organizat
   const rows = await sql<WorkspaceRow[]>`
     SELECT * FROM workspaces
     WHERE ${isId(reference) ? sql`id = ${reference}` : sql`slug = ${reference}`}
-      AND ${organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`}
+      AND ${organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`} AND deleted_at IS NULL
     ORDER BY id LIMIT 2`
   const [row] = rows
   if (row === undefined) return fail('workspace_unknown')

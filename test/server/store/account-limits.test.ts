@@ -4,6 +4,7 @@ import { bumpLimits, countedNano, isObeyed, isWithin, readAccounts, type Account
 import { newId } from '../../../src/server/store/ids.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
+import { setAccount, turnTo } from '../../support/accounts.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
@@ -73,7 +74,7 @@ t.test('a change of limits is obeyed when every live front has reported its epoc
 async function account(store: Store, columns: object = {}): Promise<string> {
   const { workspace } = must(await createOrganization(store, { name: 'o' }))
   const id = workspaceAccount(workspace.id)
-  if (Object.keys(columns).length > 0) await store.sql`UPDATE accounts SET ${store.sql(columns)} WHERE id = ${id}`
+  if (Object.keys(columns).length > 0) await setAccount(store, id, columns)
   return id
 }
 
@@ -81,8 +82,4 @@ async function read(store: Store, id: string): Promise<AccountNow> {
   const [found] = await readAccounts(store.sql, [id])
   if (found === undefined) throw new Error('the account is gone')
   return found
-}
-
-async function turnTo(store: Store, day: string): Promise<void> {
-  await store.sql.unsafe(`CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT '${day}'::date $$`)
 }
