@@ -10,3 +10,10 @@ export const LIMITS_OBEYED_WAIT_MS_MAX = 500
 export const JOURNAL_SEGMENT_BYTES = 8 * MIB
 /** Entries of a front that wait in memory for their flush; those beyond are read again from its journal. Decision. */
 export const JOURNAL_ENTRIES_MAX = 20_000
+
+/** Milliseconds that a front waits for the authority: for money or the day, for a batch of the books, and for the end of a journal. Decision. */
+export const LEND_MS_MAX = 2_000
+export const FLUSH_MS_MAX = 3_000
+
+/** Milliseconds for which holders are told that somebody was refused; who was tries again sooner. Decision. */
+export const WANTED_MS = 1_000

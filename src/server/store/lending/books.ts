@@ -1,0 +1,145 @@
+import type { BookEntry, OpenTake } from '../../ports/lending.ts'
+import type { AccountKind, Day } from '../../ports/money.ts'
+import { organizationAccount, workspaceAccount } from '../../../schemas/accounts.ts'
+
+type Settlement = Extract<BookEntry, { kind: 'settle' }>
+export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
+
+/** What happened to one account on one day, nano-USD. */
+export interface Entry {
+  spent: bigint
+  byok: bigint
+  /** Paid from the lease of the day, or given back of it. */
+  fromLease: bigint
+}
+
+/** Columns of `ledger`; the journal's id is the same for all. */
+export interface LedgerRow {
+  readonly day: Day
+  readonly at_ms: number
+  readonly request_id: string
+  readonly kind: LedgerKind
+  readonly organization_id: string
+  readonly workspace_id: string | null
+  readonly key_hash: string | null
+  readonly account_id: string | null
+  readonly operation: string | null
+  readonly model: string | null
+  readonly provider: string | null
+  readonly tokens: number | null
+  readonly milliseconds: number | null
+  readonly cost_nano: number | string
+  readonly is_byok: boolean
+}
+
+export interface ActivityRow {
+  readonly organization_id: string
+  readonly day: Day
+  readonly workspace_id: string
+  readonly key_hash: string
+  readonly model: string
+  requests: number
+  tokens: number
+  milliseconds: number
+  spent: bigint
+  byok: bigint
+  forfeited: bigint
+}
+
+type Whose = Pick<OpenTake, 'day' | 'organizationId' | 'workspaceId' | 'keyHash' | 'model'>
+
+/** Entries of the books, summed up per account and day, so that a batch changes each row once. */
+export class Books {
+  readonly entries = new Map<string, Map<Day, Entry>>()
+  readonly ledger: LedgerRow[] = []
+  readonly #activity = new Map<string, ActivityRow>()
+
+  get accountIds(): readonly string[] {
+    return [...this.entries.keys()]
+  }
+
+  get activity(): readonly ActivityRow[] {
+    return [...this.#activity.values()]
+  }
+
+  /** @param isLate its lease has ended, with the journal */
+  add(entry: BookEntry, { isLate = false } = {}): void {
+    switch (entry.kind) {
+      case 'settle': return this.#settle(entry, isLate)
+      case 'give_back':
+        this.entryOf(entry.accountId, entry.day).fromLease += isLate ? 0n : BigInt(entry.amountNano)
+        return
+      default: entry satisfies never
+    }
+  }
+
+  /** Of an account, to be changed by the caller. */
+  entryOf(accountId: string, day: Day): Entry {
+    let days = this.entries.get(accountId)
+    if (days === undefined) this.entries.set(accountId, days = new Map())
+    let entry = days.get(day)
+    if (entry === undefined) days.set(day, entry = { spent: 0n, byok: 0n, fromLease: 0n })
+    return entry
+  }
+
+  /** Of a reader's roll-up, to be changed by the caller. */
+  activityOf({ organizationId, day, workspaceId, keyHash, model }: Whose): ActivityRow {
+    const modelText = plain(model)
+    const name = `${organizationId} ${day} ${workspaceId} ${keyHash} ${modelText}`
+    let row = this.#activity.get(name)
+    if (row === undefined) {
+      row = {
+        organization_id: organizationId, day, workspace_id: workspaceId, key_hash: keyHash, model: modelText,
+        requests: 0, tokens: 0, milliseconds: 0, spent: 0n, byok: 0n, forfeited: 0n,
+      }
+      this.#activity.set(name, row)
+    }
+    return row
+  }
+
+  #settle(settle: Settlement, isLate: boolean): void {
+    const cost = BigInt(settle.costNano)
+    const what = settle.isByok ? 'byok' : 'spent'
+    for (const { kind, accountId } of accountsOf(settle)) {
+      const entry = this.entryOf(accountId, settle.day)
+      entry[what] += cost
+      if (settle.paid[kind] && !isLate) entry.fromLease += cost
+    }
+    const row = ledgerRow(settle, settle.isEstimated ? 'estimated' : 'usage', settle.costNano)
+    this.ledger.push(row)
+    if (settle.overrunNano > 0) this.ledger.push({ ...row, kind: 'overrun', cost_nano: settle.overrunNano, tokens: null, milliseconds: null })
+    const activity = this.activityOf(settle)
+    activity.requests += 1
+    activity.tokens += settle.tokens
+    activity.milliseconds += settle.milliseconds
+    activity[what] += cost
+  }
+}
+
+/** The three accounts of a call. */
+export function accountsOf(
+  { organizationId, workspaceId, keyAccountId }: Pick<OpenTake, 'organizationId' | 'workspaceId' | 'keyAccountId'>,
+): readonly { readonly kind: AccountKind; readonly accountId: string }[] {
+  return [
+    { kind: 'organization', accountId: organizationAccount(organizationId) },
+    { kind: 'workspace', accountId: workspaceAccount(workspaceId) },
+    { kind: 'key', accountId: keyAccountId },
+  ]
+}
+
+/** @param call a settlement, or a take of which nothing is known but its bound */
+export function ledgerRow(call: Settlement | OpenTake, kind: LedgerKind, costNano: number | string): LedgerRow {
+  const settled = 'costNano' in call ? call : null
+  return {
+    day: call.day, at_ms: call.atMs, request_id: plain(call.requestId), kind,
+    organization_id: call.organizationId, workspace_id: call.workspaceId, key_hash: call.keyHash, account_id: null,
+    operation: plain(call.operation), model: plain(call.model), provider: settled === null ? null : plain(settled.provider),
+    tokens: settled?.tokens ?? null, milliseconds: settled?.milliseconds ?? null,
+    cost_nano: costNano, is_byok: settled?.isByok ?? false,
+  }
+}
+
+/** Postgres takes neither NUL nor half a surrogate pair: one such text would hold up the books for ever. */
+export function plain(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+}

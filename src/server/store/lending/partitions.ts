@@ -1,0 +1,40 @@
+import postgres from 'postgres'
+import type { Day } from '../../ports/money.ts'
+import type { Queryable, Store } from '../open.ts'
+
+/** Months for which partitions stand ready beside the present one. */
+const MONTHS_AHEAD = 2
+const CHECK_VIOLATION = '23514'
+
+/** Makes the ledger's partitions of this month and the next ones, where they are missing. @returns those that were */
+export async function ensurePartitions(store: Store): Promise<{ readonly partitions: number }> {
+  const before = await countPartitions(store.sql)
+  await store.sql`
+    SELECT ledger_partition((utc_today() + n * interval '1 month')::date) FROM generate_series(0, ${MONTHS_AHEAD}::int) AS n`
+  return { partitions: (await countPartitions(store.sql)) - before }
+}
+
+/**
+ * Runs something that writes to the ledger; where the month of a day has no partition, makes it and runs it again. In a
+ * transaction of its own: nobody waits for it.
+ */
+export async function withPartitions<T>(store: Store, days: () => Iterable<Day>, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (problem) {
+    if (!isPartitionMissing(problem)) throw problem
+    const firsts = new Set([...days()].map((day) => `${day.slice(0, 7)}-01`))
+    await store.sql`
+      SELECT ledger_partition(day::date) FROM unnest(string_to_array(${[...firsts].join(',')}, ',')) AS day`
+    return write()
+  }
+}
+
+function isPartitionMissing(problem: unknown): boolean {
+  return problem instanceof postgres.PostgresError && problem.code === CHECK_VIOLATION && problem.message.startsWith('no partition')
+}
+
+async function countPartitions(sql: Queryable): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM pg_inherits WHERE inhparent = 'ledger'::regclass`
+  return row?.count ?? 0
+}
