@@ -17,3 +17,24 @@ export const FLUSH_MS_MAX = 3_000
 
 /** Milliseconds for which holders are told that somebody was refused; who was tries again sooner. Decision. */
 export const WANTED_MS = 1_000
+
+/** Milliseconds that a call waits for money of a store that does not answer; its own deadline may be sooner. Decision. */
+export const MONEY_WAIT_MS_MAX = 1_000
+/** Milliseconds that a call is tried for while others hold what it needs, and between two tries. Design §6.6; Decision. */
+export const MONEY_TRIED_MS_MAX = 500
+export const MONEY_TRY_MS = 75
+/** Milliseconds that a front refuses by what it was told, where no limit changed since. Decision. */
+export const MONEY_REFUSED_MS = 200
+/** Calls of one front that wait for money; `busy` beyond. Decision. */
+export const MONEY_WAITING_MAX = 4_096
+/** Accounts with a limit that one front keeps a balance of; `busy` beyond. Decision. */
+export const MONEY_PURSES_MAX = 50_000
+/** Accounts in one request for money; what is more goes with the next. Decision. */
+export const LEND_ACCOUNTS_MAX = 256
+/** Milliseconds until a request for money or a flush without an answer is repeated. Decision. */
+export const LEND_REPEAT_MS = 200
+/** Milliseconds after which money that was not used goes back. Design §6.2. */
+export const MONEY_IDLE_MS = 10_000
+/** Milliseconds between two flushes, and between two questions who wants what; entries of one flush. Design §6.6; Decision. */
+export const BOOKS_FLUSH_MS = 200
+export const BOOKS_FLUSH_ENTRIES_MAX = 1_000

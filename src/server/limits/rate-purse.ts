@@ -5,6 +5,7 @@ import { burstOf } from '../../schemas/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
+import type { Purse } from './purse.ts'
 import { admittedOf, refusedOf, type Admitted } from './replies.ts'
 
 /** What all purses of a front share. */
@@ -37,7 +38,7 @@ interface Owed {
  * becomes of the call. The bound limit × (W + 100 ms) + burst holds because a lent token is used within RATE_USE_MS or
  * returned within RATE_RETURN_MS of being lent, or else lost.
  */
-export class RatePurse {
+export class RatePurse implements Purse<number, Admitted> {
   readonly #around: PurseSurroundings
   readonly #key: string
   readonly limitRpm: number

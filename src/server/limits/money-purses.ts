@@ -1,0 +1,109 @@
+import { organizationAccount, workspaceAccount } from '../../schemas/accounts.ts'
+import { MONEY_IDLE_MS, MONEY_PURSES_MAX } from '../../schemas/money-limits.ts'
+import type { Journal } from '../ports/journal.ts'
+import type { Change } from '../ports/keys.ts'
+import type { AccountKind, Day } from '../ports/money.ts'
+import { MoneyPurse } from './money-purse.ts'
+
+/** All balances of one front, which are of one day. Design §6.2, §6.3. */
+export class MoneyPurses {
+  readonly #journal: Pick<Journal, 'giveBack'>
+  /** By the raw id of the owner: no text is put together on the way of a call. */
+  readonly #byOwner: Readonly<Record<AccountKind, Map<string, MoneyPurse>>> = {
+    organization: new Map(), workspace: new Map(), key: new Map(),
+  }
+
+  readonly #byAccount = new Map<string, MoneyPurse>()
+  /** Null until the authority has told it. */
+  day: Day | null = null
+  giveBacks = 0
+
+  constructor(journal: Pick<Journal, 'giveBack'>) {
+    this.#journal = journal
+  }
+
+  /** @param id of the organization or workspace, or of a key's account. @returns null when there are too many */
+  of(kind: AccountKind, id: string, now: number): MoneyPurse | null {
+    const known = this.#byOwner[kind].get(id)
+    if (known !== undefined) return known
+    if (this.#byAccount.size >= MONEY_PURSES_MAX) return null
+    const purse = new MoneyPurse({ kind, accountId: accountOf(kind, id), ownerId: id }, now)
+    this.#byOwner[kind].set(id, purse)
+    this.#byAccount.set(purse.accountId, purse)
+    return purse
+  }
+
+  byAccount(accountId: string): MoneyPurse | undefined {
+    return this.#byAccount.get(accountId)
+  }
+
+  get heldNano(): number {
+    let nano = 0
+    for (const purse of this.#byAccount.values()) nano += purse.balanceNano
+    return nano
+  }
+
+  /** Accounts of which money may stand in a lease: their balance, or calls under way. */
+  held(): string[] {
+    const ids: string[] = []
+    for (const { accountId, balanceNano, openNano } of this.#byAccount.values()) if (balanceNano + openNano > 0) ids.push(accountId)
+    return ids
+  }
+
+  /** The authority's calendar has come to a day: what is of an older one goes back. @returns whether it is a new one */
+  turn(day: Day): boolean {
+    if (this.day !== null && day <= this.day) return false
+    if (this.day !== null) this.giveBackAll()
+    this.day = day
+    return true
+  }
+
+  /** Money goes back to the day that it is of. */
+  giveBack(purse: MoneyPurse, day: Day, amountNano: number): void {
+    if (amountNano <= 0) return
+    purse.returningNano += amountNano
+    this.giveBacks += 1
+    this.#journal.giveBack({ kind: 'give_back', day, accountId: purse.accountId, amountNano })
+  }
+
+  /** What no call holds. @returns nano-USD */
+  giveBackBalance(purse: MoneyPurse): number {
+    const { balanceNano } = purse
+    purse.balanceNano = 0
+    if (this.day !== null) this.giveBack(purse, this.day, balanceNano)
+    return balanceNano
+  }
+
+  giveBackAll(): number {
+    let nano = 0
+    for (const purse of this.#byAccount.values()) nano += this.giveBackBalance(purse)
+    return nano
+  }
+
+  /** What was not used for MONEY_IDLE_MS; purses of which nothing is left are forgotten. */
+  giveBackIdle(now: number): void {
+    for (const purse of this.#byAccount.values()) {
+      if (now - purse.lastUsedAt < MONEY_IDLE_MS || purse.waiting > 0) continue
+      this.giveBackBalance(purse)
+      if (purse.openNano === 0 && purse.returningNano === 0 && !purse.isAsked) this.#drop(purse)
+    }
+  }
+
+  /** A limit may have changed. A key is changed by any of its hashes, and there are few of whose account something is remembered. */
+  obey(change: Change): void {
+    const { kind } = change
+    if (kind === 'everything') for (const purse of this.#byAccount.values()) purse.forget()
+    else if (kind === 'key') for (const purse of this.#byOwner.key.values()) purse.forget()
+    else if (kind === 'organization' || kind === 'workspace') this.#byOwner[kind].get(change.id)?.forget()
+  }
+
+  #drop(purse: MoneyPurse): void {
+    this.#byAccount.delete(purse.accountId)
+    this.#byOwner[purse.kind].delete(purse.ownerId)
+  }
+}
+
+function accountOf(kind: AccountKind, id: string): string {
+  if (kind === 'organization') return organizationAccount(id)
+  return kind === 'workspace' ? workspaceAccount(id) : id
+}

@@ -1,0 +1,153 @@
+/** What a front does with money that no call needs: flushes, gives back, ends a day. By the clock of a simulation. Design §6. */
+import t from 'tap'
+import type { Outcome } from '../../../src/schemas/failures.ts'
+import {
+  BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, LEND_REPEAT_MS, MONEY_IDLE_MS, MONEY_PURSES_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX,
+} from '../../../src/schemas/money-limits.ts'
+import { costOf, openMoney, usd } from '../../support/money-front.ts'
+
+const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
+
+t.test('money that was not used for ten seconds goes back, and what calls hold does not', async (t) => {
+  const money = openMoney({ o1: { lifetime: 10_000 } })
+  await money.paid(6_000, 1_000)
+  const open = await money.held({ nano: 2_000 })
+  t.equal(money.lender.lentOf('o1') > 2_000, true)
+  await money.runFor(MONEY_IDLE_MS + 3 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.lentOf('o1'), 2_000)
+  if (open.ok) open.value.release()
+  await money.runFor(MONEY_IDLE_MS + 3 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.lentOf('o1'), 0)
+  t.equal(money.spend.reading.heldNano, 0)
+})
+
+t.test('what another front is refused goes back at once where it is idle', async (t) => {
+  const one = openMoney({ o1: { lifetime: 1_000 } })
+  const other = openMoney({}, one, 'f2')
+  await one.paid(1_000, 200)
+  t.equal(nameOf(await other.held({ nano: 800 }, 500)), 'ok')
+})
+
+t.test('two fronts that each hold a part of what they need give way to one of them', async (t) => {
+  const one = openMoney({ o1: { lifetime: 1_000 } })
+  const other = openMoney({}, one, 'f2')
+  await one.paid(600, 0)
+  await other.paid(400, 0)
+  const held = await Promise.all([one.held({ nano: 800 }, 600), other.held({ nano: 800 }, 600)])
+  t.equal(held.filter(({ ok }) => ok).length, 1)
+})
+
+t.test('a day that ends gives back what is of it, and calls under way are paid on the day that they began', async (t) => {
+  const money = openMoney({ w1: { daily: 1_000 } })
+  await money.paid(800, 100)
+  const open = await money.held({ nano: 700 })
+  money.lender.today = '2026-11-21'
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  await money.paid(1_000)
+  if (open.ok) open.value.settle(costOf(300))
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-20'), 400)
+  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-21'), 1_000)
+  t.equal(money.lender.lentOf('w1'), 0)
+  t.same(money.lender.violations, [])
+})
+
+t.test('a day comes with a request for money too, and the call behind it gets all of it on the new day', async (t) => {
+  const money = openMoney({ o1: { lifetime: 2_000 }, w1: { daily: 1_000 } })
+  await money.paid(500, 0)
+  money.lender.today = '2026-11-21'
+  t.equal(nameOf(await money.held({ nano: 900 }, 20)), 'ok')
+  t.match([...money.journal.open.values()], [{ day: '2026-11-21', amounts: { organization: 900, workspace: 900 } }])
+})
+
+t.test('a calendar that is set back moves no front back', async (t) => {
+  const money = openMoney({ o1: { lifetime: 2_000 }, k2: { lifetime: 2_000 } })
+  money.lender.today = '2026-11-21'
+  await money.paid(500)
+  money.lender.today = '2026-11-20'
+  const held = await money.held({ nano: 500, owner: '2' })
+  t.ok(held.ok)
+  t.ok([...money.journal.open.values()].every(({ day }) => day === '2026-11-21'))
+})
+
+t.test('the front\'s own clock gives back what is of a day that is over, once', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  money.clock.aheadMs = 13 * 3_600_000
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.lentOf('o1'), 0)
+  await money.paid(1_000, 0)
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  t.notOk(money.hold({ nano: 1_000 }) instanceof Promise, 'the authority\'s day has not ended')
+})
+
+t.test('books are kept in batches, and an outage loses and doubles nothing', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(1) } })
+  await money.paid(usd(0.5), 0)
+  const calls = 2 * BOOKS_FLUSH_ENTRIES_MAX + 5
+  for (let call = 0; call < calls; call++) await money.paid(100)
+  money.lender.mode = 'lossy'
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  money.lender.mode = 'away'
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  t.ok(money.spend.reading.flushLagS > 0)
+  money.lender.mode = 'up'
+  await money.runFor(5 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.spentOf('o1'), calls * 100)
+  t.equal(money.spend.reading.flushedEntries, calls + 1)
+  t.equal(money.spend.reading.flushLagS, 0)
+})
+
+t.test('a drain gives everything back and ends the journal', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
+  await money.paid(900, 100)
+  await money.closed()
+  t.equal(money.lender.leases.size, 0)
+  t.equal(money.lender.asked.close, 1)
+  t.equal(money.lender.spentOf('o1'), 100)
+  t.equal(nameOf(await money.held({ nano: 1 })), 'draining')
+})
+
+t.test('a drain leaves calls that are still under way to whoever reads the journal', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.held({ nano: 900 })
+  await money.closed()
+  t.equal(money.lender.asked.close, 0)
+  t.equal(money.lender.lentOf('o1'), 900)
+})
+
+t.test('calls that wait for money when the drain begins are refused', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  const held = money.held({ nano: 900 })
+  await money.closed()
+  t.equal(nameOf(await held), 'draining')
+})
+
+t.test('a front whose journal was closed takes no money any more', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(900)
+  money.lender.close(money.journal.closing(0))
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(nameOf(await money.held({ nano: 1 })), 'store_unavailable')
+  t.ok(money.fenced())
+})
+
+t.test('a front begins without its store, and pays as soon as it is there', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  money.lender.mode = 'away'
+  t.equal(nameOf(await money.held({ nano: 1 }, MONEY_WAIT_MS_MAX + MONEY_TRY_MS)), 'store_unavailable')
+  money.lender.mode = 'up'
+  t.equal(nameOf(await money.held({ nano: 1 }, 3 * LEND_REPEAT_MS)), 'ok')
+})
+
+t.test('a front keeps balances of so many accounts and no more', async (t) => {
+  const money = openMoney({})
+  await money.runFor(5)
+  const limited = { isKeyLimited: true }
+  for (let key = 0; key < MONEY_PURSES_MAX; key++) void money.hold({ nano: 1, owner: `${key}`, money: limited, deadlineMs: 1 })
+  await money.runFor(50)
+  t.equal(money.spend.reading.waiting, 0)
+  t.equal(nameOf(await money.held({ nano: 1, owner: 'one more', money: limited }, 1)), 'busy')
+  t.equal(nameOf(await money.held({ nano: 1, owner: '7', money: limited }, 50)), 'ok')
+})
