@@ -57,6 +57,7 @@ export const Settings = Type.Object({
     { pattern: ROOT_KEYS, mask: 'whole' },
   )),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
+  SLUICE_LEDGER_KEPT_MONTHS: count('a number of months from 1 to 1200, or 0 for ever', 0, 1_200, 0),
   SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
 })
 export type Settings = Static<typeof Settings>

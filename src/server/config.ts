@@ -42,6 +42,8 @@ export interface Config {
   readonly rootKeyFile: string | null
   /** Limit of keys that are made without one; null = none. C11. */
   readonly rateLimitRpm: number | null
+  /** Whole months of the ledger that are kept beside the current one; 0 = for ever. */
+  readonly ledgerKeptMonths: number
 }
 
 /** Where the bytes of files are. Design §5. */
@@ -212,6 +214,7 @@ function configOf(values: Settings): Config {
     rootKey: secret(values.SLUICE_ROOT_KEY),
     rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
+    ledgerKeptMonths: values.SLUICE_LEDGER_KEPT_MONTHS,
   })
 }
 

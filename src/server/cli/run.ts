@@ -25,6 +25,7 @@ const GROUPS: readonly {
   { verbs: ['keys'], load: () => import('./keys.ts').then((group) => group.addKeyVerbs) },
   { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },
   { verbs: ['audit'], load: () => import('./audit.ts').then((group) => group.addAuditVerbs) },
+  { verbs: ['ledger'], load: () => import('./ledger.ts').then((group) => group.addLedgerVerbs) },
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
 ]

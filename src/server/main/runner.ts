@@ -1,4 +1,5 @@
 import { SWEEP_MS, SWEEP_UPLOADS_MS } from '../../schemas/file-limits.ts'
+import { pruneLedger } from '../ledger/retention.ts'
 import { createMetrics } from '../observe/metrics.ts'
 import { repeat } from '../runner/repeat.ts'
 import { sweep } from '../runner/sweep.ts'
@@ -15,6 +16,8 @@ import { openStorage } from './storage.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
 const PRUNE_MS = 60_000
+/** Milliseconds between two looks for months of the ledger that are older than those kept. Decision. */
+const PRUNE_LEDGER_MS = 3_600_000
 
 /** Housekeeping that must go on whether or not anybody calls. */
 export async function runRunner(part: ChildPart, channel: Channel): Promise<void> {
@@ -30,6 +33,11 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
       invalidations: await pruneInvalidations(store.sql),
       fronts: await pruneFronts(store.sql, config.keyGraceMs),
     }),
+  }, { log, random: Math.random })
+  const stopLedger = repeat({
+    name: 'ledger_pruned',
+    everyMs: PRUNE_LEDGER_MS,
+    run: async () => ({ ...(await pruneLedger(store, config.ledgerKeptMonths)) }),
   }, { log, random: Math.random })
   const storage = await openStorage(config)
   let isEnding = false
@@ -51,7 +59,7 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain(() => {
     isEnding = true
-    void Promise.all([stop(), ...stopSweeps.map((stopSweep) => stopSweep())])
+    void Promise.all([stop(), stopLedger(), ...stopSweeps.map((stopSweep) => stopSweep())])
       .then(() => Promise.all([store.close(), storage.close()]))
       .finally(() => process.exit(0))
   })
