@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { BudgetBody } from './budgets.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import { CreateInternBody, UpdateInternBody } from './interns.ts'
+import { CreateKeyBody, RotateKeyBody, UpdateKeyBody } from './keys.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX, JSON_BODY_BYTES_MAX, VAULT_BODY_BYTES_MAX } from './limits.ts'
 import {
   CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
@@ -27,6 +28,9 @@ export const BODIES = {
   embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
+  create_key: { schema: CreateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },
+  update_key: { schema: UpdateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },
+  rotate_key: { schema: RotateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },
   secret: { schema: SecretBody, bytesMax: VAULT_BODY_BYTES_MAX, isSecret: true },
   secret_copy: { schema: CopySecretsBody, bytesMax: VAULT_BODY_BYTES_MAX },
   create_private_endpoint: { schema: CreateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },

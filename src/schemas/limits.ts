@@ -305,3 +305,16 @@ export const WORKSPACE_MODELS_CACHED_MAX = 50_000
 export const EMBEDDINGS_HOPS_MAX = 3
 /** Milliseconds after which a released credential is released, and audited, anew. Decision. */
 export const RELEASED_CREDENTIAL_MS = 60_000
+
+/** Keys of a page. B2.10. */
+export const KEYS_PAGE = 100
+/** Keys before a page at most. Decision. */
+export const KEYS_OFFSET_MAX = 1_000_000
+/** Models and authors that a key's list of allowed ones names, and characters of each. Decision. */
+export const ALLOWED_MODELS_MAX = 256
+export const ALLOWED_MODEL_CHARS_MAX = 256
+/** Characters of the ids by which callers know the users of keys. Decision. */
+export const KEY_USER_CHARS_MAX = 256
+/** Seconds for which a key that was rotated goes on to work, when the call names none, and at most. Decision. */
+export const KEY_OVERLAP_S_DEFAULT = 86_400
+export const KEY_OVERLAP_S_MAX = 604_800

@@ -1,4 +1,5 @@
 import { MONEY_ROWS } from './money-rows.ts'
+import { KEY_ROWS } from './key-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
 
 /** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
@@ -358,4 +359,5 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   },
   ...PRIVATE_ENDPOINT_ROWS,
   ...MONEY_ROWS,
+  ...KEY_ROWS,
 }

@@ -79,7 +79,7 @@ for (const operation of OPERATIONS) {
     t.same(named('path'), [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort())
     t.same(named('query'), membersOf(operation.input.query))
     const ofContent = operation.success.content === undefined ? [] : ['range', 'if-range', 'if-none-match']
-    const keyed = operation.idempotent === undefined ? [] : ['idempotency-key']
+    const keyed = operation.idempotent === undefined || operation.idempotent === 'refused' ? [] : ['idempotency-key']
     t.same(named('header'), [...(operation.input.headers ?? []), ...ofContent, ...keyed].sort())
   })
 

@@ -5,6 +5,7 @@ import { createAccess } from '../../src/server/access/access.ts'
 import { openBudgetParts } from '../../src/server/main/budgets.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
+import { openApiKeys } from '../../src/server/store/api-key-management.ts'
 import { insertKey, openKeyStore } from '../../src/server/store/api-keys.ts'
 import { openEpochFeed } from '../../src/server/store/epoch-feed.ts'
 import { openIdempotency } from '../../src/server/store/idempotency.ts'
@@ -76,7 +77,8 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
     ports: {
       ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
-      idempotency, interns: openInterns(store, hints.publish), ...openBudgetParts({ store, hints }), ...ports,
+      idempotency, interns: openInterns(store, hints.publish),
+      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }), ...ports,
     },
   })
   const url = `${origin}/api/v1`

@@ -1,43 +1,43 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
-import { RATE_LIMIT_RPM_MAX } from '../../schemas/limits.ts'
-import { createInternKey, createKey, listKeys, revokeKey, type ApiKey, type CreatedKey, type KeyWish } from '../store/api-keys.ts'
+import { Option, type Command } from 'commander'
+import { KEYS_PAGE } from '../../schemas/limits.ts'
+import type { ApiKeys, ManagedKey } from '../ports/api-keys.ts'
+import { createInternKey, createKey, revokeKey, type CreatedKey, type KeyWish } from '../store/api-keys.ts'
 import { frontsAt } from '../store/fronts.ts'
 import type { Store } from '../store/open.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { nameOf, need, withAdmin, type Admin } from './admin.ts'
-import { addVerb, CliFailure, print, table } from './verb.ts'
+import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
+import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, type LimitOptions } from './key-options.ts'
+import { tableOf, wireOf } from './key-text.ts'
+import { addVerb, CliFailure, print } from './verb.ts'
 
 /** Milliseconds that `--wait` waits for live fronts, and between two looks at them. */
 const WAIT_MS_MAX = 30_000
 const LOOK_MS = 20
 
-interface CreateOptions {
+interface CreateOptions extends LimitOptions {
   readonly json?: boolean
   readonly name: string
   readonly kind: KeyWish['kind'] | 'intern'
   readonly intern?: string
   readonly workspace?: string
   readonly organization?: string
-  readonly rpm?: number
   readonly expires?: Date
+  readonly creator?: string
+  readonly user?: string
 }
 
-/** `keys create|list|revoke`. */
+/** `keys create|list|get|update|rotate|revoke`. */
 export function addKeyVerbs(program: Command): void {
   const group = program.command('keys').description('API keys')
   addCreate(group)
-  addVerb(group, 'list', 'list the keys, newest first; never the keys themselves')
-    .option('--organization <ref>', 'id or name; left out: of all organizations')
-    .action((options: { json?: boolean; organization?: string }) => withAdmin(async ({ store }) => {
-      const { organization } = options
-      const id = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-      const keys = need(await listKeys(store, id))
-      const rows = keys.map((key) => [key.hash, key.kind, key.name, key.expiresAt?.toISOString() ?? 'never',
-        key.rateLimitRpm === null ? 'none' : String(key.rateLimitRpm), key.workspaceId ?? `organization ${key.organizationId}`])
-      print(options, { data: keys.map(wireOf) }, table([['HASH', 'KIND', 'NAME', 'EXPIRES', 'RPM', 'WORKSPACE'], ...rows]))
-    }))
+  addList(group)
+  addGet(group)
+  addUpdate(group)
+  addRotate(group)
   addVerb(group, 'revoke', 'end a key for good')
+    .alias('delete')
     .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
     .option('--wait', 'return when every live front has obeyed')
     .action((hash: string, options: { json?: boolean; wait?: boolean }) => withAdmin(async ({ store, publish, by }) => {
@@ -51,24 +51,52 @@ export function addKeyVerbs(program: Command): void {
     }))
 }
 
+interface ListOptions {
+  readonly json?: boolean
+  readonly organization?: string
+  readonly workspace?: string
+}
+
+function addList(group: Command): void {
+  addVerb(group, 'list', 'list the keys, newest first; never the keys themselves')
+    .option('--organization <ref>', 'id or name; left out: of all organizations')
+    .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
+    .action((options: ListOptions) => withAdmin(async (admin) => {
+      const { organization, workspace } = options
+      const organizationId = organization === undefined ? null : need(await findOrganization(admin.store.sql, organization)).id
+      const keys = await allKeys(keysOf(admin), { organizationId, workspace: workspace ?? null })
+      print(options, { data: keys.map(wireOf) }, tableOf(keys))
+    }))
+}
+
+async function allKeys(keys: ApiKeys, place: { readonly organizationId: string | null; readonly workspace: string | null }): Promise<readonly ManagedKey[]> {
+  const all: ManagedKey[] = []
+  for (;;) {
+    const page = need(await keys.list({ ...place, includesDisabled: true, offset: all.length }))
+    all.push(...page)
+    if (page.length < KEYS_PAGE) return all
+  }
+}
+
 function addCreate(group: Command): void {
-  addVerb(group, 'create', 'make a key, and print it this once')
+  const verb = addVerb(group, 'create', 'make a key, and print it this once')
     .requiredOption('--name <name>', 'its name', nameOf)
     .addOption(new Option('--kind <kind>', 'what it may call').choices(['inference', 'management', 'intern']).makeOptionMandatory())
     .option('--workspace <ref>', 'id or slug, for inference keys; left out: the workspace `default`')
     .option('--intern <id>', 'id of the intern, for intern keys')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
-    .option('--rpm <count>', 'requests a minute at most; left out: SLUICE_RATE_LIMIT_RPM, or no limit', rpmOf)
-    .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', instantOf)
-    .action((options: CreateOptions, command: Command) => {
-      const mistake = mistakeIn(options)
-      if (mistake !== null) command.error(`error: ${mistake}`, { exitCode: 2 })
-      return withAdmin(async (admin) => {
-        const { apiKey, key, change } = await made(admin, options)
-        await admin.publish(change)
-        print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
-      })
+    .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', expiryOf)
+    .option('--creator <id>', 'who made it, as you know people')
+    .option('--user <id>', 'for whom it is, as you know people')
+  addLimitOptions(verb).action((options: CreateOptions, command: Command) => {
+    const mistake = mistakeIn(options)
+    if (mistake !== null) command.error(`error: ${mistake}`, { exitCode: 2 })
+    return withAdmin(async (admin) => {
+      const { apiKey, key, change } = await made(admin, options)
+      await admin.publish(change)
+      print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
     })
+  })
 }
 
 /** What each kind needs beside its name. */
@@ -82,8 +110,11 @@ function mistakeIn({ kind, intern, workspace }: CreateOptions): string | null {
 }
 
 async function made({ store, by, rateLimitRpm: byDefault }: Admin, options: CreateOptions): Promise<CreatedKey> {
-  const { kind, intern, organization } = options
-  const wish = { name: options.name, rateLimitRpm: options.rpm ?? byDefault, expiresAt: options.expires ?? null }
+  const { kind, intern, organization, creator = null, user = null, rpm = byDefault } = options
+  const traits = {
+    ...limitsOf(options), allowedModels: allowedModelsOf(options) ?? null, creatorUserId: creator, externalUser: user,
+  }
+  const wish = { name: options.name, rateLimitRpm: rpm, expiresAt: options.expires ?? null, traits }
   if (kind !== 'intern') return need(await createKey(store, { ...wish, kind, ...(await ownerOf(store, options)) }, by))
   const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   return need(await createInternKey(store, { ...wish, internId: intern ?? '', organizationId }, by))
@@ -105,40 +136,5 @@ async function untilObeyed(store: Store, epoch: number): Promise<number> {
     if (behind === 0) return silent
     if (performance.now() > endsAt) throw new CliFailure(`the key is revoked, but ${behind} live front(s) have not reported it in ${WAIT_MS_MAX / 1000} s`)
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
-}
-
-function rpmOf(text: string): number {
-  const count = Number(text)
-  if (!/^\d+$/.test(text) || count < 1 || count > RATE_LIMIT_RPM_MAX) throw new InvalidArgumentError(`It takes a whole number from 1 to ${RATE_LIMIT_RPM_MAX}.`)
-  return count
-}
-
-function instantOf(text: string): Date {
-  const instant = new Date(text)
-  if (!/T.*(Z|[+-]\d\d:\d\d)$/i.test(text) || Number.isNaN(instant.getTime())) {
-    throw new InvalidArgumentError('It takes an instant like 2027-01-31T12:00:00Z.')
-  }
-  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
-  return instant
-}
-
-function hashOf(text: string): string {
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError('It takes the 64 hexadecimal digits of a key\'s hash.')
-  return text
-}
-
-function wireOf(key: ApiKey): object {
-  return {
-    hash: key.hash,
-    name: key.name,
-    kind: key.kind,
-    organization_id: key.organizationId,
-    workspace_id: key.workspaceId,
-    intern_id: key.internId,
-    rate_limit_rpm: key.rateLimitRpm,
-    disabled: key.isDisabled,
-    expires_at: key.expiresAt?.toISOString() ?? null,
-    created_at: key.createdAt.toISOString(),
   }
 }

@@ -81,14 +81,22 @@ export class KeptCall {
 
 /** What a repetition must have in common with this call beside its body; null without the header. Failure: header_invalid. */
 export function repeatableOf(
-  { method, path }: AnyOperation, { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>, head: Pick<Head, 'kept'>,
+  { method, path, idempotent }: AnyOperation, { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>, head: Pick<Head, 'kept'>,
 ): Outcome<Repeatable | null> {
+  const header = head.kept('idempotency-key')
+  if (idempotent === 'refused') return header === undefined ? ok(null) : KEY_REFUSED
   return readIdempotency({
-    header: head.kept('idempotency-key'),
+    header,
     apiKeyHash: key.hash,
     request: [method.toUpperCase(), path, sorted(params), sorted(query)],
   })
 }
+
+const KEY_REFUSED = fail('header_invalid', {
+  metadata: {
+    issues: [{ path: '/idempotency-key', message: 'is not taken here', expected: 'none: a key is shown once, and no repetition gets it again' }],
+  },
+})
 
 /** Inputs of a URL as a text that does not depend on the order in which they were sent. */
 function sorted(inputs: unknown): string {

@@ -39,6 +39,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   embeddings: 'Turn text, tokens and media into vectors.',
   files: 'Uploads and promoted files, sealed at rest.',
   containers: 'Files that sandboxes write.',
+  keys: 'API keys: what each may use and spend, and their rotation.',
   interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
   vault: 'Secrets that programs use without seeing them.',
   'private-endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
@@ -192,7 +193,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           [success.isRelayed === true ? 'x-sluice-request-id' : 'x-request-id']: { $ref: '#/components/headers/RequestId' },
           ...(isRateLimited(operation) && LIMIT_HEADERS),
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
-          ...remarksOf({ ...success.headers, ...(operation.idempotent !== undefined && IDEMPOTENCY_HEADERS) }),
+          ...remarksOf({ ...success.headers, ...(isRepeatable(operation) && IDEMPOTENCY_HEADERS) }),
         },
         ...(success.body !== null && {
           content: { [typeOf(success)]: { schema: reference(`${name}Answer`) } },
@@ -234,8 +235,14 @@ function partialAnswers(mediaType: string, schemaName: string): Json {
   }
 }
 
-function parametersOf({ input, success, example, idempotent }: AnyOperation): readonly Json[] {
-  const keyed = idempotent === undefined ? [] : ['idempotency-key']
+/** It takes an `Idempotency-Key`. C16. */
+function isRepeatable({ idempotent }: AnyOperation): boolean {
+  return idempotent !== undefined && idempotent !== 'refused'
+}
+
+function parametersOf(operation: AnyOperation): readonly Json[] {
+  const { input, success, example } = operation
+  const keyed = isRepeatable(operation) ? ['idempotency-key'] : []
   const taken = [...(input.headers ?? []), ...keyed, ...(success.content === undefined ? [] : CONTENT_HEADERS)]
   const examples = { ...(example.params as object | undefined), ...(example.query as object | undefined) }
   return [
@@ -263,7 +270,8 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
 function failuresOf(operation: AnyOperation): Json {
   const names = [...STAGE_FAILURES, ...gatesOf(operation).map(({ failure }) => failure), ...operation.failures]
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
-  if (operation.idempotent !== undefined) names.push(...IDEMPOTENCY_FAILURES)
+  if (isRepeatable(operation)) names.push(...IDEMPOTENCY_FAILURES)
+  if (operation.idempotent === 'refused') names.push('header_invalid')
   if (operation.success.content !== undefined) names.push('range_unsatisfiable')
   if (operation.input.upload === 'whole') names.push('body_slow', 'body_invalid')
   else if (operation.input.upload !== undefined) names.push(...UPLOAD_FAILURES)

@@ -19,6 +19,7 @@ import type { Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../state/hints.ts'
 import { openState, type State } from '../state/open.ts'
 import { openRateAuthority } from '../state/rates.ts'
+import { openApiKeys } from '../store/api-key-management.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
 import { enrol, startHeartbeat } from '../store/fronts.ts'
@@ -71,6 +72,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
   const vault = openVaultParts({ store, rootKeys, jobs, log, publish: hints.publish })
   const { releases } = vault.ports
+  const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
   const { catalogue } = loaded
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
   const privateParts = openPrivateEndpointParts(config, { store, hints, feed, egress, jobs, catalogue, releases })
@@ -86,7 +88,10 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
-    ports: { models: loaded.catalogue, embedder, egress, observer, ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }) },
+    ports: {
+      models: loaded.catalogue, embedder, egress, observer, apiKeys,
+      ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }),
+    },
     observer,
   })
   watchFront(metrics, { http, pools, log, feed, state, intake: fileParts.intake })

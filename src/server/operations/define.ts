@@ -46,9 +46,9 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   /**
    * It takes an `Idempotency-Key`. `true`: the pipeline keeps its answer, which is JSON, for those who repeat the call; that
    * is all a create has to say (see `ports/idempotency.ts`). `own`: `run` keeps a record of its own under
-   * `call.idempotency`. C16.
+   * `call.idempotency`. `refused`: 400 with the header, since a repetition would need what is shown only once. C16.
    */
-  readonly idempotent?: true | 'own'
+  readonly idempotent?: true | 'own' | 'refused'
   readonly input: {
     readonly params?: TSchema
     /** A query is text: what the shape calls an integer, a number or a boolean is converted before it is validated. */

@@ -22,6 +22,13 @@ import { listInterns } from './interns/list-interns.ts'
 import { provisionIntern } from './interns/provision-intern.ts'
 import { suspendIntern } from './interns/suspend-intern.ts'
 import { updateIntern } from './interns/update-intern.ts'
+import { createKey } from './keys/create-key.ts'
+import { deleteKey } from './keys/delete-key.ts'
+import { getCurrentKey } from './keys/get-current-key.ts'
+import { getKey } from './keys/get-key.ts'
+import { listKeys } from './keys/list-keys.ts'
+import { rotateKey } from './keys/rotate-key.ts'
+import { updateKey } from './keys/update-key.ts'
 import { countModels } from './models/count-models.ts'
 import { getModel } from './models/get-model.ts'
 import { listEmbeddingModels } from './models/list-embedding-models.ts'
@@ -66,6 +73,13 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getContainerFileContent,
   promoteContainerFile,
   writeContainerFile,
+  getCurrentKey,
+  listKeys,
+  createKey,
+  getKey,
+  updateKey,
+  deleteKey,
+  rotateKey,
   createIntern,
   listInterns,
   getIntern,

@@ -1,4 +1,5 @@
 import type { Budgets } from './budgets.ts'
+import type { ApiKeys } from './api-keys.ts'
 import type { Egress } from './egress.ts'
 import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
@@ -28,6 +29,7 @@ export interface Ports {
   readonly releases: SecretReleases
   readonly idempotency: Idempotency
   readonly interns: Interns
+  readonly apiKeys: ApiKeys
   readonly privateEndpoints: PrivateEndpoints
   readonly endpointProber: EndpointProber
   readonly privateModels: PrivateModels

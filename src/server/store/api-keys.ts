@@ -1,30 +1,17 @@
-import { keyAccount } from '../../schemas/accounts.ts'
-import { labelOf, newApiKey, type KeyKind } from '../../schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEY_LOAD_MS_MAX } from '../../schemas/limits.ts'
-import type { AuditEvent } from '../ports/audit.ts'
+import type { ManagedKey } from '../ports/api-keys.ts'
 import type { Invalidation, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
-import { bearAccount } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { isId } from './ids.ts'
+import { keyEvent } from './key-audit.ts'
+import { bearKey, type KeyBirth, type KeyTraits } from './key-births.ts'
+import { lookAt } from './key-locks.ts'
+import { findKey, type KeyRow } from './key-rows.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
-
-export interface ApiKey {
-  readonly hash: string
-  readonly kind: KeyKind
-  readonly name: string
-  readonly organizationId: string
-  readonly workspaceId: string | null
-  /** Of intern keys. */
-  readonly internId: string | null
-  readonly rateLimitRpm: number | null
-  readonly isDisabled: boolean
-  readonly expiresAt: Date | null
-  readonly createdAt: Date
-}
 
 export interface KeyWish {
   readonly kind: 'inference' | 'management'
@@ -34,17 +21,18 @@ export interface KeyWish {
   readonly workspaceId: string | null
   readonly rateLimitRpm: number | null
   readonly expiresAt: Date | null
+  readonly traits?: KeyTraits
 }
 
 /** An intern key acts in its intern's workspace. C5. */
-export type InternKeyWish = Pick<KeyWish, 'name' | 'rateLimitRpm' | 'expiresAt'> & {
+export type InternKeyWish = Pick<KeyWish, 'name' | 'rateLimitRpm' | 'expiresAt' | 'traits'> & {
   readonly internId: string
   /** Null = whichever the intern belongs to. */
   readonly organizationId: string | null
 }
 
 export interface CreatedKey {
-  readonly apiKey: ApiKey
+  readonly apiKey: ManagedKey
   /** The plain key: nowhere else, and never again. */
   readonly key: string
   /** To be published as a hint: fronts may remember the hash as unknown. */
@@ -78,18 +66,6 @@ export function createInternKey(store: Store, wish: InternKeyWish, by: ChangedBy
   }))
 }
 
-/** Newest first, without the revoked. @param organizationId null = of all. Failures: store_unavailable. */
-export function listKeys(store: Store, organizationId: string | null): Promise<Outcome<readonly ApiKey[]>> {
-  return reach(async () => {
-    const { sql } = store
-    const rows = await sql<KeyRow[]>`
-      SELECT * FROM api_keys
-      WHERE revoked_at IS NULL AND ${organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`}
-      ORDER BY created_at DESC, hash`
-    return ok(rows.map(apiKeyOf))
-  })
-}
-
 /**
  * Ends a key for good, and tells the audit log. A second time changes nothing, but tells caches again.
  * @returns what to publish as a hint
@@ -98,61 +74,28 @@ export function listKeys(store: Store, organizationId: string | null): Promise<O
 export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
   return reach(async () => {
     const change = await store.sql.begin(async (tx) => {
-      const [row] = await tx<KeyRow[]>`SELECT * FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL FOR UPDATE`
-      if (row !== undefined) await appendAudit(tx, keyEvent(by, 'cli.keys-revoke', { before: apiKeyOf(row), after: null }))
+      const before = await findKey(tx, { organizationId: null, hash })
+      if (before !== null) await appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-revoke' }, { before, after: null }))
       return endKey(tx, hash)
     })
     return change === null ? fail('key_unknown') : ok(change)
   })
 }
 
+/** Makes a key that nobody is told of: with the first organization. */
 export async function insertKey(tx: Transaction, wish: KeyWish): Promise<CreatedKey> {
-  const made = await addKey(tx, { ...wish, internId: null })
-  return { ...made, change: await bump(tx, 'key', made.apiKey.hash) }
+  return addKey(tx, { ...wish, internId: null }, () => Promise.resolve())
 }
 
-async function makeKey(tx: Transaction, wish: KeyRowWish, by: ChangedBy): Promise<CreatedKey> {
-  const made = await addKey(tx, wish)
-  await appendAudit(tx, keyEvent(by, 'cli.keys-create', { before: null, after: made.apiKey }))
-  return { ...made, change: await bump(tx, 'key', made.apiKey.hash) }
+function makeKey(tx: Transaction, birth: KeyBirth, by: ChangedBy): Promise<CreatedKey> {
+  return addKey(tx, birth, (after) => appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-create' }, { before: null, after })))
 }
 
-/** A change of a key; its hash is all that tells which. */
-function keyEvent(by: ChangedBy, operation: string, { before, after }: { before: ApiKey | null; after: ApiKey | null }): AuditEvent {
-  const key = after ?? before
-  if (key === null) throw new Error('an event is of a key')
-  const { organizationId, workspaceId, hash } = key
-  return {
-    ...by, organizationId, workspaceId, operation, outcome: 'changed', objectKind: 'key', objectId: hash,
-    before: before === null ? null : told(before), after: after === null ? null : told(after),
-  }
-}
-
-function told({ kind, name, internId, rateLimitRpm, expiresAt }: ApiKey): object {
-  return { kind, name, intern_id: internId, rate_limit_rpm: rateLimitRpm, expires_at: expiresAt?.toISOString() ?? null }
-}
-
-type KeyRowWish = Omit<KeyWish, 'kind'> & { readonly kind: KeyKind; readonly internId: string | null }
-
-async function addKey(tx: Transaction, wish: KeyRowWish): Promise<Pick<CreatedKey, 'apiKey' | 'key'>> {
-  const { key, hash } = newApiKey(wish.kind)
-  const accountId = keyAccount(hash)
-  const [row] = await tx<KeyRow[]>`
-    INSERT INTO api_keys ${tx({
-      hash,
-      label: labelOf(key),
-      account_id: accountId,
-      kind: wish.kind,
-      name: wish.name,
-      organization_id: wish.organizationId,
-      workspace_id: wish.workspaceId,
-      intern_id: wish.internId,
-      rate_limit_rpm: wish.rateLimitRpm,
-      expires_at: wish.expiresAt,
-    })} RETURNING *`
-  if (row === undefined) throw new Error('the insert returned nothing')
-  await bearAccount(tx, { id: accountId, ownerKind: 'key', organizationId: wish.organizationId })
-  return { apiKey: apiKeyOf(row), key }
+async function addKey(tx: Transaction, birth: KeyBirth, audit: (apiKey: ManagedKey) => Promise<void>): Promise<CreatedKey> {
+  const { hash, key } = await bearKey(tx, birth)
+  const apiKey = await lookAt(tx, hash)
+  await audit(apiKey)
+  return { apiKey, key, change: await bump(tx, 'key', hash) }
 }
 
 /** The transaction of a revocation, for callers that have more to do in theirs. @returns null for an unknown key */
@@ -204,21 +147,6 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
   }
 }
 
-interface KeyRow {
-  readonly account_id: string
-  readonly allowed_models: readonly string[] | null
-  readonly hash: string
-  readonly kind: KeyKind
-  readonly name: string
-  readonly organization_id: string
-  readonly workspace_id: string | null
-  readonly intern_id: string | null
-  readonly rate_limit_rpm: number | null
-  readonly is_disabled: boolean
-  readonly expires_at: Date | null
-  readonly created_at: Date
-}
-
 type LoadedRow = KeyRow & {
   readonly default_workspace_id: string
   readonly is_in_programme: boolean
@@ -228,19 +156,4 @@ type LoadedRow = KeyRow & {
   readonly is_credit_limited: boolean
   readonly is_workspace_limited: boolean
   readonly is_key_limited: boolean
-}
-
-function apiKeyOf(row: KeyRow): ApiKey {
-  return {
-    hash: row.hash,
-    kind: row.kind,
-    name: row.name,
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    internId: row.intern_id,
-    rateLimitRpm: row.rate_limit_rpm,
-    isDisabled: row.is_disabled,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-  }
 }

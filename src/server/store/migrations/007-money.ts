@@ -199,7 +199,9 @@ const OWNERS = `
     ADD COLUMN external_user text,
     ADD COLUMN updated_at timestamptz;
   UPDATE api_keys SET account_id = 'k' || hash, label = 'sk-sluice-…' || right(hash, 4);
-  ALTER TABLE api_keys ALTER COLUMN account_id SET NOT NULL, ALTER COLUMN label SET NOT NULL;
+  ALTER TABLE api_keys ALTER COLUMN account_id SET NOT NULL, ALTER COLUMN label SET NOT NULL,
+    -- Of several rotations the later one's key is the newer one, whichever transaction began first.
+    ALTER COLUMN created_at SET DEFAULT clock_timestamp();
   CREATE INDEX api_keys_account ON api_keys (account_id);
   CREATE INDEX api_keys_workspace ON api_keys (workspace_id) WHERE revoked_at IS NULL;
 `

@@ -1,0 +1,20 @@
+const INSTANT = /^(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
+
+/** What is expected of an instant, in words. */
+export const INSTANT_RULES = 'an instant such as 2027-01-31T12:00:00Z'
+
+/**
+ * An ISO 8601 instant with its offset.
+ * @returns null for any other text, and for a day that its month does not have, which `Date` would take for a later one
+ */
+export function instantOf(text: string): Date | null {
+  const [, year, month, day] = INSTANT.exec(text) ?? []
+  if (year === undefined || Number(day) < 1 || Number(day) > daysOf(Number(year), Number(month))) return null
+  const instant = new Date(text)
+  return Number.isNaN(instant.getTime()) ? null : instant
+}
+
+/** 0 for a month that does not exist. */
+function daysOf(year: number, month: number): number {
+  return month < 1 || month > 12 ? 0 : new Date(Date.UTC(year, month, 0)).getUTCDate()
+}

@@ -1,0 +1,92 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { INSTANT_RULES, instantOf } from '../../schemas/instants.ts'
+import { ALLOWED_MODEL_RULES, isAllowedModel, LIMIT_RESETS, type LimitReset } from '../../schemas/keys.ts'
+import { ALLOWED_MODELS_MAX, KEY_OVERLAP_S_MAX, RATE_LIMIT_RPM_MAX } from '../../schemas/limits.ts'
+import { USD_MAX } from '../../schemas/money-limits.ts'
+import { nanoOfUsd } from '../../schemas/usd.ts'
+import type { KeyLimits } from '../ports/api-keys.ts'
+
+/** What an option says when it takes away. */
+const NONE = 'none'
+
+/** Options of what a key may spend and use, as `keys create` and `keys update` take them; null = none. */
+export interface LimitOptions {
+  readonly limit?: bigint | null
+  readonly limitReset?: LimitReset | null
+  readonly byok?: 'on' | 'off'
+  readonly rpm?: number | null
+  readonly allowModel?: readonly string[]
+}
+
+export function addLimitOptions(verb: Command): Command {
+  return verb
+    .option('--limit <usd>', `USD that it may spend, or ${NONE}`, usdOf)
+    .option('--limit-reset <interval>', `${LIMIT_RESETS.join(', ')}, or ${NONE}: the limit is for its lifetime`, resetOf)
+    .addOption(new Option('--byok <on|off>', "whether calls by a workspace's own credentials count against the limit").choices(['on', 'off']))
+    .option('--rpm <count>', `requests a minute at most, or ${NONE}`, rpmOf)
+    .option('--allow-model <model...>', `models that it may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: no list, all`, modelOf)
+}
+
+/** What of its limits is named. */
+export function limitsOf({ limit, limitReset, byok }: LimitOptions): Partial<KeyLimits> {
+  return {
+    ...(limit !== undefined && { limitNano: limit }),
+    ...(limitReset !== undefined && { limitReset }),
+    ...(byok !== undefined && { countsByok: byok === 'on' }),
+  }
+}
+
+/** Null = all; undefined: nothing was said of it. */
+export function allowedModelsOf({ allowModel }: LimitOptions): readonly string[] | null | undefined {
+  return allowModel?.includes(NONE) === true ? null : allowModel
+}
+
+function usdOf(text: string): bigint | null {
+  if (text === NONE) return null
+  const nano = /^\d+(?:\.\d+)?$/.test(text) ? nanoOfUsd(Number(text)) : null
+  if (nano === null) throw new InvalidArgumentError(`It takes USD from 0 to ${USD_MAX}, or ${NONE}.`)
+  return nano
+}
+
+function resetOf(text: string): LimitReset | null {
+  if (text === NONE) return null
+  const found = LIMIT_RESETS.find((reset) => reset === text)
+  if (found === undefined) throw new InvalidArgumentError(`It takes ${LIMIT_RESETS.join(', ')} or ${NONE}.`)
+  return found
+}
+
+function rpmOf(text: string): number | null {
+  if (text === NONE) return null
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count < 1 || count > RATE_LIMIT_RPM_MAX) {
+    throw new InvalidArgumentError(`It takes a whole number from 1 to ${RATE_LIMIT_RPM_MAX}, or ${NONE}.`)
+  }
+  return count
+}
+
+function modelOf(text: string, before: readonly string[] = []): readonly string[] {
+  if (text !== NONE && !isAllowedModel(text)) throw new InvalidArgumentError(`It takes ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
+  if (before.length === ALLOWED_MODELS_MAX) throw new InvalidArgumentError(`A key takes at most ${ALLOWED_MODELS_MAX}.`)
+  return [...before, text]
+}
+
+/** Parses `--overlap`. */
+export function overlapOf(text: string): number {
+  const seconds = Number(text)
+  if (!/^\d+$/.test(text) || seconds > KEY_OVERLAP_S_MAX) throw new InvalidArgumentError(`It takes seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
+  return seconds
+}
+
+/** Parses `--expires`. */
+export function expiryOf(text: string): Date {
+  const instant = instantOf(text)
+  if (instant === null) throw new InvalidArgumentError(`It takes ${INSTANT_RULES}.`)
+  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
+  return instant
+}
+
+/** Parses what names a key. */
+export function hashOf(text: string): string {
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError('It takes the 64 hexadecimal digits of a key\'s hash.')
+  return text
+}

@@ -1,0 +1,52 @@
+import { ok } from '../../../schemas/failures.ts'
+import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { defineOperation, ownWorkspaceOf } from '../define.ts'
+import { actorOf, expiryFrom, KEY_FAILURES, keyAnswer, limitOf, wrongMember } from './key-answers.ts'
+
+interface Inputs {
+  readonly body: 'create_key'
+}
+
+/** Makes a key, which is shown this once. Source: B2.10, decisions C6, C9, C16. */
+export const createKey = defineOperation<Inputs, CreateKeyBody>({
+  id: 'keys.create',
+  method: 'post',
+  path: '/keys',
+  tag: 'keys',
+  summary: 'Make an API key',
+  description: 'The answer is the only one that has the key itself, so an `Idempotency-Key` is refused.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: 'refused',
+  input: { body: 'create_key' },
+  success: { status: 201, body: NewKeyAnswer },
+  statuses: [400, 403, 429, 500],
+  failures: ['body_invalid', 'workspace_unknown', ...KEY_FAILURES],
+  example: { body: { name: 'Team search', limit: 25, limit_reset: 'monthly', allowed_models: ['openai/*'] } },
+  async run(call, ports) {
+    const { body, key } = call
+    const kind = body.kind ?? 'inference'
+    if (kind === 'management' && body.workspace_id !== undefined) {
+      return wrongMember('/workspace_id', 'does not go with a management key', 'nothing: it belongs to the organization')
+    }
+    const expiresAt = expiryFrom(body.expires_at ?? null)
+    if (!expiresAt.ok) return expiresAt
+    const made = await ports.apiKeys.create({
+      kind,
+      name: body.name,
+      organizationId: key.organizationId,
+      workspace: kind === 'management' ? null : body.workspace_id ?? ownWorkspaceOf(key),
+      limitNano: limitOf(body.limit ?? null),
+      limitReset: body.limit_reset ?? null,
+      countsByok: body.include_byok_in_limit ?? false,
+      ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
+      allowedModels: body.allowed_models ?? null,
+      creatorUserId: body.creator_user_id ?? null,
+      externalUser: body.external?.user ?? null,
+      expiresAt: expiresAt.value,
+    }, actorOf(call, 'keys.create'))
+    return made.ok ? ok({ kind: 'json', value: { data: keyAnswer(made.value.apiKey), key: made.value.key } }) : made
+  },
+})

@@ -1,0 +1,27 @@
+import { ok } from '../../../schemas/failures.ts'
+import { KeyDeletedAnswer, KeyParams } from '../../../schemas/keys.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { defineOperation } from '../define.ts'
+import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, refOf } from './key-answers.ts'
+
+/** Ends a key for good. Source: B2.10. */
+export const deleteKey = defineOperation({
+  id: 'keys.delete',
+  method: 'delete',
+  path: '/keys/{hash}',
+  tag: 'keys',
+  summary: 'Delete an API key',
+  description: 'It is refused from then on, also the key that asks. What it used stays in the books; another key of its rotation is left alone.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: KeyParams },
+  success: { status: 200, body: KeyDeletedAnswer },
+  statuses: KEY_STATUSES_LISTED,
+  failures: ['api_key_unknown', ...KEY_FAILURES],
+  example: { params: { hash: EXAMPLE_HASH } },
+  async run(call, ports) {
+    const removed = await ports.apiKeys.remove(refOf(call), actorOf(call, 'keys.delete'))
+    return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
+  },
+})

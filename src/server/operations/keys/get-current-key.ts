@@ -1,0 +1,29 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CurrentKeyAnswer } from '../../../schemas/keys.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { defineOperation } from '../define.ts'
+import { currentKeyAnswer, KEY_FAILURES } from './key-answers.ts'
+
+/** What a key may read of itself. Source: B2.10, decision C4. */
+export const getCurrentKey = defineOperation({
+  id: 'keys.get_current',
+  method: 'get',
+  path: '/key',
+  tag: 'keys',
+  summary: 'Read the API key that asks',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: {},
+  success: { status: 200, body: CurrentKeyAnswer },
+  statuses: [500],
+  failures: ['key_unknown', ...KEY_FAILURES],
+  example: {},
+  async run(call, ports) {
+    const { organizationId, hash } = call.key
+    const found = await ports.apiKeys.get({ organizationId, hash })
+    if (found.ok) return ok({ kind: 'json', value: currentKeyAnswer(found.value) })
+    // It was let in, and then it was revoked.
+    return found.failure.name === 'api_key_unknown' ? fail('key_unknown') : found
+  },
+})

@@ -1,0 +1,114 @@
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import { INSTANT_RULES, instantOf } from '../../../schemas/instants.ts'
+import type { ApiKey, CurrentKeyAnswer } from '../../../schemas/keys.ts'
+import { nanoOfUsd, usdOfNano } from '../../../schemas/usd.ts'
+import type { KeyActor, KeyRef, ManagedKey } from '../../ports/api-keys.ts'
+import { changedBy, type Call } from '../define.ts'
+
+/** Of every operation of keys that names one. B2.10. */
+export const KEY_STATUSES_LISTED = [404, 429, 500] as const
+export const KEY_FAILURES = ['store_unavailable'] as const satisfies readonly FailureName[]
+
+export const EXAMPLE_HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+
+/** Where a number must stand and there is no limit. */
+const NO_LIMIT = -1
+
+/** A key as B2.10 has it. */
+export function keyAnswer(key: ManagedKey): ApiKey {
+  return {
+    hash: key.hash,
+    name: key.name,
+    label: key.label,
+    workspace_id: key.workspaceId ?? key.defaultWorkspaceId,
+    disabled: key.isDisabled,
+    ...limitsOf(key),
+    ...usageOf(key),
+    creator_user_id: key.creatorUserId,
+    external_user: key.externalUser,
+    created_at: key.createdAt.toISOString(),
+    updated_at: key.updatedAt?.toISOString() ?? null,
+    ...expiryOf(key),
+    kind: key.kind,
+    rate_limit_rpm: key.rateLimitRpm,
+    allowed_models: key.allowedModels === null ? null : [...key.allowedModels],
+  }
+}
+
+/** A key as it sees itself. B2.10. */
+export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
+  const isManagement = key.kind === 'management'
+  return {
+    data: {
+      label: key.label,
+      ...limitsOf(key),
+      ...usageOf(key),
+      is_free_tier: false,
+      is_management_key: isManagement,
+      is_provisioning_key: isManagement,
+      workspace_id: key.workspaceId,
+      organization_id: key.organizationId,
+      creator_user_id: key.creatorUserId,
+      allowed_data_regions: [],
+      // There is no free tier that could be used up.
+      free_model_daily_requests: { limit: NO_LIMIT, used: 0, remaining: NO_LIMIT },
+      rate_limit: { requests: key.rateLimitRpm ?? NO_LIMIT, interval: '1m', note: 'Requests a minute; -1: no limit.' },
+      ...expiryOf(key),
+      hash: key.hash,
+      kind: key.kind,
+      allowed_models: key.allowedModels === null ? null : [...key.allowedModels],
+    },
+  }
+}
+
+function limitsOf({ limitNano, limitReset, countsByok, countedNano }: ManagedKey) {
+  const left = limitNano === null || countedNano > limitNano ? 0n : limitNano - countedNano
+  return {
+    limit: limitNano === null ? null : usdOfNano(limitNano),
+    limit_remaining: limitNano === null ? null : usdOfNano(left),
+    limit_reset: limitReset,
+    include_byok_in_limit: countsByok,
+  }
+}
+
+function usageOf({ spent, byok }: ManagedKey) {
+  return {
+    usage: usdOfNano(spent.lifetime),
+    usage_daily: usdOfNano(spent.daily),
+    usage_weekly: usdOfNano(spent.weekly),
+    usage_monthly: usdOfNano(spent.monthly),
+    byok_usage: usdOfNano(byok.lifetime),
+    byok_usage_daily: usdOfNano(byok.daily),
+    byok_usage_weekly: usdOfNano(byok.weekly),
+    byok_usage_monthly: usdOfNano(byok.monthly),
+  }
+}
+
+function expiryOf({ expiresAt }: ManagedKey): { expires_at?: string } {
+  return expiresAt === null ? {} : { expires_at: expiresAt.toISOString() }
+}
+
+export function refOf({ key, params }: Pick<Call<{ readonly hash: string }>, 'key' | 'params'>): KeyRef {
+  return { organizationId: key.organizationId, hash: params.hash }
+}
+
+export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): KeyActor {
+  return { ...changedBy(call), operation }
+}
+
+/** Null stays null. A number of USD has passed its shape, so that there is an amount. */
+export function limitOf(usd: number | null): bigint | null {
+  return usd === null ? null : nanoOfUsd(usd)
+}
+
+/** Failure: body_invalid, for what is no instant or not in the future. */
+export function expiryFrom(text: string | null): Outcome<Date | null> {
+  if (text === null) return ok(null)
+  const instant = instantOf(text)
+  if (instant === null) return wrongMember('/expires_at', 'has the wrong form', INSTANT_RULES)
+  return instant.getTime() > Date.now() ? ok(instant) : wrongMember('/expires_at', 'has passed', 'an instant in the future')
+}
+
+export function wrongMember(path: string, message: string, expected: string): Outcome<never> {
+  return fail('body_invalid', { metadata: { issues: [{ path, message, expected }] } })
+}

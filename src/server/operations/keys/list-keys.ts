@@ -1,0 +1,33 @@
+import { ok } from '../../../schemas/failures.ts'
+import { KeyListAnswer, ListKeysQuery } from '../../../schemas/keys.ts'
+import { CONTROL_DEADLINE_MS, KEYS_PAGE } from '../../../schemas/limits.ts'
+import { defineOperation } from '../define.ts'
+import { KEY_FAILURES, keyAnswer } from './key-answers.ts'
+
+/** Lists the organization's keys, newest first. Source: B2.10. */
+export const listKeys = defineOperation({
+  id: 'keys.list',
+  method: 'get',
+  path: '/keys',
+  tag: 'keys',
+  summary: 'List API keys',
+  description: `Those of all workspaces unless one is named, newest first, ${KEYS_PAGE} a page; the keys themselves are never listed.`,
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListKeysQuery },
+  success: { status: 200, body: KeyListAnswer },
+  statuses: [400, 429, 500],
+  failures: ['query_invalid', 'workspace_unknown', ...KEY_FAILURES],
+  example: { query: { include_disabled: true, offset: 0 } },
+  async run(call, ports) {
+    const { workspace_id: workspace, include_disabled: includesDisabled, offset } = call.query
+    const keys = await ports.apiKeys.list({
+      organizationId: call.key.organizationId,
+      workspace: workspace ?? null,
+      includesDisabled: includesDisabled ?? false,
+      offset: offset ?? 0,
+    })
+    return keys.ok ? ok({ kind: 'json', value: { data: keys.value.map(keyAnswer) } }) : keys
+  },
+})

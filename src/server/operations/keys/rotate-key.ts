@@ -1,0 +1,48 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { KeyParams, RotatedKeyAnswer, type RotateKeyBody } from '../../../schemas/keys.ts'
+import { CONTROL_DEADLINE_MS, KEY_OVERLAP_S_DEFAULT } from '../../../schemas/limits.ts'
+import type { Rotation } from '../../ports/api-keys.ts'
+import { defineOperation } from '../define.ts'
+import { actorOf, EXAMPLE_HASH, expiryFrom, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, refOf } from './key-answers.ts'
+
+interface Inputs {
+  readonly params: typeof KeyParams
+  readonly body: 'rotate_key'
+}
+
+/** Puts a new key in the place of one, which works on for a while. Our extension; decisions C6, C16. */
+export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
+  id: 'keys.rotate',
+  method: 'post',
+  path: '/keys/{hash}/rotate',
+  tag: 'keys',
+  summary: 'Rotate an API key',
+  description: 'The new key has all that the old one has, and its usage and limit go on as one. The old one works until the overlap ends, '
+    + 'or as it expires if that is sooner. The answer is the only one that has the key itself, so an `Idempotency-Key` is refused.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: 'refused',
+  input: { params: KeyParams, body: 'rotate_key' },
+  success: { status: 200, body: RotatedKeyAnswer },
+  statuses: [...KEY_STATUSES_LISTED, 400],
+  failures: ['api_key_unknown', 'body_invalid', ...KEY_FAILURES],
+  example: { params: { hash: EXAMPLE_HASH }, body: { overlap_seconds: 3_600 } },
+  async run(call, ports) {
+    const wish = wishOf(call.body)
+    if (!wish.ok) return wish
+    const rotated = await ports.apiKeys.rotate(refOf(call), wish.value, actorOf(call, 'keys.rotate'))
+    if (!rotated.ok) return rotated
+    const { apiKey, key, previous } = rotated.value
+    return ok({
+      kind: 'json',
+      value: { data: keyAnswer(apiKey), key, previous: { hash: previous.hash, expires_at: previous.expiresAt.toISOString() } },
+    })
+  },
+})
+
+function wishOf({ overlap_seconds: overlapS = KEY_OVERLAP_S_DEFAULT, expires_at: text }: RotateKeyBody): Outcome<Rotation> {
+  if (text === undefined) return ok({ overlapS })
+  const expiresAt = expiryFrom(text)
+  return expiresAt.ok ? ok({ overlapS, expiresAt: expiresAt.value }) : expiresAt
+}

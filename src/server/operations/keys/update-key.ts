@@ -1,0 +1,47 @@
+import { ok } from '../../../schemas/failures.ts'
+import { KeyAnswer, KeyParams, type UpdateKeyBody } from '../../../schemas/keys.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import type { KeyChanges } from '../../ports/api-keys.ts'
+import { defineOperation } from '../define.ts'
+import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, limitOf, refOf } from './key-answers.ts'
+
+interface Inputs {
+  readonly params: typeof KeyParams
+  readonly body: 'update_key'
+}
+
+/** Changes a key; every front obeys. Source: B2.10, decision C3. */
+export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
+  id: 'keys.update',
+  method: 'patch',
+  path: '/keys/{hash}',
+  tag: 'keys',
+  summary: 'Change an API key',
+  description: 'What is left out stays, null takes away. While a rotation overlaps both keys have one limit, and what is said of it goes for both.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: KeyParams, body: 'update_key' },
+  success: { status: 200, body: KeyAnswer },
+  statuses: [...KEY_STATUSES_LISTED, 400],
+  failures: ['api_key_unknown', ...KEY_FAILURES],
+  example: { params: { hash: EXAMPLE_HASH }, body: { limit: 50, disabled: false } },
+  async run(call, ports) {
+    const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, 'keys.update'))
+    return updated.ok ? ok({ kind: 'json', value: { data: keyAnswer(updated.value) } }) : updated
+  },
+})
+
+function changesOf(body: UpdateKeyBody): KeyChanges {
+  const { name, disabled, limit, limit_reset: limitReset, include_byok_in_limit: countsByok } = body
+  const { rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels } = body
+  return {
+    ...(name !== undefined && { name }),
+    ...(disabled !== undefined && { isDisabled: disabled }),
+    ...(limit !== undefined && { limitNano: limitOf(limit) }),
+    ...(limitReset !== undefined && { limitReset }),
+    ...(countsByok !== undefined && { countsByok }),
+    ...(rateLimitRpm !== undefined && { rateLimitRpm }),
+    ...(allowedModels !== undefined && { allowedModels }),
+  }
+}

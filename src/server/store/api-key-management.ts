@@ -1,0 +1,105 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { KEYS_PAGE } from '../../schemas/limits.ts'
+import type { ApiKeys, KeyActor, KeyChanges, KeyPageWish, KeyRef, MadeKey, ManagedKey, NewApiKey } from '../ports/api-keys.ts'
+import type { Hints } from '../ports/keys.ts'
+import { appendAudit } from './audit.ts'
+import { bump } from './epoch.ts'
+import { keyEvent } from './key-audit.ts'
+import { bearKey } from './key-births.ts'
+import { findLocked, holdWorkspace, lookAt, type Told } from './key-locks.ts'
+import { setKeyLimit, tellOfLimits } from './key-limits.ts'
+import { rotateKey } from './key-rotation.ts'
+import { findKey, managedKeysOf, placedKeys, type PlacedRow } from './key-rows.ts'
+import type { Queryable, Store, Transaction } from './open.ts'
+import { reach } from './translate.ts'
+import { findWorkspace } from './workspaces.ts'
+
+export interface ApiKeyMeans {
+  readonly store: Store
+  /** Tells the fronts at once; the epoch tells them in any case. */
+  readonly publish: Hints['publish']
+  /** Of keys that are made without a word on it; null = none. C11. */
+  readonly rateLimitRpm: number | null
+}
+
+/** API keys as rows of the store. */
+export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyMeans): ApiKeys {
+  const change = async <T>(work: (tx: Transaction) => Promise<Outcome<Told<T>>>): Promise<Outcome<T>> => {
+    const done = await reach(() => store.sql.begin<Outcome<Told<T>>>(work))
+    if (!done.ok) return done
+    await Promise.all(done.value.changes.map(publish))
+    return ok(done.value.value)
+  }
+  return {
+    list: (wish) => reach(() => list(store.sql, wish)),
+    get: (ref) => reach(async () => {
+      const key = await findKey(store.sql, ref)
+      return key === null ? UNKNOWN : ok(key)
+    }),
+    create: (wish, by) => change((tx) => create(tx, { rateLimitRpm, ...wish }, by)),
+    update: (ref, changes, by) => change((tx) => update(tx, { ref, changes, by })),
+    remove: (ref, by) => change((tx) => remove(tx, ref, by)),
+    rotate: (ref, wish, by) => change((tx) => rotateKey(tx, { ref, wish, by })),
+  }
+}
+
+const UNKNOWN = fail('api_key_unknown')
+
+async function list(sql: Queryable, wish: KeyPageWish): Promise<Outcome<readonly ManagedKey[]>> {
+  const { organizationId, includesDisabled, offset } = wish
+  const place = wish.workspace === null ? null : await findWorkspace(sql, wish.workspace, organizationId)
+  if (place !== null && !place.ok) return place
+  const rows = await sql<PlacedRow[]>`
+    ${placedKeys(sql)} WHERE k.revoked_at IS NULL
+      AND ${organizationId === null ? sql`true` : sql`k.organization_id = ${organizationId}`}
+      AND ${place === null ? sql`true` : sql`COALESCE(k.workspace_id, d.id) = ${place.value.id}`}
+      AND ${includesDisabled ? sql`true` : sql`NOT k.is_disabled`}
+    ORDER BY k.created_at DESC, k.hash LIMIT ${KEYS_PAGE} OFFSET ${offset}`
+  return ok(await managedKeysOf(sql, rows))
+}
+
+async function create(tx: Transaction, wish: NewApiKey & { readonly rateLimitRpm: number | null }, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
+  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace, ...traits } = wish
+  const place = workspace === null ? null : await findWorkspace(tx, workspace, organizationId)
+  if (place !== null && !place.ok) return place
+  const workspaceId = place?.value.id ?? null
+  if (workspaceId !== null && !(await holdWorkspace(tx, workspaceId))) return fail('workspace_unknown')
+  const { hash, key } = await bearKey(tx, { kind, name, organizationId, workspaceId, internId: null, rateLimitRpm, expiresAt, traits })
+  const apiKey = await lookAt(tx, hash)
+  await appendAudit(tx, keyEvent(by, { before: null, after: apiKey }))
+  return ok({ value: { apiKey, key }, changes: [await bump(tx, 'key', hash)] })
+}
+
+interface Update {
+  readonly ref: KeyRef
+  readonly changes: KeyChanges
+  readonly by: KeyActor
+}
+
+async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Outcome<Told<ManagedKey>>> {
+  const found = await findLocked(tx, ref)
+  if (found === null) return UNKNOWN
+  const { accountId, key: before } = found
+  const { name, isDisabled, rateLimitRpm, allowedModels, limitNano, limitReset, countsByok } = { ...before, ...changes }
+  await tx`
+    UPDATE api_keys SET ${tx({
+      name, is_disabled: isDisabled, rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
+    })}, updated_at = clock_timestamp() WHERE hash = ${ref.hash}`
+  const areLimits = limitNano !== before.limitNano || limitReset !== before.limitReset || countsByok !== before.countsByok
+  if (areLimits) await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })
+  const after = await lookAt(tx, ref.hash)
+  await appendAudit(tx, keyEvent(by, { before, after }))
+  const told = areLimits ? await tellOfLimits(tx, accountId) : []
+  // An expired key is not among those that draw on the account, but it is what was changed.
+  const isTold = told.some(({ id }) => id === ref.hash)
+  return ok({ value: after, changes: isTold ? told : [...told, await bump(tx, 'key', ref.hash)] })
+}
+
+async function remove(tx: Transaction, ref: KeyRef, by: KeyActor): Promise<Outcome<Told<null>>> {
+  const before = await findKey(tx, ref)
+  if (before === null) return UNKNOWN
+  const { count } = await tx`UPDATE api_keys SET revoked_at = clock_timestamp() WHERE hash = ${ref.hash} AND revoked_at IS NULL`
+  if (count === 0) return UNKNOWN
+  await appendAudit(tx, keyEvent(by, { before, after: null }))
+  return ok({ value: null, changes: [await bump(tx, 'key', ref.hash)] })
+}

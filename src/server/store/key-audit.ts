@@ -1,0 +1,35 @@
+import { usdOfNano } from '../../schemas/usd.ts'
+import type { AuditEvent } from '../ports/audit.ts'
+import type { KeyActor, ManagedKey } from '../ports/api-keys.ts'
+
+export interface KeyChange {
+  readonly before: ManagedKey | null
+  readonly after: ManagedKey | null
+}
+
+/** A change of a key; its hash is all that tells which. */
+export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent {
+  const key = after ?? before
+  if (key === null) throw new Error('an event is of a key')
+  const { organizationId, workspaceId, hash } = key
+  const { actor, requestId, operation } = by
+  return {
+    actor, requestId, organizationId, workspaceId, operation, outcome: 'changed', objectKind: 'key', objectId: hash,
+    before: before === null ? null : told(before), after: after === null ? null : told(after),
+  }
+}
+
+function told(key: ManagedKey): object {
+  return {
+    kind: key.kind,
+    name: key.name,
+    intern_id: key.internId,
+    disabled: key.isDisabled,
+    limit: key.limitNano === null ? null : usdOfNano(key.limitNano),
+    limit_reset: key.limitReset,
+    include_byok_in_limit: key.countsByok,
+    rate_limit_rpm: key.rateLimitRpm,
+    allowed_models: key.allowedModels,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+  }
+}

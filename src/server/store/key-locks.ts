@@ -1,0 +1,40 @@
+import type { KeyRef, ManagedKey } from '../ports/api-keys.ts'
+import type { Invalidation } from '../ports/keys.ts'
+import { lockAccounts } from './accounts.ts'
+import { findKey, findKeyRow } from './key-rows.ts'
+import type { Transaction } from './open.ts'
+
+/** What was done, and what fronts have to hear of it. */
+export interface Told<T> {
+  readonly value: T
+  readonly changes: readonly Invalidation[]
+}
+
+export interface LockedKey {
+  readonly accountId: string
+  readonly key: ManagedKey
+}
+
+/** Locks the account first and then the key, as everybody does. */
+export async function findLocked(tx: Transaction, ref: KeyRef): Promise<LockedKey | null> {
+  const seen = await findKeyRow(tx, ref)
+  if (seen === null) return null
+  await lockAccounts(tx, [seen.account_id])
+  await tx`SELECT 1 FROM api_keys WHERE hash = ${ref.hash} FOR UPDATE`
+  // What was seen before the lock may be old by now.
+  const key = await findKey(tx, ref)
+  return key === null ? null : { accountId: seen.account_id, key }
+}
+
+/** A key that this transaction holds. */
+export async function lookAt(tx: Transaction, hash: string): Promise<ManagedKey> {
+  const key = await findKey(tx, { organizationId: null, hash })
+  if (key === null) throw new Error('a key of this transaction is gone')
+  return key
+}
+
+/** Keeps a workspace from being deleted until the transaction ends: the deletion then ends the new key too. */
+export async function holdWorkspace(tx: Transaction, id: string): Promise<boolean> {
+  const [row] = await tx`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL FOR SHARE`
+  return row !== undefined
+}

@@ -1,0 +1,63 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { KeyActor, KeyRef, RotatedKey, Rotation } from '../ports/api-keys.ts'
+import { appendAudit } from './audit.ts'
+import { bump } from './epoch.ts'
+import { keyEvent } from './key-audit.ts'
+import { bearSuccessor } from './key-births.ts'
+import { findLocked, holdWorkspace, lookAt, type Told } from './key-locks.ts'
+import { findKeyRow, type KeyRow } from './key-rows.ts'
+import type { Transaction } from './open.ts'
+
+export interface RotationAsk {
+  readonly ref: KeyRef
+  readonly wish: Rotation
+  readonly by: KeyActor
+}
+
+/**
+ * Makes a key that goes on where another one ends: the same account, so usage and limit go on as one, and both work until
+ * the older one expires. Failure: api_key_unknown.
+ */
+export async function rotateKey(tx: Transaction, { ref, wish, by }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
+  // Their removal locks them before the keys that it ends: so must this.
+  const seen = await findKeyRow(tx, ref)
+  const found = seen !== null && await holdOwners(tx, seen) ? await findLocked(tx, ref) : null
+  if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
+  const { accountId, key: before } = found
+  const expiresAt = wish.expiresAt === undefined ? await expiryOf(tx, accountId) : wish.expiresAt
+  const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
+  const born = await bearSuccessor(tx, accountId, {
+    kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled, expiresAt, traits: before,
+  })
+  const endsAt = await endSoon(tx, before.hash, wish.overlapS)
+  const [previous, apiKey] = [await lookAt(tx, before.hash), await lookAt(tx, born.hash)]
+  await appendAudit(tx, keyEvent(by, { before, after: previous }), keyEvent(by, { before: null, after: apiKey }))
+  const changes = [await bump(tx, 'key', before.hash), await bump(tx, 'key', born.hash)]
+  return ok({ value: { apiKey, key: born.key, previous: { hash: before.hash, expiresAt: endsAt } }, changes })
+}
+
+/** Keeps the intern and the workspace of a key until the end of this. @returns false when one is gone */
+async function holdOwners(tx: Transaction, { intern_id: internId, workspace_id: workspaceId }: KeyRow): Promise<boolean> {
+  if (internId !== null && (await tx`SELECT 1 FROM interns WHERE id = ${internId} FOR SHARE`).length === 0) return false
+  return workspaceId === null || holdWorkspace(tx, workspaceId)
+}
+
+async function isLive(tx: Transaction, hash: string): Promise<boolean> {
+  const rows = await tx`SELECT 1 FROM api_keys WHERE hash = ${hash} AND (expires_at IS NULL OR expires_at > clock_timestamp())`
+  return rows.length > 0
+}
+
+/** Of the newest key of the rotation: that of an older one may be the end of its overlap. */
+async function expiryOf(tx: Transaction, accountId: string): Promise<Date | null> {
+  const [newest] = await tx<{ expires_at: Date | null }[]>`
+    SELECT expires_at FROM api_keys WHERE account_id = ${accountId} ORDER BY created_at DESC, hash LIMIT 1`
+  return newest?.expires_at ?? null
+}
+
+async function endSoon(tx: Transaction, hash: string, overlapS: number): Promise<Date> {
+  const [row] = await tx<{ expires_at: Date }[]>`
+    UPDATE api_keys SET expires_at = LEAST(expires_at, clock_timestamp() + ${overlapS} * interval '1 second'), updated_at = clock_timestamp()
+    WHERE hash = ${hash} RETURNING expires_at`
+  if (row === undefined) throw new Error('a locked key is gone')
+  return row.expires_at
+}
