@@ -8,8 +8,10 @@ import { plantUsage } from '../../../support/key-usage.ts'
 import { openKeysFront } from '../../../support/keys-front.ts'
 import { must } from '../../../support/must.ts'
 
+const shared = await openKeysFront(t)
+
 t.test('keys.get_current 200: every member that existing clients require', async (t) => {
-  const { call, make, store, workspace, organizationId } = await openKeysFront(t)
+  const { call, make, store, workspace, organizationId } = shared
   const { data: { hash, label }, key } = await make({ limit: 5, include_byok_in_limit: true, rate_limit_rpm: 60, allowed_models: ['a/b'] })
   await plantUsage(store, hash, { spent: 1_250_000_000, byok: 750_000_000 })
   const { status, body } = await call('GET', '/key', { key })
@@ -25,7 +27,7 @@ t.test('keys.get_current 200: every member that existing clients require', async
 })
 
 t.test('every kind of key reads itself', async (t) => {
-  const { call, make, intern, store } = await openKeysFront(t)
+  const { call, make, intern, store } = shared
   const management = await make({ kind: 'management' })
   t.match((await call('GET', '/key', { key: management.key })).body, { data: { is_management_key: true, is_provisioning_key: true, workspace_id: null } })
   const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: new Date('2099-01-01T00:00:00Z') }
@@ -50,7 +52,7 @@ t.test('while the store is away keys answer 500, and say when to try again', asy
 })
 
 t.test('a key that is made without a word on it has the rate of the operator, unless it says null', async (t) => {
-  const { store, organizationId } = await openInternsFront(t)
+  const { store, organizationId } = shared
   const apiKeys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: 120 })
   const wish = {
     kind: 'inference', name: 'k', organizationId, workspace: 'default', limitNano: null, limitReset: null, countsByok: false, allowedModels: null,
