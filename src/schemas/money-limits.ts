@@ -14,6 +14,7 @@ export const JOURNAL_ENTRIES_MAX = 20_000
 /** Milliseconds that a front waits for the authority: for money or the day, for a batch of the books, and for the end of a journal. Decision. */
 export const LEND_MS_MAX = 2_000
 export const FLUSH_MS_MAX = 3_000
+export const CLOSE_MS_MAX = 30_000
 
 /** Milliseconds for which holders are told that somebody was refused; who was tries again sooner. Decision. */
 export const WANTED_MS = 1_000

@@ -133,7 +133,7 @@ const IMBALANCES = `
       coalesce(sum(nano) FILTER (WHERE kind <> 'forfeit' AND NOT is_byok), 0) AS spent_nano,
       coalesce(sum(nano) FILTER (WHERE kind <> 'forfeit' AND is_byok), 0) AS byok_nano,
       coalesce(sum(nano) FILTER (WHERE kind = 'forfeit'), 0) AS forfeited_nano
-    FROM priced WHERE key_hash IS NOT NULL GROUP BY 1, 2, 3, 4, 5)
+    FROM priced WHERE key_hash IS NOT NULL GROUP BY 1, 2, 3, 4, 5),
   -- What the roll-up says, as it should.
   told AS (
     SELECT organization_id, day, workspace_id, key_hash, model, requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano FROM activity)

@@ -6,6 +6,7 @@ import { sweep } from '../runner/sweep.ts'
 import { openContainerSizes } from '../store/container-sizes.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openFileSweep } from '../store/file-sweep.ts'
+import { ensurePartitions } from '../store/lending/partitions.ts'
 import { openStore } from '../store/open.ts'
 import { pruneFronts, pruneInvalidations } from '../store/prune.ts'
 import type { Channel } from '../supervisor/channel.ts'
@@ -16,8 +17,8 @@ import { openStorage } from './storage.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
 const PRUNE_MS = 60_000
-/** Milliseconds between two looks for months of the ledger that are older than those kept. Decision. */
-const PRUNE_LEDGER_MS = 3_600_000
+/** Milliseconds between two looks for months that the ledger needs soon, or keeps no longer. Decision. */
+const LEDGER_MONTHS_MS = 3_600_000
 
 /** Housekeeping that must go on whether or not anybody calls. */
 export async function runRunner(part: ChildPart, channel: Channel): Promise<void> {
@@ -35,9 +36,9 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
     }),
   }, { log, random: Math.random })
   const stopLedger = repeat({
-    name: 'ledger_pruned',
-    everyMs: PRUNE_LEDGER_MS,
-    run: async () => ({ ...(await pruneLedger(store, config.ledgerKeptMonths)) }),
+    name: 'ledger_months',
+    everyMs: LEDGER_MONTHS_MS,
+    run: async () => ({ ...(await ensurePartitions(store)), ...(await pruneLedger(store, config.ledgerKeptMonths)) }),
   }, { log, random: Math.random })
   const storage = await openStorage(config)
   let isEnding = false

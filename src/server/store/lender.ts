@@ -1,7 +1,8 @@
-import { FLUSH_MS_MAX, LEND_MS_MAX, WANTED_MS } from '../../schemas/money-limits.ts'
-import type { Closing, ClosingReport, JournalOwner, Lender, Pulse } from '../ports/lending.ts'
+import { CLOSE_MS_MAX, FLUSH_MS_MAX, LEND_MS_MAX, WANTED_MS } from '../../schemas/money-limits.ts'
+import type { Closing, JournalOwner, Lender, Pulse } from '../ports/lending.ts'
 import type { Day } from '../ports/money.ts'
 import type { Log } from '../ports/observe.ts'
+import { close } from './lending/close.ts'
 import { flush } from './lending/flush.ts'
 import { lend } from './lending/lend.ts'
 import { withPartitions } from './lending/partitions.ts'
@@ -16,12 +17,16 @@ export function openLender(store: Store, log: Log): Lender {
     flush: (batch) => withPartitions(store, () => batch.entries.map(({ day }) => day), () => (
       store.within(FLUSH_MS_MAX, (sql) => sql.begin((tx) => flush(tx, batch, log)))
     )),
-    close: closeLater,
+    close: (closing) => withPartitions(store, () => daysOf(store, closing), () => (
+      store.within(CLOSE_MS_MAX, (sql) => sql.begin((tx) => close(tx, closing, log)))
+    )),
   }
 }
 
-function closeLater(_closing: Closing): Promise<ClosingReport> {
-  return Promise.reject(new Error('not yet'))
+/** Months of which a closing may write rows: of its entries, its open takes, and its leases. */
+async function daysOf(store: Store, { journalId, rest, open }: Closing): Promise<readonly Day[]> {
+  const leases = await store.sql<{ day: Day }[]>`SELECT DISTINCT day::text FROM leases WHERE journal_id = ${journalId}`
+  return [...leases, ...rest?.entries ?? [], ...open].map(({ day }) => day)
 }
 
 /** Without a row of `refills` nothing is lent: it goes when the journal ends, and a late opening must not bring it back. */

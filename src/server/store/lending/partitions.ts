@@ -18,12 +18,12 @@ export async function ensurePartitions(store: Store): Promise<{ readonly partiti
  * Runs something that writes to the ledger; where the month of a day has no partition, makes it and runs it again. In a
  * transaction of its own: nobody waits for it.
  */
-export async function withPartitions<T>(store: Store, days: () => Iterable<Day>, write: () => Promise<T>): Promise<T> {
+export async function withPartitions<T>(store: Store, days: () => Iterable<Day> | Promise<Iterable<Day>>, write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (problem) {
     if (!isPartitionMissing(problem)) throw problem
-    const firsts = new Set([...days()].map((day) => `${day.slice(0, 7)}-01`))
+    const firsts = new Set([...await days()].map((day) => `${day.slice(0, 7)}-01`))
     await store.sql`
       SELECT ledger_partition(day::date) FROM unnest(string_to_array(${[...firsts].join(',')}, ',')) AS day`
     return write()
