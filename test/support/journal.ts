@@ -51,7 +51,7 @@ export interface WholeJournal extends JournalEnd {
 
 /** All that a dead front's journal says. */
 export async function wholeJournal(folder: string, id: string, from = 0): Promise<WholeJournal> {
-  const reading = readJournal(folder, id, from)
+  const reading = readJournal(folder, id, { from })
   const entries: BookEntry[] = []
   let to = from
   for (;;) {

@@ -25,6 +25,7 @@ import { findSetpriv } from '../supervisor/step-down.ts'
 import { PACKAGE_ROOT } from '../supervisor/version.ts'
 import { openRootKeys, ROOT_KEY_FILE } from '../vault/root-keys.ts'
 import { egress } from './doctor-egress.ts'
+import { journals } from './doctor-journals.ts'
 import { unsetKeys } from './models.ts'
 import { stderrLog } from './stderr-log.ts'
 
@@ -53,7 +54,7 @@ export async function examine(generation: Generation): Promise<readonly Finding[
     ...egress(config),
     await dataDirectory(config.dataDir, running?.pid ?? null),
     ...(running === null ? await ports(generation) : []),
-    await postgres(config.databaseUrl?.reveal() ?? runtime?.databaseUrl ?? null, placeOfPostgres(config)),
+    ...await postgres(config, config.databaseUrl?.reveal() ?? runtime?.databaseUrl ?? null),
     await redis(generation, runtime),
     await storage(generation),
     rootKey(generation),
@@ -135,18 +136,19 @@ function placeOfPostgres({ databaseUrl, dataDir }: Generation['config']): string
   return folder === null ? 'embedded' : `embedded in ${folder}`
 }
 
-async function postgres(url: string | null, where: string): Promise<Finding> {
-  if (url === null) return good('postgres', `${where}; the node is not running`)
+async function postgres(config: Generation['config'], url: string | null): Promise<readonly Finding[]> {
+  const where = placeOfPostgres(config)
+  if (url === null) return [good('postgres', `${where}; the node is not running`)]
   const store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
   try {
     const { at } = await store.within(STORE_MS_MAX, (sql) => checkSchema(sql))
     const missing = MIGRATIONS.length - at
-    if (missing === 0) return good('postgres', `${where}, migration ${at}`)
+    if (missing === 0) return [good('postgres', `${where}, migration ${at}`), ...await journals(store, STORE_MS_MAX, config)]
     const fix = 'start the node, or run `sluice migrate`'
-    return doubtful('postgres', `${missing} migrations are missing`, fix)
+    return [doubtful('postgres', `${missing} migrations are missing`, fix)]
   } catch (cause) {
     const place = where === EXTERNAL ? 'DATABASE_URL and at the server itself' : 'the log of the node'
-    return bad('postgres', messageOf(cause), `look at ${place}`)
+    return [bad('postgres', messageOf(cause), `look at ${place}`)]
   } finally {
     await store.close()
   }

@@ -2,6 +2,7 @@ import { open, rm, type FileHandle } from 'node:fs/promises'
 import type { BookEntry, OpenTake } from '../ports/lending.ts'
 import { recordAt, type JournalRecord } from './records.ts'
 import { draftsOf, HEAD_BYTES_MAX, readHead, segmentFiles, type SegmentFile, type SegmentHead } from './segments.ts'
+import type { PlacedEntry } from './waiting-entries.ts'
 
 /** Bytes that are read and decoded before others have their turn. */
 const PIECE_BYTES = 512 * 1_024
@@ -39,20 +40,25 @@ export async function journalHead(folder: string, id: string): Promise<SegmentHe
  * Reads the journal of a process that is dead. Hands out all entries behind `from`, in order; the last part may have none.
  * A last record that is cut was never counted by whoever wrote it. Rejects when the disk fails.
  */
-export async function* readJournal(folder: string, id: string, from: number): AsyncGenerator<Batch, JournalEnd> {
-  const opened = (await Promise.all(segmentFiles(folder, id).map(openSegment)))
-  const reading = new Reading(from, opened.includes(null))
+export async function* readJournal(
+  folder: string, id: string, { from, batchEntries = BATCH_ENTRIES }: { from: number; batchEntries?: number | undefined },
+): AsyncGenerator<Batch, JournalEnd> {
+  const opened: (OpenedSegment | null)[] = []
+  const reading = new Reading(from)
   try {
+    for (const file of segmentFiles(folder, id)) opened.push(await openSegment(file))
+    if (opened.includes(null)) reading.missPart()
     const segments = opened.filter((one) => one !== null)
     for (const [at, segment] of segments.entries()) {
       for await (const _ of reading.segment(segment, segments[at + 1]?.head.base ?? null)) {
-        if (reading.entries.length >= BATCH_ENTRIES) yield reading.batch()
+        while (reading.size > batchEntries) yield reading.batch(batchEntries)
       }
     }
   } finally {
     for (const segment of opened) await segment?.file.close()
   }
-  yield reading.batch()
+  while (reading.size > batchEntries) yield reading.batch(batchEntries)
+  yield reading.batch(batchEntries)
   return reading.result()
 }
 
@@ -70,21 +76,24 @@ interface OpenedSegment {
 }
 
 class Reading {
-  entries: BookEntry[] = []
+  #entries: PlacedEntry[] = []
   readonly #open = new Map<number, OpenTake>()
   readonly #from: number
   /** Offset of the newest entry handed out: none goes out twice, whatever segments say of themselves. */
   #seen: number
   #batchFrom: number
   #at: number | null = null
-  #isWhole: boolean
+  #isWhole = true
 
-  /** @param from entries behind it are wanted; @param isPart a segment's head is damaged */
-  constructor(from: number, isPart: boolean) {
+  /** @param from entries behind it are wanted */
+  constructor(from: number) {
     this.#from = from
     this.#seen = from
     this.#batchFrom = from
-    this.#isWhole = !isPart
+  }
+
+  missPart(): void {
+    this.#isWhole = false
   }
 
   /** Each step is a piece. @param next base of the segment that follows */
@@ -107,11 +116,18 @@ class Reading {
     if (next !== null) this.#at = next
   }
 
-  batch(): Batch {
-    const batch = { from: this.#batchFrom, to: Math.max(this.#batchFrom, this.#at ?? 0), entries: this.entries }
-    this.#batchFrom = batch.to
-    this.entries = []
-    return batch
+  get size(): number {
+    return this.#entries.length
+  }
+
+  /** The oldest entries that are not handed out yet; one that holds all of them leads to where was read. */
+  batch(max: number): Batch {
+    const placed = this.#entries.slice(0, max)
+    this.#entries = this.#entries.slice(max)
+    const from = this.#batchFrom
+    const end = this.#entries.length > 0 ? placed.at(-1)?.end : this.#at
+    this.#batchFrom = Math.max(from, end ?? from)
+    return { from, to: this.#batchFrom, entries: placed.map(({ entry }) => entry) }
   }
 
   result(): JournalEnd {
@@ -151,7 +167,7 @@ class Reading {
     if (record.kind === 'take') this.#open.set(record.id, record.take)
     if (record.kind === 'settle' || record.kind === 'release') this.#open.delete(record.id)
     if (!('entry' in record) || end <= this.#seen) return
-    this.entries.push(record.entry)
+    this.#entries.push({ entry: record.entry, end })
     this.#seen = end
   }
 }

@@ -1,7 +1,7 @@
 import type { Closing, ClosingReport, Lender } from '../ports/lending.ts'
 import type { Log } from '../ports/observe.ts'
 import { journalHead, readJournal, removeJournal, type Batch } from './reader.ts'
-import { segmentFiles, type Holder } from './segments.ts'
+import { journalsIn, segmentFiles, type Holder } from './segments.ts'
 
 /** Milliseconds until a try that failed is repeated; they double up to the second. Postgres may be away for long. */
 const RETRY_MS_MIN = 200
@@ -17,6 +17,8 @@ export interface RecoveryOptions {
   readonly isRunning: (holder: Holder) => boolean
   readonly log: Log
   readonly wait?: (ms: number) => Promise<void>
+  /** Entries that one flush takes. */
+  readonly batchEntries?: number
 }
 
 export interface Recovery {
@@ -56,7 +58,7 @@ export function openRecovery(options: RecoveryOptions): Recovery {
   }
   return {
     start() {
-      for (const id of new Set(segmentFiles(folder).map((file) => file.id))) add(id)
+      for (const id of journalsIn(folder)) add(id)
     },
     frontEnded: add,
     settled: (msMax) => Promise.race([work, wait(msMax)]),
@@ -90,9 +92,10 @@ type Report = ClosingReport & { readonly isWhole: boolean }
 type Known = NonNullable<Awaited<ReturnType<RecoveryOptions['stateOf']>>>
 
 /** All parts but the last as flushes, so that no transaction grows with the file; the last one closes the journal. */
-async function hand(id: string, { isOpen, applied }: Known, { folder, lender, bootId }: RecoveryOptions): Promise<Report> {
+async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOptions): Promise<Report> {
+  const { folder, lender, bootId } = options
   const head = await journalHead(folder, id)
-  const reading = readJournal(folder, id, applied)
+  const reading = readJournal(folder, id, { from: applied, batchEntries: options.batchEntries })
   let entries = 0
   const pass = async (rest: Batch): Promise<void> => {
     entries += rest.entries.length
@@ -118,7 +121,7 @@ async function hand(id: string, { isOpen, applied }: Known, { folder, lender, bo
 
 /** A front that died before it made its journal known has lent nothing. One that says otherwise is left for people to look at. */
 async function unknown(id: string, { folder, log }: RecoveryOptions): Promise<Report | null> {
-  const reading = readJournal(folder, id, 0)
+  const reading = readJournal(folder, id, { from: 0 })
   let entries = 0
   for (;;) {
     const step = await reading.next()

@@ -52,6 +52,12 @@ export function segmentFiles(folder: string, id: string | null = null): readonly
   }).sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : a.number - b.number))
 }
 
+/** All journals of which anything is there. */
+export function journalsIn(folder: string): readonly string[] {
+  const ids = namesIn(folder).flatMap((name) => NAME.exec(name.endsWith(DRAFT) ? name.slice(0, -DRAFT.length) : name)?.[1] ?? [])
+  return [...new Set(ids)]
+}
+
 /** Segments of a journal that were never finished. */
 export function draftsOf(folder: string, id: string): readonly string[] {
   return namesIn(folder).filter((name) => name.startsWith(id) && name.endsWith(DRAFT)).map((name) => join(folder, name))

@@ -24,6 +24,7 @@ import { StartRefused } from '../supervisor/start-refused.ts'
 import { openRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
 import { countRoots } from './egress.ts'
+import { openNodeJournals } from './journals.ts'
 import { openStorage, placeOfObjects } from './storage.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
@@ -58,6 +59,7 @@ export async function serve(): Promise<number> {
       const state = openState({ ...stateAddress(address), log })
       return { isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax), close: () => state.close() }
     },
+    openJournals: (place) => openNodeJournals(place, log),
     // A snapshot comes from another process of this version, as plain data.
     metrics: async (answers, gauges) => aggregate(await ledger.read(answers as readonly Answer[]), factsOf(gauges, lines.dropped)),
   })

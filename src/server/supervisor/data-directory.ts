@@ -44,7 +44,8 @@ const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
 /** See `reload-record.ts`. */
 export const RELOAD_FILE = 'reload.json'
-const NODE_FILE = 'node-id'
+/** The name of the node in the store. */
+export const NODE_FILE = 'node-id'
 const PROBE_FILE = '.writable'
 /** What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more. */
 const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable)(\.|$)/

@@ -55,6 +55,18 @@ export interface NodeRedis {
   close(): Promise<void>
 }
 
+/** Brings the journals of dead fronts into the books, in the background; never rejects. */
+export interface NodeJournals {
+  /** Begins with those that earlier starts left: call it before any front runs. */
+  start(): void
+  /** @param id of the front, which is its journal's */
+  frontEnded(id: string): void
+  /** Resolves when nothing is left to do, or after so long. */
+  settled(msMax: number): Promise<void>
+  /** What is left waits for the next start. */
+  close(): Promise<void>
+}
+
 /** Metrics of one child in prom-client's JSON form; null when it did not answer in time. */
 export interface ChildMetrics {
   readonly id: string
@@ -86,6 +98,7 @@ export interface NodeParts {
   /** Makes a root key where none is given. Throws `StartRefused`. */
   prepareFiles(config: Config): PreparedFiles
   openRedis(address: ChildPart['redis']): NodeRedis
+  openJournals(place: { readonly databaseUrl: string; readonly dataDir: string }): NodeJournals
   /** Prometheus text over what all children that run answered, ever, and the node's own facts. */
   metrics(answers: readonly ChildMetrics[], gauges: NodeGauges): Promise<string>
 }

@@ -9,7 +9,7 @@ import { openDataDirectory, type DataDirectory } from './data-directory.ts'
 import { firstKeys } from './first-keys.ts'
 import { Fleet } from './fleet.ts'
 import type { Role } from './ipc.ts'
-import type { NodeGeneration, NodeParts, NodeRedis, NodeStore, PreparedFiles } from './node-parts.ts'
+import type { NodeGeneration, NodeJournals, NodeParts, NodeRedis, NodeStore, PreparedFiles } from './node-parts.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
@@ -24,6 +24,9 @@ const DRAIN_SLACK_MS = 2_000
 
 /** Milliseconds that a replaced child may take: it stays for idle connections, drains, and closes what it holds. */
 const RETIRED_MS_MAX = REPLACED_FRONT_MS + DRAIN_MS + 10_000
+
+/** Milliseconds that a node which ends takes for the journals of its fronts. */
+const JOURNALS_MS_MAX = 5_000
 
 /** Milliseconds that a stop at once may take. */
 const STOP_MS_MAX = 3_000
@@ -87,6 +90,7 @@ class NodeRun {
   #data: DataDirectory | null = null
   #store: NodeStore | null = null
   #redis: NodeRedis | null = null
+  #journals: NodeJournals | null = null
   #reloader: Reloader | null = null
   #watch: ReadinessWatch | null = null
   #isDraining = false
@@ -135,6 +139,8 @@ class NodeRun {
     this.#reloader?.end()
     await this.#fleet.drain('front', DRAIN_MS + DRAIN_SLACK_MS)
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
+    // While our own Postgres is still there. What it is too late for is done by the next start.
+    await this.#journals?.settled(JOURNALS_MS_MAX)
   }
 
   /** One that is asked for during the start is done after it: until then there is nothing to replace. */
@@ -205,6 +211,11 @@ class NodeRun {
 
   async #startChildren(data: DataDirectory, services: Services): Promise<void> {
     if (!allowListenerMigration()) this.#parts.log.debug('listener_migration_off')
+    const journals = this.#parts.openJournals({ databaseUrl: services.databaseUrl, dataDir: data.path })
+    this.#undo(() => journals.close())
+    this.#journals = journals
+    // Processes of earlier starts are gone, and no front of this one runs yet.
+    journals.start()
     this.#undo(() => this.#fleet.killAll())
     const started = this.#fleet.start(childParts(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])
@@ -216,7 +227,9 @@ class NodeRun {
     const child = new Child(role, isAhead)
     void child.ended.then(() => {
       this.#data?.forget(child.pid)
-      if (role === 'front' && child.isGone) void this.#store?.removeFront(child.id)
+      if (role !== 'front' || !child.isGone) return
+      void this.#store?.removeFront(child.id)
+      this.#journals?.frontEnded(child.id)
     })
     this.#data?.remember(role, child.pid)
     return child

@@ -1,0 +1,35 @@
+import { bootId } from '../journal/boot-id.ts'
+import { openRecovery } from '../journal/recovery.ts'
+import { journalsFolder } from '../journal/segments.ts'
+import type { Log } from '../ports/observe.ts'
+import { journalState } from '../store/journals.ts'
+import { openLender } from '../store/lender.ts'
+import { openStore } from '../store/open.ts'
+import type { NodeJournals } from '../supervisor/node-parts.ts'
+import { isRunning } from '../supervisor/process-state.ts'
+
+/** Milliseconds of a look at where a journal stands. */
+const LOOK_MS_MAX = 5_000
+
+/**
+ * The journals of a node's fronts that died, on a connection of their own: a large one must not make the supervisor's look
+ * at Postgres wait.
+ */
+export function openNodeJournals({ databaseUrl, dataDir }: { databaseUrl: string; dataDir: string }, log: Log): NodeJournals {
+  const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-journals' })
+  const recovery = openRecovery({
+    folder: journalsFolder(dataDir),
+    lender: openLender(store, log),
+    stateOf: (id) => store.within(LOOK_MS_MAX, (sql) => journalState(sql, id)),
+    bootId: bootId(),
+    isRunning,
+    log,
+  })
+  return {
+    ...recovery,
+    async close() {
+      await recovery.close()
+      await store.close()
+    },
+  }
+}
