@@ -13,6 +13,7 @@ import type { RateAuthority } from '../../src/server/ports/rates.ts'
 import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
 import { openPools, type Pools } from '../../src/workers/pool.ts'
 import { createHash } from 'node:crypto'
+import { FREE_SPEND } from './free-spend.ts'
 import { SILENT } from './log.ts'
 import { NO_LIMITS } from './key-money.ts'
 
@@ -52,7 +53,7 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
     access: more.access ?? accessTo(keyRecords()),
     admission: createAdmission({ authority: NO_TOKENS, fronts: { liveFronts: 1 }, now: () => performance.now() }),
     jobs: threads(),
-    ports: {} as Ports,
+    ports: { spend: FREE_SPEND } as Ports,
     observer: {
       log: { debug: write, info: write, warn: write, error: write },
       settled(call) {

@@ -1,4 +1,5 @@
 /** Ports that most tests of fronts do not touch: any use is a mistake of the test. */
+import { FREE_SPEND } from './free-spend.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 
 const unused = new Proxy({}, {
@@ -10,6 +11,7 @@ const unused = new Proxy({}, {
 export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   files: unused, transfers: unused, providerFiles: unused, containers: unused, containerUses: unused, idempotency: unused,
   interns: unused, apiKeys: unused, vaults: unused, releases: unused, egress: unused, privateEndpoints: unused, endpointProber: unused, budgets: unused,
+  spend: FREE_SPEND,
   // No workspace of theirs has any.
   privateModels: { of: () => null },
 }

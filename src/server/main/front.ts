@@ -33,6 +33,7 @@ import { openBudgetParts } from './budgets.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
 import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
+import { openMoneyParts } from './money.ts'
 import { openPrivateEndpointParts } from './private-endpoints.ts'
 import { openVaultParts } from './vault.ts'
 
@@ -75,6 +76,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
   const { catalogue } = loaded
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
+  const money = openMoneyParts(config, { part, store, feed, fronts: heartbeat, metrics, log, fenced: () => void drain(false) })
   const privateParts = openPrivateEndpointParts(config, { store, hints, feed, egress, jobs, catalogue, releases })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
@@ -89,20 +91,19 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
     ports: {
-      models: loaded.catalogue, embedder, egress, observer, apiKeys,
+      models: loaded.catalogue, embedder, egress, observer, apiKeys, spend: money.spend,
       ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }),
     },
     observer,
   })
   watchFront(metrics, { http, pools, log, feed, state, intake: fileParts.intake })
   channel.onSnapshot(() => metrics.snapshot())
-  channel.onDrain((isReplaced) => {
-    void drainFront(http, isReplaced)
-      // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
-      .then(() => closeAll([heartbeat, vault]))
-      .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
-      .finally(() => process.exit(0))
-  })
+  const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
+    // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
+    .then(() => closeAll([heartbeat, vault, money]))
+    .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
+    .finally(() => process.exit(0))
+  channel.onDrain((isReplaced) => void drain(isReplaced))
   channel.tell({ kind: 'ready' })
   // Not before: loading them would double the time in which a front that died is missed.
   pools.sessions.warm()

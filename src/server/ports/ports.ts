@@ -3,6 +3,7 @@ import type { ApiKeys } from './api-keys.ts'
 import type { Egress } from './egress.ts'
 import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
+import type { Spend } from './money.ts'
 import type { ProviderFiles } from './file-hosts.ts'
 import type { ContainerUses } from './container-rows.ts'
 import type { Files } from './files.ts'
@@ -20,6 +21,7 @@ export interface Ports {
   readonly embedder: Embedder
   readonly egress: Pick<Egress, 'vetted'>
   readonly observer: Observer
+  readonly spend: Spend
   readonly files: Files
   readonly transfers: Transfers
   readonly providerFiles: ProviderFiles

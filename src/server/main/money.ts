@@ -1,0 +1,52 @@
+import { bootId } from '../journal/boot-id.ts'
+import { openJournal } from '../journal/journal.ts'
+import { journalsFolder } from '../journal/segments.ts'
+import type { Config } from '../config.ts'
+import { REAL_TIMERS } from '../limits/money-timers.ts'
+import { createSpend, type FrontSpend } from '../limits/spend.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import { watchMoney } from '../observe/money-metrics.ts'
+import type { EpochFeed } from '../ports/keys.ts'
+import type { Log } from '../ports/observe.ts'
+import type { FrontCount } from '../ports/rates.ts'
+import { openLender } from '../store/lender.ts'
+import { openStore, type StoreOptions } from '../store/open.ts'
+import type { StartedPart } from '../supervisor/ipc.ts'
+import { identityOf } from '../supervisor/process-state.ts'
+import { MONEY_POOL_MAX } from '../supervisor/shares.ts'
+
+export interface MoneyMeans {
+  readonly part: StartedPart
+  readonly store: { readonly options: StoreOptions }
+  readonly feed: EpochFeed
+  readonly fronts: FrontCount
+  readonly metrics: Pick<Metrics, 'registry'>
+  readonly log: Log
+  /** This front must be replaced. */
+  readonly fenced: () => void
+}
+
+export interface MoneyParts {
+  readonly spend: FrontSpend
+  /** When no call is under way any more. */
+  close(): Promise<void>
+}
+
+/** What a front's calls are paid with. On connections of its own: a flood of unknown keys must not keep money from coming. */
+export function openMoneyParts({ dataDir }: Pick<Config, 'dataDir'>, means: MoneyMeans): MoneyParts {
+  const { part: { id, node }, feed, fronts, metrics, log, fenced } = means
+  const { options } = means.store
+  const lane = openStore({ ...options, poolMax: MONEY_POOL_MAX, applicationName: `${options.applicationName}-money` })
+  const owner = { id, node, bootId: bootId() }
+  const holder = identityOf(process.pid) ?? { pid: process.pid, startedAt: '' }
+  const journal = openJournal({ folder: journalsFolder(dataDir), ...owner, holder, log })
+  const spend = createSpend({ lender: openLender(lane, log), journal, owner, fronts, feed, timers: REAL_TIMERS, log, fenced })
+  watchMoney(metrics.registry, () => spend.reading)
+  return {
+    spend,
+    async close() {
+      await spend.close()
+      await lane.close()
+    },
+  }
+}
