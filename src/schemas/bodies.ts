@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { BudgetBody } from './budgets.ts'
+import { CreditBody } from './credits.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import { CreateInternBody, UpdateInternBody } from './interns.ts'
 import { CreateKeyBody, RotateKeyBody, UpdateKeyBody } from './keys.ts'
@@ -36,6 +37,7 @@ export const BODIES = {
   create_private_endpoint: { schema: CreateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_private_endpoint: { schema: UpdateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   validate_private_endpoint: { schema: ValidateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
+  credit: { schema: CreditBody, bytesMax: JSON_BODY_BYTES_MAX },
   budget: { schema: BudgetBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>

@@ -48,6 +48,7 @@ export const FAILURES = {
   ),
   budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget on this interval.'),
   budgets_unordered: row([400], 'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),
+  credit_out_of_range: row([400], 'caller', 'after_change', 'All credit of an organization together lies between 0 and {limit} USD.'),
   // Keys and workspaces as objects of management
   model_not_allowed: row([403, 404], 'caller', 'after_change', 'This API key may not use this model.'),
   api_key_unknown: row([404], 'caller', 'after_change', 'There is no such API key.'),

@@ -5,6 +5,15 @@ import { MIB } from './limits.ts'
 export const USD_MAX = 1_000_000_000
 /** Milliseconds that a change of a limit waits for fronts to obey before its answer says `pending`; hints take a few. Decision. */
 export const LIMITS_OBEYED_WAIT_MS_MAX = 500
+/** Characters of the note of a top-up. Decision. */
+export const CREDIT_NOTE_CHARS_MAX = 500
+/** Days of activity that one read may span, both ends included, and those that it spans when it names none. Decision. */
+export const ACTIVITY_DAYS_MAX = 366
+export const ACTIVITY_DAYS_DEFAULT = 30
+/** Rows of a page of activity at most, and when the caller names no number; rows that may be skipped. Decision. */
+export const ACTIVITY_PAGE_MAX = 1_000
+export const ACTIVITY_PAGE_DEFAULT = 100
+export const ACTIVITY_OFFSET_MAX = 1_000_000
 
 /** Bytes of a front's journal on disk beyond which another segment begins. Decision. */
 export const JOURNAL_SEGMENT_BYTES = 8 * MIB

@@ -20,4 +20,16 @@ export const MONEY_ROWS: Readonly<Record<string, ContractRow>> = {
     method: 'delete', path: BUDGET, success: 200, statuses: [400, 404, 500],
     keys: ['management'], source: 'B2.9', uncaused: {},
   },
+  'credits.get': {
+    method: 'get', path: '/credits', success: 200, statuses: [403, 500],
+    keys: ['management'], source: 'B2.10', uncaused: {},
+  },
+  'credits.add': {
+    method: 'post', path: '/credits', success: 200, statuses: [400, 403, 500],
+    keys: ['management'], source: 'our extension: issue 5, C6, C16; the statuses of the read, and 400', uncaused: {},
+  },
+  'activity.list': {
+    method: 'get', path: '/activity', success: 200, statuses: [400, 403, 404, 500],
+    keys: ['management'], source: 'our extension: issue 5', uncaused: {},
+  },
 }

@@ -43,6 +43,8 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
   vault: 'Secrets that programs use without seeing them.',
   'private-endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
+  activity: 'What was spent: by day, key, workspace and model.',
+  credits: 'What an organization may spend in all.',
   budgets: 'What a workspace may spend a day, a week, a month and in all.',
   egress: 'Requests to hosts of your choice, with secrets put in on the way.',
   models: 'What can be called, by whom it is provided, and what it costs.',

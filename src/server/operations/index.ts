@@ -4,10 +4,13 @@ import { getContainerFile } from './containers/get-container-file.ts'
 import { listContainerFiles } from './containers/list-container-files.ts'
 import { promoteContainerFile } from './containers/promote-container-file.ts'
 import { writeContainerFile } from './containers/write-container-file.ts'
+import { listActivity } from './activity/list-activity.ts'
 import { deleteBudget } from './budgets/delete-budget.ts'
 import { getBudget } from './budgets/get-budget.ts'
 import { listBudgets } from './budgets/list-budgets.ts'
 import { putBudget } from './budgets/put-budget.ts'
+import { addCredit } from './credits/add-credit.ts'
+import { getCredits } from './credits/get-credits.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
 import { forwardRequest } from './egress/forward-request.ts'
 import { deleteFile } from './files/delete-file.ts'
@@ -110,4 +113,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getBudget,
   putBudget,
   deleteBudget,
+  getCredits,
+  addCredit,
+  listActivity,
 ]

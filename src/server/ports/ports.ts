@@ -1,5 +1,7 @@
-import type { Budgets } from './budgets.ts'
+import type { Activity } from './activity.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { Budgets } from './budgets.ts'
+import type { Credits } from './credits.ts'
 import type { Egress } from './egress.ts'
 import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
@@ -36,4 +38,6 @@ export interface Ports {
   readonly endpointProber: EndpointProber
   readonly privateModels: PrivateModels
   readonly budgets: Budgets
+  readonly credits: Credits
+  readonly activity: Activity
 }

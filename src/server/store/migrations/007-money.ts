@@ -69,6 +69,8 @@ const ACCOUNTS = `
     amount_nano bigint NOT NULL,
     note text NOT NULL,
     created_by text NOT NULL,
+    -- Of the Idempotency-Key that asked for it: a call that is repeated books nothing twice.
+    turn_id text,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
   );
   CREATE INDEX credits_newest ON credits (organization_id, created_at DESC, id);
