@@ -8,11 +8,13 @@ import { openEgress } from '../../src/server/egress/egress.ts'
 import { Timers } from '../../src/server/http/timers.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Egress } from '../../src/server/ports/egress.ts'
+import type { KeyRecord } from '../../src/server/ports/keys.ts'
+import type { Spend } from '../../src/server/ports/money.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Trace } from '../../src/schemas/trace.ts'
 import { createEmbedder } from '../../src/server/upstream/embedder.ts'
 import { catalogueOf } from './catalogue.ts'
-import { AUTHORIZATION, openFront, patient, threads, type TestFront } from './front.ts'
+import { accessTo, AUTHORIZATION, keyRecords, openFront, patient, threads, type TestFront } from './front.ts'
 import { keptLog } from './log.ts'
 import { startProvider, type ScriptedProvider } from './provider.ts'
 import { NO_FILES } from './no-files.ts'
@@ -63,6 +65,10 @@ export interface FrontOptions {
   /** Members that an endpoint of `acme/embed` has beside the usual ones. */
   readonly firstFacts?: Record<string, unknown>
   readonly secondFacts?: Record<string, unknown>
+  /** Without it every call may be paid. */
+  readonly spend?: Spend
+  /** Facts that every key has. */
+  readonly keys?: Partial<KeyRecord>
 }
 
 export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promise<EmbeddingsFront> {
@@ -83,13 +89,14 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const traced: Trace[] = []
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
-  const ports: Ports = { models, embedder, observer, ...NO_FILES }
+  const ports: Ports = { models, embedder, observer, ...NO_FILES, ...(options.spend && { spend: options.spend }) }
   const operations = OPERATIONS.map((operation) => ({
     ...operation,
     deadlineMs: options.deadlineMs ?? PROVIDER_TIMEOUT_MS_MAX,
   }))
   const served = await openFront(t, operations, {
     ports,
+    access: accessTo(keyRecords(options.keys)),
     timers: options.deadlineMs === undefined ? patient() : new Timers(),
   })
   t.teardown(async () => {

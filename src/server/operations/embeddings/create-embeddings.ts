@@ -1,12 +1,13 @@
 import { isModelAllowed } from '../../../schemas/allowed-models.ts'
+import { endedBy } from '../../../schemas/call-ended.ts'
 import { chargedNano, costNano } from '../../../schemas/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
 import { usdOfNano } from '../../../schemas/usd.ts'
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
+import type { EmbeddingPlan, EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
 import type { CallableModel } from '../../ports/models.ts'
-import type { CostBound } from '../../ports/money.ts'
+import type { Hold } from '../../ports/money.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { WorkspaceModels } from '../../ports/private-endpoints.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
@@ -55,6 +56,10 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     'endpoint_excluded',
     'endpoint_unconfigured',
     'endpoint_unavailable',
+    'credit_exhausted',
+    'key_limit_exceeded',
+    'budget_exceeded',
+    'cost_unbounded',
     'upstream_failed',
     'upstream_invalid',
     'upstream_too_large',
@@ -101,12 +106,64 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
       deadlineAt: call.deadlineAt,
       call,
     })
-    if (!planned.ok) return planned
-    const { bound, run } = planned.value
-    const embedded = await run()
-    return embedded.ok ? ok(replyOf(embedded.value, model, note(call, embedded.value, bound))) : embedded
+    return planned.ok ? paid(call, { model, plan: planned.value }, ports) : planned
   },
 })
+
+interface Planned {
+  readonly model: CallableModel
+  readonly plan: EmbeddingPlan
+}
+
+/** Takes what the call may cost at most, makes it, and pays what it came to: nothing unless it was answered. Design §6. */
+async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports): Promise<Outcome<Success>> {
+  const asked = ports.spend.hold({
+    key: call.key,
+    bound: plan.bound,
+    facts: { requestId: call.requestId, operation: OPERATION, model: model.id },
+    signal: () => call.signal,
+    deadlineAt: call.deadlineAt,
+  })
+  const held = asked instanceof Promise ? await asked : asked
+  if (!held.ok) return held
+  const isGone = asked instanceof Promise && call.signal.aborted
+  const embedded = isGone ? { ok: false as const, failure: endedBy(call.signal) } : await runHeld(plan, held.value)
+  if (!embedded.ok) {
+    held.value.release()
+    return embedded
+  }
+  return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
+}
+
+/** A bug must not keep money from others either. */
+async function runHeld(plan: EmbeddingPlan, hold: Hold): ReturnType<EmbeddingPlan['run']> {
+  try {
+    return await plan.run()
+  } catch (bug) {
+    hold.release()
+    throw bug
+  }
+}
+
+interface Charge {
+  readonly nano: number
+  /** The provider told more than the bound. */
+  readonly isCapped: boolean
+}
+
+/** Pays, and leaves what is known now for the log and the metrics. Nothing of it can fail. */
+function settle({ notes }: EmbeddingsCall, result: EmbeddingsResult, { plan, hold }: { readonly plan: EmbeddingPlan; readonly hold: Hold }): Charge {
+  const { provider, promptTokens, isByok, isEstimated, upstreamMs } = result
+  const cost = costNano(promptTokens, result)
+  hold.settle({ costNano: cost, isByok, isEstimated, provider, tokens: promptTokens, milliseconds: Math.round(upstreamMs) })
+  const nano = chargedNano({ costNano: cost, isByok }, plan.bound)
+  notes.provider = provider
+  notes.promptTokens = promptTokens
+  notes.costUsd = usdOfNano(nano)
+  notes.attempts = result.attempts
+  notes.upstreamMs = upstreamMs
+  return { nano, isCapped: nano < cost }
+}
 
 /** What is no count was not written by us. */
 function hopsOf({ headers }: EmbeddingsCall): number {
@@ -125,25 +182,6 @@ function modelsOf({ key }: EmbeddingsCall, { models, privateModels }: Ports): Kn
 }
 
 type Known = Outcome<Models>
-
-interface Charge {
-  readonly nano: number
-  /** The provider told more than the bound. */
-  readonly isCapped: boolean
-}
-
-/** Leaves what is known now for the log and the metrics. */
-function note({ notes }: EmbeddingsCall, result: EmbeddingsResult, bound: CostBound): Charge {
-  const { provider, promptTokens, isByok } = result
-  const cost = costNano(promptTokens, result)
-  const nano = chargedNano({ costNano: cost, isByok }, bound)
-  notes.provider = provider
-  notes.promptTokens = promptTokens
-  notes.costUsd = usdOfNano(nano)
-  notes.attempts = result.attempts
-  notes.upstreamMs = result.upstreamMs
-  return { nano, isCapped: nano < cost }
-}
 
 const HEAD = Buffer.from('{"object":"list","data":')
 

@@ -1,0 +1,234 @@
+/** What a call is charged, and that it is charged once. C14, C24; design §6.4. */
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import t from 'tap'
+import { fail, ok, type FailureName, type Outcome } from '../../../../src/schemas/failures.ts'
+import type { EmbeddingsResult } from '../../../../src/server/ports/embeddings.ts'
+import type { CallCost, Hold, HoldAsk, Spend } from '../../../../src/server/ports/money.ts'
+import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
+import { openEmbeddings } from '../../../support/embeddings-front.ts'
+import { AUTHORIZATION } from '../../../support/front.ts'
+import { answers, hangsUp, refuses, sendsHtml } from '../../../support/provider-behaviours.ts'
+
+const ONE = { model: 'acme/one', input: 'one two three' }
+/** Nano-USD of a token at a price of one USD per million. */
+const TOKEN = 1_000
+/** A token for each byte, and the marks around them. */
+const BOUND = (13 + 16) * TOKEN
+
+interface Recorded {
+  readonly ask: HoldAsk
+  /** Every end that it was told. */
+  readonly ends: ('released' | CallCost)[]
+}
+
+/** Money without an end, of which every movement is kept. @param answer what else a hold waits for, or comes to */
+function recorder(answer: () => Promise<void> | Outcome<never> | undefined = () => undefined): Spend & { readonly holds: readonly Recorded[] } {
+  const holds: Recorded[] = []
+  return {
+    holds,
+    hold(ask) {
+      const ends: Recorded['ends'] = []
+      holds.push({ ask, ends })
+      const held: Outcome<Hold> = ok({ settle: (cost) => void ends.push(cost), release: () => void ends.push('released') })
+      const first = answer()
+      return first instanceof Promise ? first.then(() => held) : first ?? held
+    },
+  }
+}
+
+const request = (body: object): RequestInit => ({
+  method: 'POST', headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' }, body: JSON.stringify(body),
+})
+
+t.test('a call takes the dearest that it may come to, and pays what it came to', async (t) => {
+  const spend = recorder()
+  const { post } = await openEmbeddings(t, { spend })
+  const { headers, body } = await post({ ...ONE, model: 'acme/embed:floor' })
+  t.equal(body.usage?.cost, 0.000_002)
+  t.match(spend.holds, [{
+    ask: {
+      bound: { paidNano: BOUND, anyNano: BOUND },
+      facts: { requestId: headers.get('x-request-id'), operation: 'embeddings.create', model: 'acme/embed:floor' },
+    },
+    ends: [{ costNano: 2 * TOKEN, isByok: false, isEstimated: false, provider: 'second', tokens: 4 }],
+  }])
+  t.type(spend.holds[0]?.ends, Array)
+  t.ok(spend.holds[0]?.ends.every((end) => typeof end === 'object' && Number.isInteger(end.milliseconds)))
+})
+
+const refusals = [
+  ['embeddings.create 402: credit that does not cover the call', 402, 'credit_exhausted'],
+  ['embeddings.create 403: a limit of the key that does not cover the call', 403, 'key_limit_exceeded'],
+  ['embeddings.create 403: a budget that does not cover the call', 403, 'budget_exceeded'],
+  ['embeddings.create 403: a call whose cost nobody can bound, under a limit', 403, 'cost_unbounded'],
+] as const satisfies readonly (readonly [string, number, FailureName])[]
+for (const [title, status, name] of refusals) {
+  t.test(`${title}, is not sent`, async (t) => {
+    const metadata = { limit_source: 'budget', scope: 'workspace', limit: 10, spend: 9.99, interval: 'daily', reset_at: '2026-11-21T00:00:00Z' }
+    const { post, first } = await openEmbeddings(t, { spend: recorder(() => fail(name, { metadata, detail: '9.99 of 10 USD are used.' })) })
+    const reply = await post(ONE)
+    t.equal(reply.status, status)
+    t.match(reply.body.error, { code: status, message: /9\.99 of 10 USD are used\.$/, metadata: { error_type: name, ...metadata } })
+    t.equal(first.calls.length, 0)
+  })
+}
+
+t.test('embeddings.create 403: a model that the list of the key leaves out, by whatever name', async (t) => {
+  const spend = recorder()
+  const { post, first } = await openEmbeddings(t, { spend, keys: { allowedModels: ['acme/one', 'sluice/*'] } })
+  for (const model of ['acme/embed', 'acme/embed:floor', 'acme/e', 'acme/chat']) {
+    const { status, body } = await post({ ...ONE, model })
+    t.same([status, body.error?.metadata['error_type']], [403, 'model_not_allowed'], model)
+  }
+  t.equal((await post({ ...ONE, model: 'acme/none' })).status, 404)
+  t.same([spend.holds.length, first.calls.length], [0, 0])
+  t.equal((await post(ONE)).status, 200)
+  t.equal((await post({ ...ONE, model: 'sluice/lexical-1' })).status, 200)
+})
+
+const failing = [['answers 500', refuses(500)], ['refuses the input', refuses(400)], ['hangs up', hangsUp], ['sends a page', sendsHtml]] as const
+for (const [what, behaviour] of failing) {
+  t.test(`a provider that ${what} costs nothing`, async (t) => {
+    const spend = recorder()
+    const { post, first } = await openEmbeddings(t, { spend })
+    first.usually(behaviour)
+    t.not((await post(ONE)).status, 200)
+    t.same(spend.holds.map(({ ends }) => ends), [['released']])
+  })
+}
+
+t.test('what cannot be sent at all takes no money', async (t) => {
+  const spend = recorder()
+  const { post } = await openEmbeddings(t, { spend })
+  for (const model of ['acme/none', 'acme/chat', 'acme/unset']) await post({ ...ONE, model })
+  await post({ ...ONE, model: 'acme/embed', provider: { only: ['nobody'] } })
+  t.same(spend.holds, [])
+})
+
+t.test('a call that falls back is charged once, at the price of the endpoint that answered', async (t) => {
+  const spend = recorder()
+  const { post, first } = await openEmbeddings(t, { spend })
+  first.script(refuses(500))
+  t.equal((await post({ ...ONE, model: 'acme/embed' })).body.usage?.cost, 0.000_002)
+  t.match(spend.holds, [{ ask: { bound: { paidNano: BOUND } }, ends: [{ costNano: 2 * TOKEN, provider: 'second' }] }])
+  t.equal(spend.holds[0]?.ends.length, 1)
+})
+
+t.test('a call that is repeated on a new connection is charged once', async (t) => {
+  const spend = recorder()
+  const { post, first } = await openEmbeddings(t, { spend })
+  await post(ONE)
+  first.script(hangsUp)
+  t.equal((await post(ONE)).status, 200)
+  t.equal(first.calls.length, 3)
+  t.match(spend.holds.map(({ ends }) => ends), [[{ costNano: 4 * TOKEN }], [{ costNano: 4 * TOKEN }]])
+  t.same(spend.holds.map(({ ends }) => ends.length), [1, 1])
+})
+
+t.test('a provider that tells more than the call may cost is paid its word by nobody: the reply charges the bound, and says so', async (t) => {
+  const spend = recorder()
+  const { post, first, settled, untilSettled } = await openEmbeddings(t, { spend })
+  first.script(answers({ usage: { prompt_tokens: 5_000, total_tokens: 5_000 } }))
+  const { headers, body } = await post(ONE)
+  t.equal(body.usage?.cost, BOUND / 1e9)
+  t.equal(headers.get('x-sluice-usage'), 'capped')
+  t.match(spend.holds, [{ ends: [{ costNano: 5_000 * TOKEN, tokens: 5_000, isEstimated: false }] }], 'the ledger is told all, for its overrun')
+  await untilSettled(1)
+  t.equal(settled[0]?.notes.costUsd, BOUND / 1e9)
+})
+
+t.test('a provider that tells no usage is charged our estimate, and marked', async (t) => {
+  const spend = recorder()
+  const { post, first } = await openEmbeddings(t, { spend })
+  first.script(answers({ usage: null }))
+  t.equal((await post(ONE)).body.usage?.cost, 0.000_004)
+  t.match(spend.holds, [{ ends: [{ costNano: 4 * TOKEN, isEstimated: true }] }])
+})
+
+t.test('a client that leaves before its call was sent is not charged', async (t) => {
+  // A TLS handshake that nobody answers: the request can never be written.
+  const sockets: Socket[] = []
+  const silent = createServer((socket) => void sockets.push(socket))
+  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
+  const arrived = new Promise((resolve) => silent.once('connection', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  const spend = recorder()
+  const { url, untilSettled } = await openEmbeddings(t, { spend, oneAt: `https://127.0.0.1:${(silent.address() as AddressInfo).port}` })
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
+  await arrived
+  client.abort()
+  await call
+  await untilSettled(1)
+  t.same(spend.holds.map(({ ends }) => ends), [['released']])
+})
+
+t.test('a client that leaves while its call waits for money is not charged, and nothing is sent', async (t) => {
+  let asked: () => void = () => undefined
+  let granted: () => void = () => undefined
+  const isAsked = new Promise<void>((resolve) => void (asked = resolve))
+  const spend = recorder(() => (asked(), new Promise((resolve) => void (granted = resolve))))
+  const { url, first, untilSettled } = await openEmbeddings(t, { spend })
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
+  await isAsked
+  const signal = spend.holds[0]?.ask.signal?.()
+  const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
+  client.abort()
+  await Promise.all([call, left])
+  granted()
+  await untilSettled(1)
+  t.same(spend.holds.map(({ ends }) => ends), [['released']])
+  t.equal(first.calls.length, 0)
+})
+
+t.test('a client that leaves after its call was sent is charged once', async (t) => {
+  const spend = recorder()
+  const { url, first, untilSettled } = await openEmbeddings(t, { spend })
+  let answerNow: () => void = () => undefined
+  first.script((exchange) => void (answerNow = () => answers()(exchange)))
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
+  await first.arrived(1)
+  client.abort()
+  await call
+  t.same(spend.holds[0]?.ends, [])
+  setTimeout(() => answerNow(), 30)
+  await untilSettled(1)
+  t.match(spend.holds.map(({ ends }) => ends), [[{ costNano: 4 * TOKEN, provider: 'first' }]])
+  t.equal(spend.holds[0]?.ends.length, 1)
+})
+
+const MODEL = { id: 'acme/x', isEmbedding: true }
+const RESULT: EmbeddingsResult = {
+  data: [Buffer.from('[]')], promptTokens: 100, totalTokens: 100, isEstimated: false, provider: 'own', promptNanoPerMillion: 1_000_000_000,
+  requestNano: 0, isByok: true, isUnpriced: false, attempts: 1, previousErrors: [], upstreamMs: 1.5, release: () => undefined,
+}
+
+/** The operation alone, with an answer of the embedder's. */
+function ran(spend: Spend, run: () => Promise<Outcome<EmbeddingsResult>>) {
+  const ports = {
+    spend, models: { resolve: () => MODEL }, privateModels: { of: () => null },
+    embedder: { plan: () => ok({ bound: { paidNano: 10, anyNano: 60_000 }, run }) },
+  }
+  const call = { key: { allowedModels: null, hash: 'k' }, headers: {}, body: { model: 'acme/x', input: 'x' }, notes: {}, requestId: 'r', deadlineAt: 1 }
+  return createEmbeddings.run(call as never, ports as never)
+}
+
+t.test('a call under own credentials is cut to the dearest of all, others to the dearest of the operator\'s', async (t) => {
+  const spend = recorder()
+  const told = [await ran(spend, () => Promise.resolve(ok(RESULT))), await ran(spend, () => Promise.resolve(ok({ ...RESULT, isByok: false })))]
+  const texts = told.map((answer) => (answer.ok && answer.value.kind === 'bytes' ? Buffer.concat(answer.value.parts).toString() : ''))
+  t.match(texts[0], /"cost":0.00006,"is_byok":true/)
+  t.match(texts[1], /"cost":1e-8,"is_byok":false/)
+  t.match(spend.holds.map(({ ends }) => ends), [[{ costNano: 100_000, isByok: true, milliseconds: 2 }], [{ costNano: 100_000, isByok: false }]])
+})
+
+t.test('a bug keeps no money from others', async (t) => {
+  const spend = recorder()
+  await t.rejects(Promise.resolve(ran(spend, () => Promise.reject(new Error('a bug')))), { message: 'a bug' })
+  t.same(spend.holds.map(({ ends }) => ends), [['released']])
+})
