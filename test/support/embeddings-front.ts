@@ -5,6 +5,7 @@
 import type { Test } from 'tap'
 import { PROVIDER_TIMEOUT_MS_MAX } from '../../src/schemas/limits.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
+import type { HttpOptions } from '../../src/server/http/front.ts'
 import { Timers } from '../../src/server/http/timers.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Egress } from '../../src/server/ports/egress.ts'
@@ -69,6 +70,8 @@ export interface FrontOptions {
   readonly spend?: Spend
   /** Facts that every key has. */
   readonly keys?: Partial<KeyRecord>
+  /** Keys of the test's own. */
+  readonly access?: HttpOptions['access']
 }
 
 export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promise<EmbeddingsFront> {
@@ -96,7 +99,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   }))
   const served = await openFront(t, operations, {
     ports,
-    access: accessTo(keyRecords(options.keys)),
+    access: options.access ?? accessTo(keyRecords(options.keys)),
     timers: options.deadlineMs === undefined ? patient() : new Timers(),
   })
   t.teardown(async () => {

@@ -1,7 +1,6 @@
 /** Ports that most tests of fronts do not touch: any use is a mistake of the test. */
 import { FREE_SPEND } from './free-spend.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
-import { FREE_SPEND } from './free-spend.ts'
 
 const unused = new Proxy({}, {
   get(_target, name) {

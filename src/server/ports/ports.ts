@@ -11,7 +11,6 @@ import type { ContainerUses } from './container-rows.ts'
 import type { Files } from './files.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Interns } from './interns.ts'
-import type { Spend } from './money.ts'
 import type { Observer } from './observe.ts'
 import type { EndpointProber, PrivateEndpoints, PrivateModels } from './private-endpoints.ts'
 import type { ContainerFolders } from './storage.ts'
@@ -22,7 +21,6 @@ import type { SecretReleases, Vaults } from './vault.ts'
 export interface Ports {
   readonly models: ModelCatalogue
   readonly embedder: Embedder
-  readonly spend: Spend
   readonly egress: Pick<Egress, 'vetted'>
   readonly observer: Observer
   readonly spend: Spend
