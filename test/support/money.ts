@@ -36,13 +36,15 @@ export class TestJournal {
   readonly #lender: Lender
   #sequence = 0
   offset = 0
+  /** Of its opening. */
+  day: Day = ''
 
   constructor(lender: Lender) {
     this.#lender = lender
   }
 
   async open(): Promise<this> {
-    await this.#lender.open({ id: this.id, node: 'here', bootId: 'boot' })
+    this.day = await this.#lender.open({ id: this.id, node: 'here', bootId: 'boot' })
     return this
   }
 
@@ -94,6 +96,13 @@ export async function setLimit(sql: Queryable, accountId: string, span: Span, na
     ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano`
 }
 
+/** All credit of an organization, as one top-up. */
+export async function limitCredit(sql: Queryable, organizationId: string, nano: number): Promise<void> {
+  await sql`
+    INSERT INTO credits (id, organization_id, kind, amount_nano, note, created_by) VALUES (${newId()}, ${organizationId}, 'top_up', ${nano}, 'n', 'ann')`
+  await setLimit(sql, organizationAccount(organizationId), 'lifetime', nano)
+}
+
 /** Turns the calendar of a database to a day, forward or back. */
 export async function turnTo(sql: Queryable, day: Day): Promise<void> {
   await sql.unsafe(`CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT DATE '${day}' $$`)
@@ -133,7 +142,7 @@ const IMBALANCES = `
       coalesce(sum(nano) FILTER (WHERE kind <> 'forfeit' AND NOT is_byok), 0) AS spent_nano,
       coalesce(sum(nano) FILTER (WHERE kind <> 'forfeit' AND is_byok), 0) AS byok_nano,
       coalesce(sum(nano) FILTER (WHERE kind = 'forfeit'), 0) AS forfeited_nano
-    FROM priced WHERE key_hash IS NOT NULL GROUP BY 1, 2, 3, 4, 5),
+    FROM priced WHERE account_id IS NULL GROUP BY 1, 2, 3, 4, 5),
   -- What the roll-up says, as it should.
   told AS (
     SELECT organization_id, day, workspace_id, key_hash, model, requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano FROM activity)

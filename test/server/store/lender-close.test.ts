@@ -135,3 +135,12 @@ t.test('a month without a partition gets one when it is written to, and two mont
   t.same([await ensurePartitions(store), await ensurePartitions(store)], [{ partitions: 3 }, { partitions: 0 }])
   await store.sql`SELECT 1 FROM ledger_2029_02`
 })
+
+t.test('many who miss the same month make it once', async (t) => {
+  const store = await openTestStore(t, 8)
+  const owners = await makeOwners(store)
+  const fronts = await Promise.all(Array.from({ length: 8 }, () => openJournal(store)))
+  const results = await Promise.all(fronts.map((front) => front.flush(settlement(owners, '2031-05-05', 1))))
+  t.ok(results.every((result) => result === 'applied'))
+  t.same(await imbalances(store.sql), [])
+})

@@ -113,7 +113,8 @@ class Ending {
   #forfeited(take: OpenTake, nano: number, accountId: string | null): void {
     if (nano === 0) return
     this.#books.ledger.push({ ...ledgerRow(take, 'forfeit', nano), account_id: accountId })
-    this.#books.activityOf(take).forfeited += BigInt(nano)
+    // The roll-up is of calls: what counts for one account alone stands in the ledger only.
+    if (accountId === null) this.#books.activityOf(take).forfeited += BigInt(nano)
     this.forfeits += 1
     this.forfeitedNano += BigInt(nano)
   }

@@ -9,7 +9,6 @@ import { post } from './post.ts'
 /**
  * Entries of a journal that was closed without them: what was forfeited becomes usage, or returns where it was given back,
  * so that counters of workspaces and keys do not grow by what a forfeit covers; credit, which bears no forfeit, does.
- * Forfeits are read and changed under the locks of the accounts that they count for.
  */
 export async function addLate(tx: Transaction, { journalId, entries, log }: {
   readonly journalId: string
@@ -18,8 +17,9 @@ export async function addLate(tx: Transaction, { journalId, entries, log }: {
 }): Promise<void> {
   const books = new Books()
   for (const entry of entries) books.add(entry, { isLate: true })
-  const accounts = await lockAccounts(tx, books.accountIds)
+  // Rows of the ledger before accounts: whoever forgives goes the same way.
   const forfeits = new Forfeits(books, await forfeitsOf(tx, journalId))
+  const accounts = await lockAccounts(tx, books.accountIds)
   for (const entry of entries) {
     if (entry.kind === 'give_back') forfeits.release(forfeits.lumps(entry.accountId, entry.day), [entry.accountId], BigInt(entry.amountNano))
     else coverUsage(forfeits, entry)
@@ -94,7 +94,7 @@ class Forfeits {
       left -= amount
       for (const accountId of accountIds) this.#books.entryOf(accountId, row.day).spent -= amount
       const { organization_id: organizationId, workspace_id: workspaceId, key_hash: keyHash, model, day } = row
-      if (workspaceId === null || keyHash === null || model === null) continue
+      if (row.account_id !== null || workspaceId === null || keyHash === null || model === null) continue
       this.#books.activityOf({ organizationId, workspaceId, keyHash, model, day }).forfeited -= amount
     }
     return nano - left

@@ -142,7 +142,8 @@ const LEDGER = `
   BEGIN
     IF to_regclass(partition) IS NULL THEN
       PERFORM pg_advisory_xact_lock(7305848212);
-      IF to_regclass(partition) IS NULL THEN
+      -- Asked of the table: a name that was not found once is remembered as missing, while another makes it.
+      IF NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'ledger'::regclass AND c.relname = partition) THEN
         EXECUTE format('CREATE TABLE %I (LIKE ledger INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition);
         EXECUTE format('ALTER TABLE ledger ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
           partition, first, (first + interval '1 month')::date);
