@@ -4,20 +4,16 @@ import type { Invalidation } from '../../src/server/ports/keys.ts'
 import { endKey, revokeKey } from '../../src/server/store/api-keys.ts'
 import { openStore, type Store } from '../../src/server/store/open.ts'
 import { gate } from '../support/gate.ts'
-import { startLoad, type RunningLoad } from '../support/load.ts'
 import { monotonicMs, type LoadResult } from '../support/load-plan.ts'
 import { outsidePostgres } from '../support/outside-stores.ts'
 import { tree } from '../support/process-cpu.ts'
-import { clientPortsOf } from '../support/sockets.ts'
 import { startStand, type Stand } from '../support/stand.ts'
+import { loadOnBoth } from './both-fronts.ts'
 import { tally, type Program, type Proof } from './proof.ts'
 
 const CONNECTIONS = 16
 const WITH_HINT_MS = 250
 const BY_POLL_MS = 1_500
-/** Milliseconds until the connections of a load have been accepted, and how often it is begun to reach both fronts. */
-const SETTLING_MS = 200
-const LOADS_MAX = 20
 const GIVE_UP_MS = 20_000
 
 export const program: Program = {
@@ -55,29 +51,10 @@ async function underLoad(
   revoke: () => Promise<number>,
   tailMs: number,
 ): Promise<Try> {
-  const { load, fronts } = await loadOnBoth(stand, keys)
+  const { load, fronts } = await loadOnBoth(stand, { requests: keys.map((key) => stand.embeddings(key.key)), connections: CONNECTIONS })
   const at = await revoke()
   await after(tailMs)
   return { at, fronts, result: await load.stop() }
-}
-
-/** The kernel spreads connections over the fronts as it likes: begins again until both have some. */
-async function loadOnBoth(stand: Stand, keys: readonly Key[]): Promise<{ load: RunningLoad; fronts: number }> {
-  for (let attempt = 1; ; attempt++) {
-    const load = await startLoad({
-      host: '127.0.0.1',
-      port: stand.port,
-      connections: CONNECTIONS,
-      durationMs: 600_000,
-      pace: { kind: 'closed' },
-      requests: keys.map((key) => stand.embeddings(key.key)),
-      keepRows: { except: [] },
-    })
-    await after(SETTLING_MS)
-    const fronts = stand.fronts().filter((pid) => clientPortsOf(pid, stand.port).size > 0).length
-    if (fronts === 2 || attempt === LOADS_MAX) return { load, fronts }
-    await load.stop()
-  }
 }
 
 interface Try {
@@ -246,7 +223,7 @@ async function crossed(proof: Proof, stand: Stand, store: Store): Promise<void> 
 async function untilRefused(stand: Stand, keys: readonly Key[]): Promise<LoadResult['statuses']> {
   const giveUpAt = monotonicMs() + GIVE_UP_MS
   for (;;) {
-    const { load } = await loadOnBoth(stand, keys)
+    const { load } = await loadOnBoth(stand, { requests: keys.map((key) => stand.embeddings(key.key)), connections: CONNECTIONS })
     const { statuses } = await load.stop()
     if (statuses[200] === undefined || monotonicMs() > giveUpAt) return statuses
   }

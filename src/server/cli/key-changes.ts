@@ -3,7 +3,7 @@ import { KEY_OVERLAP_S_DEFAULT } from '../../schemas/limits.ts'
 import type { ApiKeys, KeyChanges } from '../ports/api-keys.ts'
 import { openApiKeys } from '../store/api-key-management.ts'
 import { nameOf, need, withAdmin, type Admin } from './admin.ts'
-import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, overlapOf, type LimitOptions } from './key-options.ts'
+import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, overlapOf, rateOf, type LimitOptions } from './key-options.ts'
 import { linesOf, wireOf } from './key-text.ts'
 import { addVerb, print } from './verb.ts'
 
@@ -46,13 +46,14 @@ export function addUpdate(group: Command): void {
 }
 
 function changesOf(options: UpdateOptions): KeyChanges {
-  const { name, state, rpm } = options
+  const { name, state } = options
+  const rateLimitRpm = rateOf(options)
   const allowedModels = allowedModelsOf(options)
   return {
     ...limitsOf(options),
     ...(name !== undefined && { name }),
     ...(state !== undefined && { isDisabled: state === 'off' }),
-    ...(rpm !== undefined && { rateLimitRpm: rpm }),
+    ...(rateLimitRpm !== undefined && { rateLimitRpm }),
     ...(allowedModels !== undefined && { allowedModels }),
   }
 }

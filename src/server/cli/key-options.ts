@@ -6,15 +6,16 @@ import { USD_MAX } from '../../schemas/money-limits.ts'
 import { nanoOfUsd } from '../../schemas/usd.ts'
 import type { KeyLimits } from '../ports/api-keys.ts'
 
-/** What an option says when it takes away. */
+/** What an option says when it takes away; it stays that word, since the parser of options makes nothing of null. */
 const NONE = 'none'
+type None = typeof NONE
 
-/** Options of what a key may spend and use, as `keys create` and `keys update` take them; null = none. */
+/** Options of what a key may spend and use, as `keys create` and `keys update` take them. */
 export interface LimitOptions {
-  readonly limit?: bigint | null
-  readonly limitReset?: LimitReset | null
+  readonly limit?: bigint | None
+  readonly limitReset?: LimitReset | None
   readonly byok?: 'on' | 'off'
-  readonly rpm?: number | null
+  readonly rpm?: number | None
   readonly allowModel?: readonly string[]
 }
 
@@ -30,8 +31,8 @@ export function addLimitOptions(verb: Command): Command {
 /** What of its limits is named. */
 export function limitsOf({ limit, limitReset, byok }: LimitOptions): Partial<KeyLimits> {
   return {
-    ...(limit !== undefined && { limitNano: limit }),
-    ...(limitReset !== undefined && { limitReset }),
+    ...(limit !== undefined && { limitNano: orNull(limit) }),
+    ...(limitReset !== undefined && { limitReset: orNull(limitReset) }),
     ...(byok !== undefined && { countsByok: byok === 'on' }),
   }
 }
@@ -41,22 +42,31 @@ export function allowedModelsOf({ allowModel }: LimitOptions): readonly string[]
   return allowModel?.includes(NONE) === true ? null : allowModel
 }
 
-function usdOf(text: string): bigint | null {
-  if (text === NONE) return null
+/** Null = no limit; undefined: nothing was said of it. */
+export function rateOf({ rpm }: LimitOptions): number | null | undefined {
+  return rpm === undefined ? undefined : orNull(rpm)
+}
+
+function orNull<T>(value: T | None): T | null {
+  return value === NONE ? null : value
+}
+
+function usdOf(text: string): bigint | None {
+  if (text === NONE) return NONE
   const nano = /^\d+(?:\.\d+)?$/.test(text) ? nanoOfUsd(Number(text)) : null
   if (nano === null) throw new InvalidArgumentError(`It takes USD from 0 to ${USD_MAX}, or ${NONE}.`)
   return nano
 }
 
-function resetOf(text: string): LimitReset | null {
-  if (text === NONE) return null
+function resetOf(text: string): LimitReset | None {
+  if (text === NONE) return NONE
   const found = LIMIT_RESETS.find((reset) => reset === text)
   if (found === undefined) throw new InvalidArgumentError(`It takes ${LIMIT_RESETS.join(', ')} or ${NONE}.`)
   return found
 }
 
-function rpmOf(text: string): number | null {
-  if (text === NONE) return null
+function rpmOf(text: string): number | None {
+  if (text === NONE) return NONE
   const count = Number(text)
   if (!/^\d+$/.test(text) || count < 1 || count > RATE_LIMIT_RPM_MAX) {
     throw new InvalidArgumentError(`It takes a whole number from 1 to ${RATE_LIMIT_RPM_MAX}, or ${NONE}.`)

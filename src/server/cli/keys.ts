@@ -8,7 +8,7 @@ import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { nameOf, need, withAdmin, type Admin } from './admin.ts'
 import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
-import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, type LimitOptions } from './key-options.ts'
+import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, rateOf, type LimitOptions } from './key-options.ts'
 import { tableOf, wireOf } from './key-text.ts'
 import { addVerb, CliFailure, print } from './verb.ts'
 
@@ -110,11 +110,12 @@ function mistakeIn({ kind, intern, workspace }: CreateOptions): string | null {
 }
 
 async function made({ store, by, rateLimitRpm: byDefault }: Admin, options: CreateOptions): Promise<CreatedKey> {
-  const { kind, intern, organization, creator = null, user = null, rpm = byDefault } = options
+  const { kind, intern, organization, creator = null, user = null } = options
+  const rpm = rateOf(options)
   const traits = {
     ...limitsOf(options), allowedModels: allowedModelsOf(options) ?? null, creatorUserId: creator, externalUser: user,
   }
-  const wish = { name: options.name, rateLimitRpm: rpm, expiresAt: options.expires ?? null, traits }
+  const wish = { name: options.name, rateLimitRpm: rpm === undefined ? byDefault : rpm, expiresAt: options.expires ?? null, traits }
   if (kind !== 'intern') return need(await createKey(store, { ...wish, kind, ...(await ownerOf(store, options)) }, by))
   const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   return need(await createInternKey(store, { ...wish, internId: intern ?? '', organizationId }, by))

@@ -19,7 +19,7 @@ export interface RotationAsk {
  * the older one expires. Failure: api_key_unknown.
  */
 export async function rotateKey(tx: Transaction, { ref, wish, by }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
-  // Their removal locks them before the keys that it ends: so must this.
+  // The removal of a workspace locks it before its interns, and these before the keys that end with them: so must this.
   const seen = await findKeyRow(tx, ref)
   const found = seen !== null && await holdOwners(tx, seen) ? await findLocked(tx, ref) : null
   if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
@@ -36,10 +36,10 @@ export async function rotateKey(tx: Transaction, { ref, wish, by }: RotationAsk)
   return ok({ value: { apiKey, key: born.key, previous: { hash: before.hash, expiresAt: endsAt } }, changes })
 }
 
-/** Keeps the intern and the workspace of a key until the end of this. @returns false when one is gone */
+/** Keeps the workspace and the intern of a key until the end of this. @returns false when one is gone */
 async function holdOwners(tx: Transaction, { intern_id: internId, workspace_id: workspaceId }: KeyRow): Promise<boolean> {
-  if (internId !== null && (await tx`SELECT 1 FROM interns WHERE id = ${internId} FOR SHARE`).length === 0) return false
-  return workspaceId === null || holdWorkspace(tx, workspaceId)
+  if (workspaceId !== null && !(await holdWorkspace(tx, workspaceId))) return false
+  return internId === null || (await tx`SELECT 1 FROM interns WHERE id = ${internId} FOR SHARE`).length > 0
 }
 
 async function isLive(tx: Transaction, hash: string): Promise<boolean> {

@@ -55,6 +55,26 @@ t.test('a key is made, listed without itself, and revoked', async (t) => {
   t.match((await sluice('keys', 'list')).out, { data: [] })
 })
 
+t.test('a key gets limits, is changed, rotated and read', async (t) => {
+  const sluice = await installation(t)
+  await sluice('organizations', 'create', '--name', 'Acme')
+  const made = await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--limit', '2.5', '--limit-reset', 'monthly', '--byok', 'on',
+    '--allow-model', 'openai/*', 'cohere/embed', '--creator', 'ann', '--user', 'u-1')
+  const hash = String(made.out['hash'])
+  t.match(made.out, {
+    limit: 2.5, limit_remaining: 2.5, limit_reset: 'monthly', include_byok_in_limit: true, allowed_models: ['openai/*', 'cohere/embed'],
+    creator_user_id: 'ann', external_user: 'u-1',
+  })
+  const changed = await sluice('keys', 'update', hash, '--limit', 'none', '--limit-reset', 'none', '--allow-model', 'none', '--state', 'off', '--rpm', '60')
+  t.match(changed.out, { limit: null, limit_reset: null, allowed_models: null, disabled: true, rate_limit_rpm: 60, name: 'k' })
+  t.same((await sluice('keys', 'get', hash)).out, changed.out)
+  const rotated = await sluice('keys', 'rotate', hash, '--overlap', '60')
+  t.match(rotated.out, { key: /^sk-sluice-v1-/, name: 'k', disabled: true, previous: { hash, expires_at: /^20/ } })
+  t.match((await sluice('keys', 'list', '--workspace', 'default')).out, { data: [{ hash: rotated.out['hash'] }, { hash }] })
+  t.match(await sluice('keys', 'delete', hash), { code: 0, out: { revoked: true } })
+  for (const verb of ['get', 'rotate']) t.match(await sluice('keys', verb, hash), { code: 1, error: /no such API key/ })
+})
+
 t.test('several organizations live in one installation and are told apart', async (t) => {
   const sluice = await installation(t)
   const one = (await sluice('organizations', 'create', '--name', 'One')).out
@@ -84,6 +104,11 @@ for (const [what, args] of [
   ['an instant that has passed', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2020-01-01T00:00:00Z']],
   ['a kind that cannot be made here', ['keys', 'create', '--name', 'k', '--kind', 'intern']],
   ['a workspace for a management key', ['keys', 'create', '--name', 'k', '--kind', 'management', '--workspace', 'default']],
+  ['a limit that is no amount', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--limit', '1e3']],
+  ['resets that do not exist', ['keys', 'update', 'f'.repeat(64), '--limit-reset', 'hourly']],
+  ['a model without its author', ['keys', 'update', 'f'.repeat(64), '--allow-model', 'gpt']],
+  ['a change of nothing', ['keys', 'update', 'f'.repeat(64)]],
+  ['an overlap of months', ['keys', 'rotate', 'f'.repeat(64), '--overlap', '9999999']],
   ['a hash that is none', ['keys', 'revoke', 'sk-sluice-v1-oops']],
 ] as const) {
   t.test(`${what} is bad usage: exit code 2`, async (t) => {
