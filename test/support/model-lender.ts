@@ -65,6 +65,11 @@ export class ModelLender {
     return sumOf(this.leases, (key) => isIn(key.slice(key.indexOf('/') + 1), accountId, span, day))
   }
 
+  /** Where the books of a journal stand. */
+  appliedOf(journalId: string): number {
+    return this.#journalOf(journalId).applied
+  }
+
   flush({ journalId, from, to, entries }: Pick<Flush, 'journalId' | 'from' | 'to' | 'entries'>): FlushResult {
     const journal = this.#journalOf(journalId)
     if (journal.isClosed) return 'fenced'

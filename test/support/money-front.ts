@@ -42,6 +42,8 @@ export interface MoneyFront extends MoneyWorld {
   /** A call that is paid and comes to its bound, or to so much. */
   paid(nano: number, costNano?: number): Promise<void>
   change(change: Change): void
+  /** None of its timers runs for so long, as in a process that is stopped. */
+  stand(ms: number): void
   /** A drain, which has a simulated second. */
   closed(): Promise<void>
   runFor(ms: number): Promise<void>
@@ -62,6 +64,11 @@ export function openMoney(limits: Parameters<typeof moneyWorld>[0] = {}, world =
   const journal = new ModelJournal(id)
   const listeners = new Set<(change: Change) => void>()
   let isFenced = false
+  let standsUntil = 0
+  const after = (ms: number, work: () => void): void => simulation.after(ms, () => {
+    if (simulation.now < standsUntil) after(standsUntil - simulation.now, work)
+    else work()
+  })
   const spend = createSpend({
     lender: lender.connect(),
     journal,
@@ -71,8 +78,8 @@ export function openMoney(limits: Parameters<typeof moneyWorld>[0] = {}, world =
     timers: {
       now: () => simulation.now,
       epochNow: () => Date.parse(`${TODAY}T12:00:00Z`) + simulation.now + clock.aheadMs,
-      after: (ms, work) => simulation.after(ms, work),
-      soon: (work) => simulation.after(0, work),
+      after,
+      soon: (work) => after(0, work),
     },
     log: SILENT,
     fenced: () => (isFenced = true),
@@ -100,6 +107,7 @@ export function openMoney(limits: Parameters<typeof moneyWorld>[0] = {}, world =
       if (!outcome.ok) throw new Error(outcome.failure.name)
       outcome.value.settle(costOf(costNano))
     },
+    stand: (ms) => (standsUntil = simulation.now + ms),
     async closed() {
       const closing = spend.close()
       await runFor(1_000)

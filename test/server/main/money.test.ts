@@ -1,0 +1,138 @@
+/** Fronts that spend one budget, with the real authority, real journals, and the recovery of a front that died. Design §6. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openJournal } from '../../../src/server/journal/journal.ts'
+import { openRecovery } from '../../../src/server/journal/recovery.ts'
+import { REAL_TIMERS } from '../../../src/server/limits/money-timers.ts'
+import { createSpend, type FrontSpend } from '../../../src/server/limits/spend.ts'
+import type { KeyRecord } from '../../../src/server/ports/keys.ts'
+import { openKeyStore } from '../../../src/server/store/api-keys.ts'
+import { newId } from '../../../src/server/store/ids.ts'
+import { journalState } from '../../../src/server/store/journals.ts'
+import { openLender } from '../../../src/server/store/lender.ts'
+import type { Store } from '../../../src/server/store/open.ts'
+import { SILENT } from '../../support/log.ts'
+import { imbalances, makeOwners, setLimit, type Owners } from '../../support/money.ts'
+import { costOf } from '../../support/money-front.ts'
+import { must } from '../../support/must.ts'
+import { openTestStore } from '../../support/postgres.ts'
+import { randomOf } from '../../support/rate-simulation.ts'
+
+const CREDIT = 4_000_000
+const BUDGET = 1_000_000
+const BOUND = 2_000
+
+interface Stand {
+  readonly store: Store
+  readonly owners: Owners
+  readonly key: KeyRecord
+  /** @returns the front, and whether it was fenced */
+  open(): { readonly id: string; readonly spend: FrontSpend; readonly fenced: () => boolean }
+  /** What the supervisor does when it saw a front die. */
+  recover(id: string): Promise<void>
+  /** Nano-USD that count against an account in its widest window, and those that are lent. */
+  standing(accountId: string): Promise<{ readonly spent: number; readonly lent: number }>
+}
+
+async function openStand(t: Test): Promise<Stand> {
+  const store = await openTestStore(t, 6)
+  const owners = await makeOwners(store)
+  await setLimit(store.sql, owners.accounts.organization, 'lifetime', CREDIT)
+  await setLimit(store.sql, owners.accounts.workspace, 'lifetime', BUDGET)
+  const [key] = must(await openKeyStore(store).load([owners.keyHash]))
+  if (key === undefined) throw new Error('the key is not there')
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-money-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const lender = openLender(store, SILENT)
+  return {
+    store, owners, key,
+    open() {
+      let isFenced = false
+      const owner = { id: newId(), node: 'n', bootId: 'b' }
+      const journal = openJournal({ folder, ...owner, holder: { pid: process.pid, startedAt: '' }, log: SILENT })
+      const spend = createSpend({
+        lender, journal, owner, fronts: { liveFronts: 2 }, feed: { subscribe: () => () => undefined }, timers: REAL_TIMERS, log: SILENT,
+        fenced: () => (isFenced = true),
+      })
+      return { id: owner.id, spend, fenced: () => isFenced }
+    },
+    async recover(id) {
+      const stateOf = (of: string) => journalState(store.sql, of)
+      const recovery = openRecovery({ folder, lender, stateOf, bootId: 'b', isRunning: () => false, log: SILENT })
+      recovery.frontEnded(id)
+      await recovery.settled(10_000)
+      await recovery.close()
+    },
+    async standing(accountId) {
+      const [row] = await store.sql<{ spent: string; lent: string }[]>`
+        SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${accountId}`
+      return { spent: Number(row?.spent), lent: Number(row?.lent) }
+    },
+  }
+}
+
+/** Calls of random cost, one after the other, until one is refused. @returns by what */
+async function callUntilRefused(spend: FrontSpend, key: KeyRecord, random: () => number): Promise<string> {
+  for (;;) {
+    const held = await spend.hold(askOf(key))
+    if (!held.ok) return held.failure.name
+    await new Promise(setImmediate)
+    if (random() < 0.1) held.value.release()
+    else held.value.settle(costOf(Math.ceil(random() * BOUND)))
+  }
+}
+
+function askOf(key: KeyRecord) {
+  const facts = { requestId: newId(), operation: 'embeddings.create', model: 'acme/m' }
+  return { key, bound: { paidNano: BOUND, anyNano: BOUND }, facts, deadlineAt: performance.now() + 10_000 }
+}
+
+t.test('two fronts spend a budget to its end, and never above it', async (t) => {
+  const { store, owners, key, open, standing } = await openStand(t)
+  const fronts = [open(), open()]
+  const random = randomOf(5)
+  const refusals = await Promise.all(fronts.flatMap(({ spend }) => Array.from({ length: 20 }, () => callUntilRefused(spend, key, random))))
+  t.same(new Set(refusals), new Set(['budget_exceeded']))
+  await fronts[1]?.spend.close()
+  // What the other one gave back is there for single calls.
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  t.equal(await callUntilRefused((fronts[0] ?? open()).spend, key, random), 'budget_exceeded')
+  await fronts[0]?.spend.close()
+  const { spent, lent } = await standing(owners.accounts.workspace)
+  t.ok(spent <= BUDGET && spent >= 0.98 * BUDGET, `${spent} are spent`)
+  t.equal(lent, 0)
+  t.same(await store.sql`SELECT 1 FROM leases`, [])
+  t.same(await imbalances(store.sql), [])
+})
+
+t.test('a front that died forfeits what its calls may have cost, returns the rest, and takes nothing more', async (t) => {
+  const { store, owners, key, open, recover, standing } = await openStand(t)
+  const front = open()
+  for (let call = 0; call < 3; call++) t.ok((await front.spend.hold(askOf(key))).ok)
+  const settled = await front.spend.hold(askOf(key))
+  if (settled.ok) settled.value.settle(costOf(500))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  await recover(front.id)
+  t.same(await standing(owners.accounts.workspace), { spent: 3 * BOUND + 500, lent: 0 })
+  t.same(await standing(owners.accounts.organization), { spent: 500, lent: 0 })
+  t.same(await imbalances(store.sql), [])
+  for (let tries = 0; !front.fenced() && tries < 50; tries++) {
+    await front.spend.hold({ ...askOf(key), bound: { paidNano: 100_000, anyNano: 100_000 } })
+  }
+  t.ok(front.fenced())
+  t.match(await front.spend.hold(askOf(key)), { ok: false, failure: { name: 'store_unavailable' } })
+})
+
+t.test('a front that ends well leaves nothing to recover', async (t) => {
+  const { store, key, open, recover } = await openStand(t)
+  const front = open()
+  const held = await front.spend.hold(askOf(key))
+  if (held.ok) held.value.release()
+  await front.spend.close()
+  await recover(front.id)
+  t.match(await store.sql`SELECT state FROM journals`, [{ state: 'closed' }])
+  t.same(await store.sql`SELECT 1 FROM ledger`, [])
+  t.same(await imbalances(store.sql), [])
+})
