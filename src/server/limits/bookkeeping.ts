@@ -141,11 +141,7 @@ export class Bookkeeping {
     this.#applied = to
     this.batches += 1
     this.entries += entries.length
-    for (const entry of entries) {
-      if (entry.kind !== 'give_back') continue
-      const purse = till.purses.byAccount(entry.accountId)
-      if (purse !== undefined) purse.returningNano -= entry.amountNano
-    }
+    for (const entry of entries) till.purses.booked(entry)
     wake()
   }
 

@@ -35,6 +35,9 @@ export class MoneyPurse {
   openNano = 0
   /** Given back, and not in the books yet. */
   returningNano = 0
+  /** Paid from here since the start, and what of that is in the books. */
+  paidNano = 0
+  bookedNano = 0
   /** The authority said so, and its owner has not changed since. */
   isUnlimited = false
   /** Calls that wait, and need money of it; of them those that stand in the request under way. */
@@ -48,6 +51,7 @@ export class MoneyPurse {
   changes = 0
   lastUsedAt: number
   #limits: readonly LimitState[] = []
+  #bookedAtAnswer = 0
   #isLentElsewhere = false
   #refusal: Refusal | null = null
   #slotAt: number
@@ -78,6 +82,7 @@ export class MoneyPurse {
     this.balanceNano += grant.lentNano
     this.isUnlimited = grant.isUnlimited
     this.#limits = grant.limits
+    this.#bookedAtAnswer = this.bookedNano
     this.#isLentElsewhere = grant.isLentElsewhere
     this.#refusal = null
   }
@@ -106,7 +111,20 @@ export class MoneyPurse {
   refusing(amountNano: number, now: number): readonly RefusingLimit[] {
     const refusal = this.#refusal
     if (refusal === null || now >= refusal.until || amountNano < refusal.fromNano || amountNano <= this.balanceNano) return []
-    return refusal.limits.map((limit) => ({ kind: this.kind, limit, boundNano: amountNano }))
+    return this.told(refusal.limits, amountNano)
+  }
+
+  /**
+   * Limits of the last answer as a caller is told of them: what was paid here is used, before the books say so, and what lies here
+   * is held by nobody.
+   */
+  told(limits: readonly LimitState[], boundNano: number): readonly RefusingLimit[] {
+    const unbookedNano = Math.max(0, this.paidNano - this.#bookedAtAnswer)
+    return limits.map((limit) => {
+      const spentNano = Math.min(limit.limitNano - limit.restNano, limit.spentNano + unbookedNano)
+      const restNano = Math.min(limit.limitNano - spentNano, limit.restNano + this.balanceNano)
+      return { kind: this.kind, limit: { ...limit, spentNano, restNano }, boundNano }
+    })
   }
 
   /** Nano-USD that calls took in a second, lately. */

@@ -2,6 +2,7 @@ import { organizationAccount, workspaceAccount } from '../../schemas/accounts.ts
 import { MONEY_IDLE_MS, MONEY_PURSES_MAX } from '../../schemas/money-limits.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { Change } from '../ports/keys.ts'
+import type { BookEntry } from '../ports/lending.ts'
 import type { AccountKind, Day } from '../ports/money.ts'
 import { MoneyPurse } from './money-purse.ts'
 
@@ -35,6 +36,22 @@ export class MoneyPurses {
 
   byAccount(accountId: string): MoneyPurse | undefined {
     return this.#byAccount.get(accountId)
+  }
+
+  /** An entry of the journal is in the books. */
+  booked(entry: BookEntry): void {
+    if (entry.kind === 'give_back') {
+      const purse = this.#byAccount.get(entry.accountId)
+      if (purse !== undefined) purse.returningNano -= entry.amountNano
+      return
+    }
+    const { paid, costNano, organizationId, workspaceId, keyAccountId } = entry
+    const payers = [
+      paid.organization && this.#byOwner.organization.get(organizationId),
+      paid.workspace && this.#byOwner.workspace.get(workspaceId),
+      paid.key && this.#byOwner.key.get(keyAccountId),
+    ]
+    for (const purse of payers) if (purse) purse.bookedNano += costNano
   }
 
   get heldNano(): number {
@@ -85,7 +102,7 @@ export class MoneyPurses {
     for (const purse of this.#byAccount.values()) {
       if (now - purse.lastUsedAt < MONEY_IDLE_MS || purse.waiting > 0) continue
       this.giveBackBalance(purse)
-      if (purse.openNano === 0 && purse.returningNano === 0 && !purse.isAsked) this.#drop(purse)
+      if (purse.openNano === 0 && purse.returningNano === 0 && purse.bookedNano === purse.paidNano && !purse.isAsked) this.#drop(purse)
     }
   }
 

@@ -2,7 +2,7 @@ import { fail, type Outcome } from '../../schemas/failures.ts'
 import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX } from '../../schemas/money-limits.ts'
 import type { Hold } from '../ports/money.ts'
 import type { MoneyPurse, Verdict } from './money-purse.ts'
-import { moneyRefused, type RefusingLimit } from './money-refusals.ts'
+import { moneyRefused } from './money-refusals.ts'
 import type { Taking } from './taking.ts'
 
 /** A call that waits for money. */
@@ -113,9 +113,7 @@ export class MoneyWaiters {
     const now = this.#now()
     const { amounts } = waiter.taking
     for (const { purse, limits } of refusing) purse.refuse(amounts[purse.kind], limits, now)
-    const limits = refusing.flatMap(({ purse: { kind }, limits }) =>
-      limits.map((limit): RefusingLimit => ({ kind, limit, boundNano: amounts[kind] })))
-    this.settle(waiter, moneyRefused(limits))
+    this.settle(waiter, moneyRefused(refusing.flatMap(({ purse, limits }) => purse.told(limits, amounts[purse.kind]))))
   }
 }
 

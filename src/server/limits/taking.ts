@@ -128,6 +128,7 @@ export class Taking implements Hold {
       const amount = this.amounts[purse.kind]
       const rest = paid[purse.kind] ? Math.max(0, amount - chargedNano) : amount
       purse.settle(amount, isToday ? rest : 0)
+      if (paid[purse.kind]) purse.paidNano += chargedNano
       if (!isToday) purses.giveBack(purse, this.#day, rest)
     }
   }

@@ -151,6 +151,18 @@ t.test('of several limits credit is named before the key\'s, and a broad budget 
   t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
 })
 
+t.test('what was paid here is told as used before the books say so, and what lies here as held by nobody', async (t) => {
+  const money = openMoney({ k1: { monthly: usd(10) } })
+  await money.paid(usd(10), usd(4))
+  t.equal(money.lender.asked.flush, 0)
+  for (const _ of ['before', 'behind']) {
+    const told = failureOf(await money.held({ nano: usd(7) }))
+    t.match(told.metadata, { limit: 10, spend: 4 })
+    t.match(told.detail, /^4 of 10 USD are used, and it may cost up to 7[;.]/)
+    await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
+  }
+})
+
 t.test('what nobody can bound is refused where there is a limit', async (t) => {
   const money = openMoney({ k1: { lifetime: usd(1) } })
   t.match(failureOf(await money.held({ nano: null })), { name: 'cost_unbounded', metadata: { scope: 'key', limit_source: 'key_limit' } })

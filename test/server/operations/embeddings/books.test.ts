@@ -123,7 +123,7 @@ for (const [kind, span, status, metadata] of tightest) {
     let reply = await call(ONE)
     for (; reply.status === 200; reply = await call(ONE)) paid++
     t.equal(reply.status, status)
-    t.match(reply.body.error, { message: /0\.000058 USD are used.*it may cost up to 0\.000029/, metadata: { ...metadata, limit: 0.000_058 } })
+    t.match(reply.body.error, { message: /of 0\.000058 USD are used.* and it may cost up to 0\.000029/, metadata: { ...metadata, limit: 0.000_058 } })
     t.equal(typeof reply.body.error?.metadata['reset_at'], span === 'lifetime' ? 'undefined' : 'string')
     t.equal(first.calls.length, paid, 'what is refused is not sent')
     // One that costs no more than this is left.
