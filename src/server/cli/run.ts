@@ -26,6 +26,9 @@ const GROUPS: readonly {
   { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },
   { verbs: ['audit'], load: () => import('./audit.ts').then((group) => group.addAuditVerbs) },
   { verbs: ['ledger'], load: () => import('./ledger.ts').then((group) => group.addLedgerVerbs) },
+  { verbs: ['budgets'], load: () => import('./budgets.ts').then((group) => group.addBudgetVerbs) },
+  { verbs: ['credits'], load: () => import('./credits.ts').then((group) => group.addCreditVerbs) },
+  { verbs: ['usage'], load: () => import('./usage.ts').then((group) => group.addUsageVerb) },
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
 ]
