@@ -9,6 +9,7 @@ import {
   CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
 } from './private-endpoints.ts'
 import { CopySecretsBody, SecretBody } from './vault.ts'
+import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
 export interface BodyForm {
@@ -39,6 +40,8 @@ export const BODIES = {
   validate_private_endpoint: { schema: ValidateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   credit: { schema: CreditBody, bytesMax: JSON_BODY_BYTES_MAX },
   budget: { schema: BudgetBody, bytesMax: JSON_BODY_BYTES_MAX },
+  workspace_create: { schema: CreateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
+  workspace_update: { schema: UpdateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES

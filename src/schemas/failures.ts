@@ -54,6 +54,7 @@ export const FAILURES = {
   api_key_unknown: row([404], 'caller', 'after_change', 'There is no such API key.'),
   user_unknown: row([404], 'caller', 'after_change', 'There is no such user.'),
   default_workspace_kept: row([400], 'caller', 'after_change', 'This is the default workspace of the organization.'),
+  callback_url_invalid: row([400], 'caller', 'after_change', 'This is no address that webhooks may go to.'),
   // Bodies
   content_type_unsupported: row([415, 400], 'caller', 'after_change', 'The body is of another type than the operation takes.'),
   body_malformed: row([400], 'caller', 'after_change', 'The body is not valid JSON.'),

@@ -1,6 +1,7 @@
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
+import { WORKSPACE_ROWS } from './workspace-rows.ts'
 
 /** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
 export interface ContractRow {
@@ -360,4 +361,5 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   ...PRIVATE_ENDPOINT_ROWS,
   ...MONEY_ROWS,
   ...KEY_ROWS,
+  ...WORKSPACE_ROWS,
 }

@@ -1,4 +1,4 @@
-/** A front with every operation over real records of interns and keys: two organizations in a database of their own. */
+/** A front with every operation over real records of workspaces, interns and keys: two organizations in a database of their own. */
 import type { Test } from 'tap'
 import type { KeyKind } from '../../src/schemas/api-keys.ts'
 import { createAccess } from '../../src/server/access/access.ts'
@@ -11,6 +11,7 @@ import { openEpochFeed } from '../../src/server/store/epoch-feed.ts'
 import { openIdempotency } from '../../src/server/store/idempotency.ts'
 import { openInterns } from '../../src/server/store/interns.ts'
 import type { Store } from '../../src/server/store/open.ts'
+import { openWorkspaces } from '../../src/server/store/open-workspaces.ts'
 import { createOrganization } from '../../src/server/store/organizations.ts'
 import { createWorkspace, type Workspace } from '../../src/server/store/workspaces.ts'
 import { openFront } from './front.ts'
@@ -77,7 +78,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
     ports: {
       ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
-      idempotency, interns: openInterns(store, hints.publish),
+      idempotency, interns: openInterns(store, hints.publish), workspaces: openWorkspaces(store, hints.publish),
       apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }), ...ports,
     },
   })

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { findAudit, readAudit, verifyAudit, type AuditQuery, type AuditRow } from '../store/audit-log.ts'
+import { isId } from '../store/ids.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { need, withAdmin, type Admin } from './admin.ts'
@@ -45,7 +46,10 @@ export function addAuditVerbs(program: Command): void {
 
 async function list({ store }: Admin, options: ListOptions): Promise<void> {
   const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
-  const workspaceId = options.workspace === undefined ? undefined : need(await findWorkspace(store.sql, options.workspace, organizationId)).id
+  const { workspace } = options
+  // A deleted workspace is found by its id: its events are still there.
+  const isNamed = workspace !== undefined && !isId(workspace)
+  const workspaceId = isNamed ? need(await findWorkspace(store.sql, workspace, organizationId)).id : workspace
   const [objectKind, objectId] = options.object === undefined ? [] : objectOf(options.object)
   const { operation, actor: actorId, since, before, limit } = options
   const { rows, hasMore } = need(await findAudit(store, definedOf({

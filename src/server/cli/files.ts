@@ -32,13 +32,13 @@ const PAGE = 1_000
 export function addFileVerbs(program: Command): void {
   const group = program.command('files').description('stored files')
   addVerb(group, 'list', 'list the files of a workspace, oldest first')
-    .option('--workspace <ref>', 'id or slug', 'default')
+    .option('--workspace <ref>', 'id or slug; left out: the default one')
     .option('--limit <count>', 'files at most; left out: all of them', countOf)
     .option('--after <id>', 'begin behind this file')
     .action((options: ListOptions) => withAdmin((admin) => list(admin, options)))
   addVerb(group, 'rm', 'remove files and free their quota')
     .argument('<id...>', 'ids of files')
-    .option('--workspace <ref>', 'id or slug', 'default')
+    .option('--workspace <ref>', 'id or slug; left out: the default one')
     .action((ids: readonly string[], options: WorkspaceOptions) => withAdmin((admin) => remove(admin, ids, options)))
   addVerb(group, 'verify', 'read every object again: its seal, its size, its SHA-256; and report what has no counterpart')
     .action((options: { json?: boolean }) => withAdmin((admin) => verify(admin, options)))
@@ -50,7 +50,7 @@ export function addFileVerbs(program: Command): void {
 async function list({ store }: Admin, options: ListOptions): Promise<void> {
   const { after = null, limit = Infinity } = options
   if (after !== null && !isFileId(after)) throw new CliFailure('--after is not the id of a file')
-  const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', null))
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
   const data: FileRecord[] = []
   let hasMore = true
@@ -75,7 +75,7 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
 
 /** The row first, then the bytes: those that stay behind are found by the sweep. An id that fails keeps no other. */
 async function remove({ store }: Admin, ids: readonly string[], options: WorkspaceOptions): Promise<void> {
-  const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', null))
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
   const storage = await openOwnStorage()
   try {

@@ -12,8 +12,9 @@ export function addOrganizationVerbs(program: Command): void {
   const group = program.command('organizations').description('organizations of this installation')
   addVerb(group, 'create', 'make an organization with its workspace `default`')
     .requiredOption('--name <name>', 'its name', nameOf)
-    .action((options: Json & { name: string }) => withAdmin(async ({ store }) => {
-      const { organization, workspace } = need(await createOrganization(store, options))
+    .action((options: Json & { name: string }) => withAdmin(async ({ store, by }) => {
+      const actor = { ...by, operation: 'cli.organizations-create' }
+      const { organization, workspace } = need(await createOrganization(store, options, actor))
       print(options, { ...wireOf(organization), default_workspace_id: workspace.id }, organization.id)
     }))
   addVerb(group, 'list', 'list the organizations')

@@ -21,6 +21,7 @@ const GROUPS: readonly {
   { verbs: ['doctor'], load: () => import('./doctor.ts').then((group) => group.addDoctor) },
   { verbs: ['organizations'], load: () => import('./organizations.ts').then((group) => group.addOrganizationVerbs) },
   { verbs: ['workspaces'], load: () => import('./workspaces.ts').then((group) => group.addWorkspaceVerbs) },
+  { verbs: ['members'], load: () => import('./members.ts').then((group) => group.addMemberVerbs) },
   { verbs: ['vault'], load: () => import('./vault.ts').then((group) => group.addVaultVerbs) },
   { verbs: ['keys'], load: () => import('./keys.ts').then((group) => group.addKeyVerbs) },
   { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },

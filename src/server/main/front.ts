@@ -24,6 +24,7 @@ import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
 import { enrol, startHeartbeat } from '../store/fronts.ts'
 import { openStore } from '../store/open.ts'
+import { openWorkspaces } from '../store/open-workspaces.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
 import { connectionsNeeded, FRONT_POOL_MAX } from '../supervisor/shares.ts'
@@ -93,6 +94,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     ports: {
       models: loaded.catalogue, embedder, egress, observer, apiKeys, spend: money.spend,
       ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }),
+      workspaces: openWorkspaces(store, hints.publish),
     },
     observer,
   })

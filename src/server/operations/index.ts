@@ -54,6 +54,12 @@ import { activatePrivateEndpoint } from './private-endpoints/activate-private-en
 import { disablePrivateEndpoint } from './private-endpoints/disable-private-endpoint.ts'
 import { enablePrivateEndpoint } from './private-endpoints/enable-private-endpoint.ts'
 import { setPrivateEndpointPricing } from './private-endpoints/set-private-endpoint-pricing.ts'
+import { createWorkspace } from './workspaces/create-workspace.ts'
+import { deleteWorkspace } from './workspaces/delete-workspace.ts'
+import { getWorkspace } from './workspaces/get-workspace.ts'
+import { listMembers } from './workspaces/list-members.ts'
+import { listWorkspaces } from './workspaces/list-workspaces.ts'
+import { updateWorkspace } from './workspaces/update-workspace.ts'
 
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -116,4 +122,10 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getCredits,
   addCredit,
   listActivity,
+  listWorkspaces,
+  createWorkspace,
+  getWorkspace,
+  updateWorkspace,
+  deleteWorkspace,
+  listMembers,
 ]

@@ -7,6 +7,8 @@ export interface ContainerUses {
   touch(workspaceId: string, containerId: string): Promise<Outcome<null>>
   /** The last use of each container that has a row, by `containerId`. */
   lastUses(workspaceId: string, containerIds: readonly string[]): Promise<Outcome<ReadonlyMap<string, Date>>>
+  /** The workspace was deleted: nobody uses a container of it any more. */
+  isOfDeleted(workspaceId: string): Promise<Outcome<boolean>>
   /**
    * Runs the removal of a container while no write can begin in it, and forgets its use. A write that has begun is a use.
    * @returns null when the container was used since, or another removal is at it. Failures: store_unavailable, and those of `remove`.

@@ -16,6 +16,7 @@ import type { EndpointProber, PrivateEndpoints, PrivateModels } from './private-
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
 import type { SecretReleases, Vaults } from './vault.ts'
+import type { Workspaces } from './workspaces.ts'
 
 /** Everything that an operation may use; built by main.ts, one per front. */
 export interface Ports {
@@ -40,4 +41,5 @@ export interface Ports {
   readonly budgets: Budgets
   readonly credits: Credits
   readonly activity: Activity
+  readonly workspaces: Workspaces
 }

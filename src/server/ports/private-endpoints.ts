@@ -76,7 +76,7 @@ export interface PrivateEndpoints {
   setPricing(ref: EndpointRef, pricing: EndpointPricing, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** Failure: endpoint_not_active. */
   disable(ref: EndpointRef, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
-  /** Failures: endpoint_not_disabled, workspace_endpoints_full. */
+  /** Failures: endpoint_not_disabled, workspace_endpoints_full, workspace_unknown (it was deleted). */
   enable(ref: EndpointRef, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** @param isDraftOnly keeps what was ever activated. Failure: endpoint_was_active. */
   remove(ref: EndpointRef, isDraftOnly: boolean, by: EndpointActor): Promise<Outcome<null>>
@@ -91,7 +91,7 @@ export interface PrivateEndpoints {
     Promise<Outcome<WorkspaceFacts>>
   /** Ends the claim. Failure: endpoint_changed (meanwhile, so that the result says nothing of it). */
   validated(claim: ProbeClaim, result: Validation & { readonly workspaceId: string }, by: EndpointActor): Promise<Outcome<null>>
-  /** Ends the claim. Failures: endpoint_changed, workspace_endpoints_full. */
+  /** Ends the claim. Failures: endpoint_changed, workspace_endpoints_full, workspace_unknown (it was deleted). */
   activated(claim: ProbeClaim, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** The active ones of a workspace. */
   active(workspaceId: string): Promise<Outcome<readonly PrivateEndpoint[]>>

@@ -169,9 +169,12 @@ async function sweepContainers(round: Round): Promise<Outcome<null>> {
     for (const [workspaceId, containers] of byWorkspace(page.value.containers)) {
       const used = await parts.uses.lastUses(workspaceId, containers.map(({ containerId }) => containerId))
       if (!used.ok) return used
+      const isOver = await parts.uses.isOfDeleted(workspaceId)
+      if (!isOver.ok) return isOver
+      const keptMs = isOver.value ? 0 : CONTAINER_KEPT_MS
       for (const container of containers) {
         if (round.isEnding) return ok(null)
-        const done = await sweepContainer(round, { container, usedAt: used.value.get(container.containerId) })
+        const done = await sweepContainer(round, { container, keptMs, usedAt: used.value.get(container.containerId) })
         if (!done.ok) return done
       }
     }
@@ -183,11 +186,13 @@ async function sweepContainers(round: Round): Promise<Outcome<null>> {
 interface KnownContainer {
   readonly container: ContainerRef
   readonly usedAt: Date | undefined
+  /** Milliseconds that it is kept after its last use. */
+  readonly keptMs: number
 }
 
-async function sweepContainer(round: Round, { container, usedAt }: KnownContainer): Promise<Outcome<null>> {
+async function sweepContainer(round: Round, { container, usedAt, keptMs }: KnownContainer): Promise<Outcome<null>> {
   const { parts: { uses, storage: { containers }, now }, report } = round
-  const limit = new Date(now() - CONTAINER_KEPT_MS)
+  const limit = new Date(now() - keptMs)
   if (usedAt !== undefined && usedAt > limit) return ok(null)
   const changedAt = await containers.newestChange(container)
   if (!changedAt.ok) return round.passOver(changedAt.failure)

@@ -114,7 +114,7 @@ async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<read
       EXISTS (SELECT FROM account_limits WHERE account_id = ka.id) AS is_key_limited
     FROM api_keys k
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
-    JOIN workspaces w ON w.id = COALESCE(k.workspace_id, d.id)
+    JOIN workspaces w ON w.id = COALESCE(k.workspace_id, d.id) AND w.deleted_at IS NULL
     JOIN accounts wa ON wa.id = 'w' || w.id
     JOIN accounts ka ON ka.id = k.account_id
     WHERE k.hash = ANY(string_to_array(${hashes.join(',')}, ',')) AND k.revoked_at IS NULL`

@@ -6,6 +6,7 @@ import { isId } from './ids.ts'
 import type { Queryable, Store } from './open.ts'
 import { reach, violatedUnique } from './translate.ts'
 import { insertVault } from './vaults.ts'
+import { holdWorkspace } from './workspaces.ts'
 
 /** A vault that the interns of its workspace may have attached; its secrets are theirs behind those of their own. B2.4. */
 export interface AttachableVault {
@@ -20,11 +21,12 @@ export interface AttachableVault {
 
 export type AttachableVaultWish = Pick<AttachableVault, 'organizationId' | 'workspaceId' | 'name'>
 
-/** Failures: name_taken, store_unavailable. */
+/** Failures: name_taken, workspace_unknown, store_unavailable. */
 export function createAttachableVault(store: Store, wish: AttachableVaultWish, by: ChangedBy): Promise<Outcome<AttachableVault>> {
   return reach(async () => {
     try {
       return await store.sql.begin(async (tx) => {
+        if (!(await holdWorkspace(tx, wish.workspaceId))) return fail('workspace_unknown')
         const id = await insertVault(tx, { ...wish, kind: 'attachable' })
         await appendAudit(tx, eventOf({ ...wish, id }, by, { operation: 'cli.vault-create', before: null, after: { name: wish.name } }))
         return findAttachableVault(tx, id)

@@ -31,6 +31,10 @@ export function openContainerUses(store: Store): ContainerUses {
         SELECT container_id, used_at FROM container_uses WHERE workspace_id = ${workspaceId} AND container_id IN ${sql([...containerIds])}`
       return ok(new Map(rows.map((row) => [row.container_id, row.used_at])))
     }),
+    isOfDeleted: (workspaceId) => reach(async () => {
+      const rows = await store.sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NOT NULL`
+      return ok(rows.length > 0)
+    }),
     async removal(container, unusedSince, remove) {
       const id = randomUUID()
       const claimed = await reach(async () => ok(await claim(store.sql, container, { id, unusedSince })))

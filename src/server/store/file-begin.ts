@@ -1,6 +1,6 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
-import type { FileRecord, UploadWish } from '../ports/files.ts'
+import type { FileRecord, StorageUsage, UploadWish } from '../ports/files.ts'
 import { reserve, usageOf, type PendingRow } from './file-quota.ts'
 import { fileOf, type FileRow, type FileState } from './file-rows.ts'
 import { idempotencyIdOf, isTaken } from './idempotency.ts'
@@ -16,9 +16,10 @@ export type Tried =
   | { readonly kind: 'running' }
   | { readonly kind: 'mismatch' }
   /** @see mayFit: true when uploads under way hold what is missing */
-  | { readonly kind: 'full'; readonly mayFit: boolean }
+  | { readonly kind: 'full'; readonly mayFit: boolean; readonly quotaBytes: number }
 
 export interface Terms {
+  /** Of workspaces without one of their own. */
   readonly quotaBytes: number
   readonly leaseMs: number
 }
@@ -37,7 +38,8 @@ async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs }: Terms)
   try {
     const usage = await reserveEither(sql, row, { wishes: new Set([reserveBytes, leastBytes]), quotaBytes })
     if (typeof usage === 'number') return { kind: 'new', id: row.id, reservedBytes: usage }
-    return { kind: 'full', mayFit: usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= quotaBytes }
+    const mayFit = usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= usage.quotaBytes
+    return { kind: 'full', mayFit, quotaBytes: usage.quotaBytes }
   } catch (problem) {
     if (violatedUnique(problem) === 'files_idempotency_key') return { kind: 'running' }
     throw problem
@@ -47,12 +49,12 @@ async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs }: Terms)
 /** @returns the bytes that were reserved, or what stood in the way */
 async function reserveEither(
   sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { wishes, quotaBytes }: { readonly wishes: ReadonlySet<number>; readonly quotaBytes: number },
-): Promise<number | { readonly usedBytes: number; readonly reservedBytes: number }> {
-  let usage = { usedBytes: 0, reservedBytes: 0 }
+): Promise<number | StorageUsage> {
+  let usage: StorageUsage = { usedBytes: 0, reservedBytes: 0, quotaBytes }
   // The row of a workspace is made at its first upload: the second round finds it.
   for (const round of [1, 2]) {
     for (const reserveBytes of wishes) if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
-    if (round === 1) usage = await usageOf(sql, row.workspaceId)
+    if (round === 1) usage = await usageOf(sql, row.workspaceId, quotaBytes)
   }
   return usage
 }

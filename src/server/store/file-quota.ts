@@ -1,9 +1,11 @@
 import type { StorageUsage } from '../ports/files.ts'
-import type { Queryable } from './open.ts'
+import type { Queryable, Transaction } from './open.ts'
 
 /*
  * The quota of a workspace: what its files use, and what uploads under way may come to use. Every change locks the row
- * of the file, then that of the workspace: without one order two of them would deadlock.
+ * of the file, then that of the workspace: without one order two of them would deadlock. `quotaBytes` is the
+ * installation's, for workspaces that have none of their own. The quota of a deleted workspace is closed: whoever waited
+ * for its row sees that, where a look at the workspace itself would still show the old one.
  */
 
 /** The row of an upload as its owner knows it. */
@@ -27,9 +29,10 @@ export interface PendingRow {
 export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: number): Promise<boolean> {
   const { count } = await sql`
     WITH room AS (
-      UPDATE workspace_storage SET reserved_bytes = reserved_bytes + ${row.reserveBytes}
+      UPDATE workspace_storage s SET reserved_bytes = reserved_bytes + ${row.reserveBytes}
       WHERE workspace_id = ${row.workspaceId}
-        AND (${row.reserveBytes === 0} OR used_bytes + reserved_bytes + ${row.reserveBytes} <= ${quotaBytes}) RETURNING 1)
+        AND NOT is_closed
+        AND (${row.reserveBytes === 0} OR used_bytes + reserved_bytes + ${row.reserveBytes} <= ${quotaOf(sql, quotaBytes)}) RETURNING 1)
     INSERT INTO files (id, workspace_id, state, lease_until, reserved_bytes, idempotency_id, request_digest)
     SELECT ${row.id}, ${row.workspaceId}, 'pending', clock_timestamp() + ${row.leaseMs} * interval '1 ms', ${row.reserveBytes},
       ${row.idempotency?.id ?? null}, ${row.idempotency?.requestDigest ?? null}
@@ -44,7 +47,8 @@ export async function reserveMore(
   const { count } = await sql`
     WITH held AS (${ours(sql, held)}), room AS (
       UPDATE workspace_storage s SET reserved_bytes = s.reserved_bytes + ${bytes} FROM held
-      WHERE s.workspace_id = held.workspace_id AND s.used_bytes + s.reserved_bytes + ${bytes} <= ${quotaBytes} RETURNING 1)
+      WHERE s.workspace_id = held.workspace_id AND NOT s.is_closed
+        AND s.used_bytes + s.reserved_bytes + ${bytes} <= ${quotaOf(sql, quotaBytes)} RETURNING 1)
     UPDATE files SET reserved_bytes = files.reserved_bytes + ${bytes} FROM room WHERE files.id = ${held.id}`
   return count === 1
 }
@@ -60,8 +64,9 @@ export async function settle(
     WITH held AS (${ours(sql, held)}), room AS (
       UPDATE workspace_storage s
       SET used_bytes = s.used_bytes + ${sizeBytes}, reserved_bytes = s.reserved_bytes - held.reserved_bytes FROM held
-      WHERE s.workspace_id = held.workspace_id
-        AND (${sizeBytes} <= held.reserved_bytes OR s.used_bytes + s.reserved_bytes - held.reserved_bytes + ${sizeBytes} <= ${quotaBytes})
+      WHERE s.workspace_id = held.workspace_id AND NOT s.is_closed
+        AND (${sizeBytes} <= held.reserved_bytes
+          OR s.used_bytes + s.reserved_bytes - held.reserved_bytes + ${sizeBytes} <= ${quotaOf(sql, quotaBytes)})
       RETURNING 1)
     UPDATE files SET reserved_bytes = 0, ready_at = clock_timestamp() FROM room WHERE files.id = ${held.id}`
   return count === 1
@@ -83,11 +88,50 @@ export async function giveBack(sql: Queryable, workspaceId: string, sizeBytes: n
 }
 
 /** Makes the workspace's row where it is missing. */
-export async function usageOf(sql: Queryable, workspaceId: string): Promise<Omit<StorageUsage, 'quotaBytes'>> {
+export async function usageOf(sql: Queryable, workspaceId: string, quotaBytes: number): Promise<StorageUsage> {
   await sql`INSERT INTO workspace_storage (workspace_id) VALUES (${workspaceId}) ON CONFLICT DO NOTHING`
-  const [row] = await sql<{ used_bytes: string; reserved_bytes: string }[]>`
-    SELECT used_bytes, reserved_bytes FROM workspace_storage WHERE workspace_id = ${workspaceId}`
-  return { usedBytes: Number(row?.used_bytes ?? 0), reservedBytes: Number(row?.reserved_bytes ?? 0) }
+  const [row] = await sql<{ used_bytes: string; reserved_bytes: string; quota_bytes: string }[]>`
+    SELECT used_bytes, reserved_bytes, ${quotaOf(sql, quotaBytes)} AS quota_bytes FROM workspace_storage s WHERE workspace_id = ${workspaceId}`
+  return {
+    usedBytes: Number(row?.used_bytes ?? 0), reservedBytes: Number(row?.reserved_bytes ?? 0), quotaBytes: Number(row?.quota_bytes ?? quotaBytes),
+  }
+}
+
+/** What abandoned files were. */
+export interface Abandoned {
+  readonly count: number
+  /** Of those that were stored. */
+  readonly bytes: number
+}
+
+/**
+ * Gives all files of a workspace up, stored ones and uploads under way: the sweep removes their bytes.
+ * @param mode `skip locked`: without those that somebody has right now
+ */
+export async function abandonFiles(tx: Transaction, workspaceId: string, mode: 'wait' | 'skip locked' = 'wait'): Promise<Abandoned> {
+  const [row] = await tx<{ count: string; used: string; reserved: string }[]>`
+    WITH old AS (
+      SELECT id, state, size_bytes, reserved_bytes FROM files WHERE workspace_id = ${workspaceId} AND state IN ('pending', 'ready')
+      ORDER BY id FOR UPDATE ${mode === 'wait' ? tx`` : tx`SKIP LOCKED`}),
+    gone AS (
+      UPDATE files SET state = 'abandoned', attempt = attempt + 1, reserved_bytes = 0, lease_until = to_timestamp(0)
+      FROM old WHERE files.id = old.id RETURNING 1)
+    SELECT count(*) AS count, COALESCE(sum(size_bytes) FILTER (WHERE state = 'ready'), 0) AS used, COALESCE(sum(reserved_bytes), 0) AS reserved
+    FROM old`
+  const { count = '0', used = '0', reserved = '0' } = row ?? {}
+  if (count !== '0') {
+    await tx`
+      UPDATE workspace_storage SET used_bytes = used_bytes - ${used}::bigint, reserved_bytes = reserved_bytes - ${reserved}::bigint
+      WHERE workspace_id = ${workspaceId}`
+  }
+  return { count: Number(count), bytes: Number(used) }
+}
+
+/** From its commit on nothing is reserved and nothing settles, whoever waits for the row by then. */
+export async function closeStorage(tx: Transaction, workspaceId: string): Promise<void> {
+  await tx`
+    INSERT INTO workspace_storage (workspace_id, is_closed) VALUES (${workspaceId}, true)
+    ON CONFLICT (workspace_id) DO UPDATE SET is_closed = true`
 }
 
 export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
@@ -97,4 +141,9 @@ export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
 
 function ours(sql: Queryable, { id, attempt }: Held) {
   return sql`SELECT workspace_id, reserved_bytes FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'pending' FOR UPDATE`
+}
+
+/** Of the workspace of the row `s`. */
+function quotaOf(sql: Queryable, quotaBytes: number) {
+  return sql`COALESCE((SELECT w.storage_quota_bytes FROM workspaces w WHERE w.id = s.workspace_id), ${quotaBytes}::bigint)`
 }

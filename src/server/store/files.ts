@@ -22,6 +22,7 @@ import { Waiters, type Waiter } from './waiters.ts'
 
 export interface FilesOptions extends PatienceOptions {
   readonly store: Store
+  /** Of workspaces without one of their own. */
   readonly quotaBytes?: number
   readonly quotaWaitMs?: number
   readonly idempotencyWaitMs?: number
@@ -79,7 +80,7 @@ class FileStore implements Files {
       if (mayChange && waitMs > 0 && !waiter.enter()) return fail('busy', { retryAfterS: 1 })
       if (mayChange && (await patience.wait(waitMs, wish.signal))) continue
       if (wish.signal?.aborted === true) return { ok: false, failure: endedBy(wish.signal) }
-      return isRunning ? fail('idempotency_running', { retryAfterS: 5 }) : this.#full()
+      return isRunning ? fail('idempotency_running', { retryAfterS: 5 }) : full(found.quotaBytes)
     }
   }
 
@@ -101,8 +102,9 @@ class FileStore implements Files {
       }
       const chance = await this.#chanceOf(own, bytes - own.reservedBytes)
       if (!chance.ok) return chance
-      if (chance.value && (await patience.wait(this.#quotaWaitMs, signal))) continue
-      return signal?.aborted === true ? { ok: false, failure: endedBy(signal) } : this.#full()
+      const { mayFit, quotaBytes } = chance.value
+      if (mayFit && (await patience.wait(this.#quotaWaitMs, signal))) continue
+      return signal?.aborted === true ? { ok: false, failure: endedBy(signal) } : full(quotaBytes)
     }
   }
 
@@ -110,7 +112,8 @@ class FileStore implements Files {
     const committed = await reach<FileRecord>(async () => {
       const row = await this.#sql.begin((tx) => this.#settleAndAdvance(tx, upload, facts))
       if (row !== null) return ok(fileOf(row))
-      return (await isOurs(this.#sql, upload)) ? this.#full() : fail('upload_lost')
+      if (!(await isOurs(this.#sql, upload))) return fail('upload_lost')
+      return full((await usageOf(this.#sql, upload.workspaceId, this.#quotaBytes)).quotaBytes)
     })
     if (committed.ok || committed.failure.name === 'upload_lost') this.#uploads.delete(upload.id)
     return committed
@@ -165,7 +168,7 @@ class FileStore implements Files {
   }
 
   usage(workspaceId: string): ReturnType<Files['usage']> {
-    return reach(async () => ok({ quotaBytes: this.#quotaBytes, ...(await usageOf(this.#sql, workspaceId)) }))
+    return reach(async () => ok(await usageOf(this.#sql, workspaceId, this.#quotaBytes)))
   }
 
   close(): void {
@@ -188,11 +191,12 @@ class FileStore implements Files {
   }
 
   /** @returns whether others may still make room for so many more bytes; `upload_lost` when the row is not ours */
-  #chanceOf(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
+  #chanceOf(own: OwnUpload, bytes: number): Promise<Outcome<{ readonly mayFit: boolean; readonly quotaBytes: number }>> {
     return reach(async () => {
       if (!(await isOurs(this.#sql, own))) return fail('upload_lost')
-      const { usedBytes, reservedBytes } = await usageOf(this.#sql, own.workspaceId)
-      return ok(reservedBytes > own.reservedBytes && usedBytes + own.reservedBytes + bytes <= this.#quotaBytes)
+      const { usedBytes, reservedBytes, quotaBytes } = await usageOf(this.#sql, own.workspaceId, this.#quotaBytes)
+      const mayFit = reservedBytes > own.reservedBytes && usedBytes + own.reservedBytes + bytes <= quotaBytes
+      return ok({ mayFit, quotaBytes })
     })
   }
 
@@ -214,11 +218,11 @@ class FileStore implements Files {
       FROM (VALUES ${sql(ours.map(([id, attempt]) => [id, String(attempt)]))}) AS own (id, attempt)
       WHERE files.id = own.id AND files.attempt = own.attempt::int AND files.state = 'pending'`
   }
+}
 
-  #full(): { readonly ok: false; readonly failure: Failure } {
-    const limit = this.#quotaBytes
-    return fail('quota_exceeded', { fields: { limit }, metadata: { limit_source: 'workspace_storage', limit } })
-  }
+/** @param limit bytes that the workspace may store */
+function full(limit: number): { readonly ok: false; readonly failure: Failure } {
+  return fail('quota_exceeded', { fields: { limit }, metadata: { limit_source: 'workspace_storage', limit } })
 }
 
 async function endUpload(tx: Transaction, { id, attempt }: Held, mayHaveObject: boolean): Promise<null> {

@@ -10,7 +10,7 @@ import { internEvent, keyEndedEvent } from './intern-audit.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { insertVault } from './vaults.ts'
-import { findWorkspace, type Workspace } from './workspaces.ts'
+import { findWorkspace, holdWorkspace, type Workspace } from './workspaces.ts'
 
 /** Bytes of long texts behind which a page of interns ends early: the next page begins with the rest. Decision. */
 export const INTERNS_PAGE_BYTES = 2 * 1024 * 1024
@@ -44,6 +44,7 @@ async function create(tx: Transaction, wish: NewIntern, by: ChangedBy): Promise<
   const place = await openWorkspace(tx, wish)
   if (!place.ok) return place
   const { id: workspaceId, organizationId } = place.value
+  if (!(await holdWorkspace(tx, workspaceId))) return fail('workspace_unknown')
   if (!(await mayAttach(tx, wish.attachedVaultId, workspaceId))) return fail('vault_unknown')
   const vaultId = await insertVault(tx, { organizationId, workspaceId, kind: 'intern', name: null })
   const [row] = await tx<InternRow[]>`
@@ -146,7 +147,7 @@ interface Found {
 async function find(sql: Queryable, organizationId: string, id: string, lock?: 'locked'): Promise<Outcome<Found>> {
   if (!isId(id)) return fail('intern_unknown')
   const [row] = await sql<(InternRow & { is_in_programme: boolean; may_write_vault: boolean })[]>`
-    SELECT i.*, w.is_in_programme, w.may_write_vault FROM interns i JOIN workspaces w ON w.id = i.workspace_id
+    SELECT i.*, w.is_in_programme, w.may_write_vault FROM interns i JOIN workspaces w ON w.id = i.workspace_id AND w.deleted_at IS NULL
     WHERE i.id = ${id} AND i.organization_id = ${organizationId} ${lock === undefined ? sql`` : sql`FOR UPDATE OF i`}`
   if (row === undefined) return fail('intern_unknown')
   return row.is_in_programme ? ok({ intern: internOf(row), mayWriteVault: row.may_write_vault }) : fail('programme_closed')

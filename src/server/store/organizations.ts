@@ -1,9 +1,12 @@
 import { organizationAccount } from '../../schemas/accounts.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { WorkspaceActor } from '../ports/workspaces.ts'
 import { bearAccount } from './accounts.ts'
+import { appendAudit } from './audit.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
+import { workspaceEvent } from './workspace-rows.ts'
 import { insertWorkspace, type Workspace } from './workspaces.ts'
 
 export interface Organization {
@@ -18,9 +21,26 @@ export interface NewOrganization {
   readonly workspace: Workspace
 }
 
-/** Makes an organization with its scopes and its workspace `default`. Failures: store_unavailable. */
-export function createOrganization(store: Store, { name }: { readonly name: string }): Promise<Outcome<NewOrganization>> {
-  return reach(async () => ok(await store.sql.begin((tx) => insertOrganization(tx, name))))
+/**
+ * Makes an organization with its account and its workspace `default`.
+ * @param by null: it is not audited, as of a node's first start
+ * Failures: store_unavailable.
+ */
+export function createOrganization(
+  store: Store, { name }: { readonly name: string }, by: WorkspaceActor | null = null,
+): Promise<Outcome<NewOrganization>> {
+  return reach(() => store.sql.begin(async (tx) => {
+    const made = await insertOrganization(tx, name, by)
+    const { organization: { id }, workspace } = made
+    if (by !== null) {
+      await appendAudit(
+        tx,
+        { ...by, organizationId: id, workspaceId: null, outcome: 'changed', objectKind: 'organization', objectId: id, before: null, after: { name } },
+        workspaceEvent(by, { before: null, after: workspace }),
+      )
+    }
+    return ok(made)
+  }))
 }
 
 /** Oldest first. Failures: store_unavailable. */
@@ -45,13 +65,13 @@ export async function findOrganization(sql: Queryable, reference: string | null)
 
 const AMBIGUOUS = { what: 'organizations', remedy: 'name one by its id with --organization' }
 
-export async function insertOrganization(tx: Transaction, name: string): Promise<NewOrganization> {
+export async function insertOrganization(tx: Transaction, name: string, by: WorkspaceActor | null = null): Promise<NewOrganization> {
   const id = newId()
   const [row] = await tx<OrganizationRow[]>`
     INSERT INTO organizations (id, name) VALUES (${id}, ${name}) RETURNING id, name, created_at`
   if (row === undefined) throw new Error('the insert returned nothing')
   await bearAccount(tx, { id: organizationAccount(id), ownerKind: 'organization', organizationId: id })
-  const workspace = await insertWorkspace(tx, { organizationId: id, name: 'Default', slug: 'default', isDefault: true })
+  const workspace = await insertWorkspace(tx, { organizationId: id, name: 'Default', slug: 'default', isDefault: true }, by)
   return { organization: organizationOf(row), workspace }
 }
 

@@ -67,7 +67,8 @@ class EndpointStore implements PrivateEndpoints {
 
   enable: PrivateEndpoints['enable'] = (ref, by) => this.#change(ref, by, async (row, tx) => {
     if (row.status !== 'disabled') return fail('endpoint_not_disabled')
-    return await hasRoom(tx, row.workspace_id) ? ok({ status: 'active' }) : full()
+    const room = await hasRoom(tx, row.workspace_id)
+    return room.ok ? ok({ status: 'active' }) : room
   })
 
   async remove(ref: EndpointRef, isDraftOnly: boolean, by: EndpointActor): Promise<Outcome<null>> {
@@ -91,7 +92,7 @@ class EndpointStore implements PrivateEndpoints {
     const [row] = await sql<{ active: number }[]>`
       SELECT (SELECT count(*)::int FROM private_endpoints e
         WHERE e.workspace_id = w.id AND e.status = 'active' AND e.deleted_at IS NULL) AS active
-      FROM workspaces w WHERE w.id = ${workspaceId} AND w.organization_id = ${organizationId}`
+      FROM workspaces w WHERE w.id = ${workspaceId} AND w.organization_id = ${organizationId} AND w.deleted_at IS NULL`
     const isFull = (row?.active ?? 0) >= ACTIVE_ENDPOINTS_MAX
     return ok<WorkspaceFacts>({ exists: row !== undefined, isFull, hasSecret: await hasSecret(sql, workspaceId, secret) })
   })
@@ -117,7 +118,8 @@ class EndpointStore implements PrivateEndpoints {
     if (before === null) return fail('endpoint_changed')
     const allowed = mayActivate(before)
     if (!allowed.ok) return allowed
-    if (!(await hasRoom(tx, before.workspace_id))) return full()
+    const room = await hasRoom(tx, before.workspace_id)
+    if (!room.ok) return room
     const set = { status: 'active', is_ever_activated: true, probe_token: null, probe_until: null }
     return this.#write(tx, before, set, by)
   })
@@ -170,15 +172,16 @@ interface Written {
   readonly told: Invalidation | null
 }
 
-/** Whether the workspace may have one more; whoever asks keeps others from asking until he has committed. */
-async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<boolean> {
-  await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} FOR NO KEY UPDATE`
+/**
+ * Whether the workspace may have one more; whoever asks keeps others from asking until he has committed.
+ * Failures: workspace_endpoints_full, workspace_unknown (it was deleted).
+ */
+async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Outcome<null>> {
+  const [workspace] = await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
+  if (workspace === undefined) return fail('workspace_unknown')
   const [row] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM private_endpoints WHERE workspace_id = ${workspaceId} AND status = 'active' AND deleted_at IS NULL`
-  return (row?.count ?? 0) < ACTIVE_ENDPOINTS_MAX
-}
-
-function full(): Outcome<never> {
+  if ((row?.count ?? 0) < ACTIVE_ENDPOINTS_MAX) return ok(null)
   return fail('workspace_endpoints_full', { fields: { limit: ACTIVE_ENDPOINTS_MAX } })
 }
 

@@ -86,7 +86,9 @@ async function madeVault(sql: Queryable, scope: VaultScope, versions: number): P
   const { organizationId, workspaceId, internId, attachableId } = scope
   if (internId !== null || attachableId !== undefined) return null
   await sql`
-    INSERT INTO vaults (id, organization_id, workspace_id, kind) VALUES (${newId()}, ${organizationId}, ${workspaceId}, 'workspace')
+    INSERT INTO vaults (id, organization_id, workspace_id, kind)
+    SELECT ${newId()}::uuid, organization_id, id, 'workspace' FROM workspaces
+    WHERE id = ${workspaceId} AND organization_id = ${organizationId} AND deleted_at IS NULL FOR SHARE
     ON CONFLICT (workspace_id) WHERE kind = 'workspace' DO NOTHING`
   return seenVault(sql, scope, versions)
 }

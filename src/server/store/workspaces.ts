@@ -2,69 +2,64 @@ import { workspaceAccount } from '../../schemas/accounts.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Invalidation } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
-import { bearAccount } from './accounts.ts'
+import type { NewWorkspace, Workspace, WorkspaceActor, WorkspaceChanges } from '../ports/workspaces.ts'
+import { bearAccount, lockAccounts } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach, violatedUnique } from './translate.ts'
+import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
 
-export interface Workspace {
-  readonly id: string
-  readonly organizationId: string
-  readonly name: string
-  /** Unique in the organization. */
-  readonly slug: string
-  readonly isDefault: boolean
-  /** Of interns and their vaults; outside of it those are 404. C5. */
-  readonly isInProgramme: boolean
-  readonly mayWriteVault: boolean
-  readonly createdAt: Date
-}
+export type { NewWorkspace, Workspace } from '../ports/workspaces.ts'
 
 /** What an operator decides of a workspace; what is left out stays. */
-export type WorkspaceSettings = Partial<Pick<Workspace, 'isInProgramme' | 'mayWriteVault'>>
+export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWriteVault'>
 
-export interface NewWorkspace {
-  readonly organizationId: string
-  readonly name: string
-  readonly slug: string
-  readonly isDefault?: boolean
-}
-
-/** Makes a workspace with its scopes. Failures: slug_taken, store_unavailable. */
-export function createWorkspace(store: Store, wish: NewWorkspace): Promise<Outcome<Workspace>> {
-  return reach(async () => {
-    try {
-      return ok(await store.sql.begin((tx) => insertWorkspace(tx, wish)))
-    } catch (problem) {
-      if (violatedUnique(problem) === 'workspaces_slug_key') return fail('slug_taken')
-      throw problem
-    }
-  })
+/**
+ * Makes a workspace with its account.
+ * @param by null: it is not audited, as of a node's first start
+ * Failures: slug_taken, store_unavailable.
+ */
+export function createWorkspace(store: Store, wish: NewWorkspace, by: WorkspaceActor | null = null): Promise<Outcome<Workspace>> {
+  return renaming(() => store.sql.begin(async (tx) => {
+    const made = await insertWorkspace(tx, wish, by)
+    if (by !== null) await appendAudit(tx, workspaceEvent(by, { before: null, after: made }))
+    return ok(made)
+  }))
 }
 
 /**
- * Changes what an operator decides of a workspace, for the log of changes too.
+ * Changes what an operator decides of a workspace.
  * @returns the workspace, and what to publish as a hint
  * Failures: workspace_unknown, store_unavailable.
  */
-export function setWorkspace(
-  store: Store, id: string, settings: WorkspaceSettings, by: ChangedBy,
-): Promise<Outcome<{ readonly workspace: Workspace; readonly change: Invalidation }>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    const [before] = await tx<WorkspaceRow[]>`SELECT * FROM workspaces WHERE id = ${id} FOR UPDATE`
-    if (before === undefined) return fail('workspace_unknown')
-    const after = {
-      is_in_programme: settings.isInProgramme ?? before.is_in_programme,
-      may_write_vault: settings.mayWriteVault ?? before.may_write_vault,
-    }
-    await tx`UPDATE workspaces SET ${tx(after)} WHERE id = ${id}`
-    await appendAudit(tx, {
-      ...by, organizationId: before.organization_id, workspaceId: id, operation: 'cli.workspaces-set', outcome: 'changed',
-      objectKind: 'workspace', objectId: id, before: settingsOf(before), after: settingsOf(after),
-    })
-    return ok({ workspace: workspaceOf({ ...before, ...after }), change: await bump(tx, 'workspace', id) })
+export function setWorkspace(store: Store, id: string, settings: WorkspaceSettings, by: ChangedBy): Promise<Outcome<Changed>> {
+  return updateWorkspace(store, { organizationId: null, reference: id }, settings, { ...by, operation: 'cli.workspaces-set' })
+}
+
+export interface Changed {
+  readonly workspace: Workspace
+  readonly change: Invalidation
+}
+
+/** Failures: workspace_unknown, slug_taken, store_unavailable. */
+export function updateWorkspace(store: Store, ref: AnyRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Changed>> {
+  return renaming(() => store.sql.begin(async (tx) => {
+    const before = await lockWorkspace(tx, ref)
+    if (before === null) return fail('workspace_unknown')
+    const after = { ...before, ...changes, settings: { ...before.settings, ...changes.settings } }
+    const accountId = workspaceAccount(before.id)
+    const isRecounted = after.countsByok !== before.countsByok
+    if (isRecounted) await lockAccounts(tx, [accountId])
+    if (isRecounted) await tx`UPDATE accounts SET counts_byok = ${after.countsByok} WHERE id = ${accountId}`
+    const updatedAt = await write(tx, after)
+    const workspace = { ...after, updatedAt }
+    await appendAudit(tx, workspaceEvent(by, { before, after: workspace }))
+    const change = await bump(tx, 'workspace', before.id)
+    // Until every front has heard of it some count by the old rule.
+    if (isRecounted) await tx`UPDATE accounts SET limits_epoch = ${change.n} WHERE id = ${accountId}`
+    return ok({ workspace, change })
   }))
 }
 
@@ -72,24 +67,21 @@ export function setWorkspace(
 export function listWorkspaces(store: Store, organizationId: string | null): Promise<Outcome<readonly Workspace[]>> {
   return reach(async () => {
     const { sql } = store
-    const rows = await sql<WorkspaceRow[]>`
-      SELECT * FROM workspaces WHERE ${organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`} ORDER BY id`
+    const rows = await sql<WorkspaceRow[]>`${workspaceRows(sql)} AND ${within(sql, organizationId)} ORDER BY w.id`
     return ok(rows.map(workspaceOf))
   })
 }
 
 /**
  * Finds a workspace by UUID or slug, in one organization or in all; one that was deleted is unknown.
+ * @param reference null = the default one
  * Failures: workspace_unknown, reference_ambiguous.
  */
-export async function findWorkspace(sql: Queryable, reference: string, organizationId: string | null): Promise<Outcome<Workspace>> {
-  // No text of the store holds it, and it throws at one that does.
-  if (reference.includes('\0')) return fail('workspace_unknown')
+export async function findWorkspace(sql: Queryable, reference: string | null, organizationId: string | null): Promise<Outcome<Workspace>> {
+  const named = reference === null ? sql`w.is_default` : namedBy(sql, reference)
+  if (named === null) return fail('workspace_unknown')
   const rows = await sql<WorkspaceRow[]>`
-    SELECT * FROM workspaces
-    WHERE ${isId(reference) ? sql`id = ${reference}` : sql`slug = ${reference}`}
-      AND ${organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`} AND deleted_at IS NULL
-    ORDER BY id LIMIT 2`
+    ${workspaceRows(sql)} AND ${named} AND ${within(sql, organizationId)} ORDER BY w.id LIMIT 2`
   const [row] = rows
   if (row === undefined) return fail('workspace_unknown')
   return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(workspaceOf(row))
@@ -98,44 +90,73 @@ export async function findWorkspace(sql: Queryable, reference: string, organizat
 /** Slugs are unique in an organization only. */
 const AMBIGUOUS = { what: 'workspaces', remedy: 'name the organization as well (--organization), or the workspace by its id' }
 
-export async function insertWorkspace(tx: Transaction, wish: NewWorkspace): Promise<Workspace> {
+/**
+ * Keeps a workspace from being deleted before the commit. Whoever makes something that belongs to one calls this first:
+ * its deletion ends what it finds. @returns false when it is gone
+ */
+export async function holdWorkspace(tx: Transaction, id: string): Promise<boolean> {
+  const [row] = await tx`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL FOR SHARE`
+  return row !== undefined
+}
+
+export async function insertWorkspace(tx: Transaction, wish: NewWorkspace, by: ChangedBy | null = null): Promise<Workspace> {
+  const { organizationId, countsByok = false } = wish
   const id = newId()
-  const [row] = await tx<WorkspaceRow[]>`
-    INSERT INTO workspaces (id, organization_id, name, slug, is_default)
-    VALUES (${id}, ${wish.organizationId}, ${wish.name}, ${wish.slug}, ${wish.isDefault ?? false}) RETURNING *`
+  const [row] = await tx<Omit<WorkspaceRow, 'counts_byok'>[]>`
+    INSERT INTO workspaces (id, organization_id, name, slug, description, is_default, is_in_programme, may_write_vault,
+      default_callback_url, storage_quota_bytes, settings, created_by)
+    VALUES (${id}, ${organizationId}, ${wish.name}, ${wish.slug}, ${wish.description ?? null}, ${wish.isDefault ?? false},
+      ${wish.isInProgramme ?? true}, ${wish.mayWriteVault ?? true}, ${wish.defaultCallbackUrl ?? null},
+      ${wish.storageQuotaBytes ?? null}, ${tx.json(wish.settings ?? {})}, ${by?.actor.id ?? null}) RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
-  await bearAccount(tx, { id: workspaceAccount(id), ownerKind: 'workspace', organizationId: wish.organizationId })
-  return workspaceOf(row)
+  await bearAccount(tx, { id: workspaceAccount(id), ownerKind: 'workspace', organizationId })
+  if (countsByok) await tx`UPDATE accounts SET counts_byok = true WHERE id = ${workspaceAccount(id)}`
+  return workspaceOf({ ...row, counts_byok: countsByok })
 }
 
-/** As the audit log tells them. */
-function settingsOf({ is_in_programme, may_write_vault }: SettingsRow): object {
-  return { programme: is_in_programme, vault_writes: may_write_vault }
+interface AnyRef {
+  /** Null = of any. */
+  readonly organizationId: string | null
+  readonly reference: string
 }
 
-interface SettingsRow {
-  readonly is_in_programme: boolean
-  readonly may_write_vault: boolean
+/** It neither changes nor goes before the commit. @returns null when there is none */
+export async function lockWorkspace(tx: Transaction, { organizationId, reference }: AnyRef): Promise<Workspace | null> {
+  const named = namedBy(tx, reference)
+  if (named === null) return null
+  const [row] = await tx<WorkspaceRow[]>`
+    ${workspaceRows(tx)} AND ${named} AND ${within(tx, organizationId)} FOR NO KEY UPDATE OF w`
+  return row === undefined ? null : workspaceOf(row)
 }
 
-interface WorkspaceRow extends SettingsRow {
-  readonly id: string
-  readonly organization_id: string
-  readonly name: string
-  readonly slug: string
-  readonly is_default: boolean
-  readonly created_at: Date
+async function write(tx: Transaction, after: Workspace): Promise<Date> {
+  const [row] = await tx<{ updated_at: Date }[]>`
+    UPDATE workspaces SET name = ${after.name}, slug = ${after.slug}, description = ${after.description},
+      is_in_programme = ${after.isInProgramme}, may_write_vault = ${after.mayWriteVault},
+      default_callback_url = ${after.defaultCallbackUrl}, storage_quota_bytes = ${after.storageQuotaBytes},
+      settings = ${tx.json(after.settings)}, updated_at = clock_timestamp()
+    WHERE id = ${after.id} RETURNING updated_at`
+  if (row === undefined) throw new Error('a locked row is gone')
+  return row.updated_at
 }
 
-function workspaceOf(row: WorkspaceRow): Workspace {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    name: row.name,
-    slug: row.slug,
-    isDefault: row.is_default,
-    isInProgramme: row.is_in_programme,
-    mayWriteVault: row.may_write_vault,
-    createdAt: row.created_at,
-  }
+/** Null for what can name none: no text of the store holds U+0000, and it throws at one that does. */
+function namedBy(sql: Queryable, reference: string) {
+  if (reference.includes('\0')) return null
+  return isId(reference) ? sql`w.id = ${reference}` : sql`w.slug = ${reference}`
+}
+
+function within(sql: Queryable, organizationId: string | null) {
+  return organizationId === null ? sql`true` : sql`w.organization_id = ${organizationId}`
+}
+
+function renaming<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  return reach(async () => {
+    try {
+      return await work()
+    } catch (problem) {
+      if (violatedUnique(problem) === 'workspaces_slug_key') return fail('slug_taken')
+      throw problem
+    }
+  })
 }

@@ -199,3 +199,18 @@ t.test('a store that is away is a failure', async (t) => {
     files.abandon(upload, true), files.get(workspaceId, 'a'), files.list(workspaceId, { after: null, limit: 1 }), files.usage(workspaceId),
   ]) t.match(await call, { failure: { name: 'store_unavailable' } })
 })
+
+t.test('a workspace with a quota of its own holds that much, and the others what the installation says', async (t) => {
+  const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t, { quotaBytes: 1_000 })
+  const setQuota = (bytes: number | null) => store.sql`UPDATE workspaces SET storage_quota_bytes = ${bytes} WHERE id = ${workspaceId}`
+  const begin = (id: string, reserveBytes: number) => files.begin({ workspaceId: id, reserveBytes, idempotency: null })
+  await setQuota(100)
+  t.match(await begin(workspaceId, 101), { failure: { name: 'quota_exceeded', metadata: { limit: 100 } } })
+  const upload = await begun(files, workspaceId, 100)
+  t.match(await files.usage(workspaceId), { value: { quotaBytes: 100, reservedBytes: 100 } })
+  t.match(await files.extend(upload, 101), { failure: { name: 'quota_exceeded', metadata: { limit: 100 } } })
+  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 101 }), { failure: { name: 'quota_exceeded', metadata: { limit: 100 } } })
+  t.match(await begin(otherWorkspaceId, 1_001), { failure: { name: 'quota_exceeded', metadata: { limit: 1_000 } } })
+  await setQuota(null)
+  t.match(await begin(workspaceId, 900), { ok: true }, 'at once')
+})

@@ -35,7 +35,7 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
   statuses: [400, 403, 404, 408, 409, 422, 500, 502],
   failures: [
     'body_invalid', 'base_url_invalid', 'provider_unsupported', 'endpoints_full', 'idempotency_key_reused',
-    'validation_failed', 'workspace_unknown', ...VALIDATION_FAILURES, ...ACTIVATION_FAILURES,
+    'validation_failed', ...VALIDATION_FAILURES, ...ACTIVATION_FAILURES,
   ],
   example: {
     body: {

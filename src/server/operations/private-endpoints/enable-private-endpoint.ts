@@ -17,7 +17,7 @@ export const enablePrivateEndpoint = defineOperation({
   input: { params: EndpointParams },
   success: { status: 200, body: EndpointSummaryAnswer },
   statuses: [403, 404, 409, 500],
-  failures: [...ENDPOINT_FAILURES, 'endpoint_not_disabled', 'workspace_endpoints_full'],
+  failures: [...ENDPOINT_FAILURES, 'endpoint_not_disabled', 'workspace_endpoints_full', 'workspace_unknown'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
     const changed = await ports.privateEndpoints.enable(refOf(call), actorOf(call, 'private_endpoints.enable'))

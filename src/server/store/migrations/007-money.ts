@@ -192,6 +192,9 @@ const OWNERS = `
   DROP INDEX workspaces_default_key;
   CREATE UNIQUE INDEX workspaces_default_key ON workspaces (organization_id) WHERE is_default AND deleted_at IS NULL;
 
+  -- Of a deleted workspace: nothing is reserved and nothing settles any more, whoever has begun before.
+  ALTER TABLE workspace_storage ADD COLUMN is_closed boolean NOT NULL DEFAULT false;
+
   -- A rotated key's successors share its account: limits and usage go on.
   ALTER TABLE api_keys
     ADD COLUMN account_id text COLLATE "C",

@@ -1,0 +1,39 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { WorkspaceAnswer, type CreateWorkspaceBody } from '../../../schemas/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import { checkCallbackUrl } from './callback-url.ts'
+import { actorOf, changesOf, workspaceAnswer } from './workspace-answers.ts'
+
+interface Inputs {
+  readonly body: 'workspace_create'
+}
+
+const ID = 'workspaces.create'
+
+/** Makes a workspace. Source: B2.9, decisions C6, C16. */
+export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
+  id: ID,
+  method: 'post',
+  path: '/workspaces',
+  tag: 'workspaces',
+  summary: 'Make a workspace',
+  description: 'Default models, sorting, observability and disabled tools are kept and told again; Sluice acts on none of them.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: true,
+  input: { body: 'workspace_create' },
+  success: { status: 201, body: WorkspaceAnswer },
+  statuses: [400, 403, 500],
+  failures: ['slug_taken', 'callback_url_invalid', 'store_unavailable'],
+  example: { body: { name: 'Research', slug: 'research', description: 'Everything that is not in production', storage_quota_bytes: 1_073_741_824 } },
+  async run(call, ports) {
+    const { key, body } = call
+    const checked = await checkCallbackUrl(body.default_callback_url, '/default_callback_url', ports.egress)
+    if (!checked.ok) return checked
+    const wish = { organizationId: key.organizationId, name: body.name, slug: body.slug, ...changesOf(body) }
+    const made = await ports.workspaces.create(wish, actorOf(call, ID))
+    return made.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(made.value) } }) : made
+  },
+})

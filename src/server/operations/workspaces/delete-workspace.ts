@@ -1,0 +1,31 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { DeletedWorkspaceAnswer, DeleteWorkspaceQuery, WorkspaceParams } from '../../../schemas/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import { actorOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES } from './workspace-answers.ts'
+
+const ID = 'workspaces.delete'
+
+/** Ends a workspace with all that belongs to it. Source: B2.9. */
+export const deleteWorkspace = defineOperation({
+  id: ID,
+  method: 'delete',
+  path: '/workspaces/{id}',
+  tag: 'workspaces',
+  summary: 'Delete a workspace',
+  description: 'Its keys and interns end at once, its vaults go with every secret, its files are removed; its private endpoints '
+    + 'are disabled. Calls in flight finish and are charged. What was spent and the audit log stay. The only workspace cannot be deleted.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: WorkspaceParams, query: DeleteWorkspaceQuery },
+  success: { status: 200, body: DeletedWorkspaceAnswer },
+  statuses: WORKSPACE_STATUSES,
+  failures: ['default_workspace_kept', ...WORKSPACE_FAILURES],
+  example: { params: { id: EXAMPLE_WORKSPACE } },
+  async run(call, ports) {
+    const mayBeDefault = call.query.confirm_default_workspace_deletion === true
+    const removed = await ports.workspaces.remove(refOf(call), mayBeDefault, actorOf(call, ID))
+    return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
+  },
+})

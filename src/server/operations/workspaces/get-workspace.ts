@@ -1,0 +1,26 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { WorkspaceAnswer, WorkspaceParams } from '../../../schemas/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import { EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
+
+/** Reads a workspace of the organization. Source: B2.9. */
+export const getWorkspace = defineOperation({
+  id: 'workspaces.get',
+  method: 'get',
+  path: '/workspaces/{id}',
+  tag: 'workspaces',
+  summary: 'Read a workspace',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: WorkspaceParams },
+  success: { status: 200, body: WorkspaceAnswer },
+  statuses: WORKSPACE_STATUSES,
+  failures: WORKSPACE_FAILURES,
+  example: { params: { id: EXAMPLE_WORKSPACE } },
+  async run(call, ports) {
+    const found = await ports.workspaces.get(refOf(call))
+    return found.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(found.value) } }) : found
+  },
+})

@@ -1,0 +1,29 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { MemberListAnswer, WorkspacePageQuery, WorkspaceRefParams } from '../../../schemas/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import { EXAMPLE_WORKSPACE, memberAnswer, pageOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES } from './workspace-answers.ts'
+
+/** Lists the members of a workspace with what makes each of them one. Source: an extension of B2.9. */
+export const listMembers = defineOperation({
+  id: 'workspaces.list_members',
+  method: 'get',
+  path: '/workspaces/{workspace_ref}/members',
+  tag: 'workspaces',
+  summary: 'List the members of a workspace',
+  description: 'By user name. Whoever has several grants has the strongest role of them, and stays a member until all of them are gone.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: WorkspaceRefParams, query: WorkspacePageQuery },
+  success: { status: 200, body: MemberListAnswer },
+  statuses: WORKSPACE_STATUSES,
+  failures: WORKSPACE_FAILURES,
+  example: { params: { workspace_ref: EXAMPLE_WORKSPACE }, query: { limit: 20 } },
+  async run(call, ports) {
+    const ref = { organizationId: call.key.organizationId, reference: call.params.workspace_ref }
+    const page = await ports.workspaces.members(ref, pageOf(call.query))
+    if (!page.ok) return page
+    return ok({ kind: 'json', value: { data: page.value.rows.map(memberAnswer), total_count: page.value.totalCount } })
+  },
+})

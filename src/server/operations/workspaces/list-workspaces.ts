@@ -1,0 +1,27 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { WorkspaceListAnswer, WorkspacePageQuery } from '../../../schemas/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import { pageOf, workspaceAnswer } from './workspace-answers.ts'
+
+/** Lists the organization's workspaces, oldest first. Source: B2.9. */
+export const listWorkspaces = defineOperation({
+  id: 'workspaces.list',
+  method: 'get',
+  path: '/workspaces',
+  tag: 'workspaces',
+  summary: 'List workspaces',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: WorkspacePageQuery },
+  success: { status: 200, body: WorkspaceListAnswer },
+  statuses: [500],
+  failures: ['store_unavailable'],
+  example: { query: { limit: 20 } },
+  async run(call, ports) {
+    const page = await ports.workspaces.list(call.key.organizationId, pageOf(call.query))
+    if (!page.ok) return page
+    return ok({ kind: 'json', value: { data: page.value.rows.map(workspaceAnswer), total_count: page.value.totalCount } })
+  },
+})

@@ -1,0 +1,41 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { WorkspaceAnswer, WorkspaceParams, type UpdateWorkspaceBody } from '../../../schemas/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import { checkCallbackUrl } from './callback-url.ts'
+import { actorOf, changesOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
+
+interface Inputs {
+  readonly params: typeof WorkspaceParams
+  readonly body: 'workspace_update'
+}
+
+const ID = 'workspaces.update'
+
+/** Changes a workspace. Source: B2.9. */
+export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
+  id: ID,
+  method: 'patch',
+  path: '/workspaces/{id}',
+  tag: 'workspaces',
+  summary: 'Change a workspace',
+  description: 'What is left out stays. A new slug frees the old one at once.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: WorkspaceParams, body: 'workspace_update' },
+  success: { status: 200, body: WorkspaceAnswer },
+  statuses: WORKSPACE_STATUSES,
+  failures: ['slug_taken', 'callback_url_invalid', ...WORKSPACE_FAILURES],
+  example: { params: { id: EXAMPLE_WORKSPACE }, body: { name: 'Research', vault_writes: false } },
+  async run(call, ports) {
+    const { name, slug } = call.body
+    const ref = refOf(call)
+    const changes = { ...(name !== undefined && { name }), ...(slug !== undefined && { slug }), ...changesOf(call.body) }
+    const checked = await checkCallbackUrl(changes.defaultCallbackUrl, '/default_callback_url', ports.egress)
+    if (!checked.ok) return checked
+    const isNothing = Object.keys(changes).length === 0
+    const changed = await (isNothing ? ports.workspaces.get(ref) : ports.workspaces.update(ref, changes, actorOf(call, ID)))
+    return changed.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(changed.value) } }) : changed
+  },
+})

@@ -1,0 +1,80 @@
+import type { FailureName } from '../../../schemas/failures.ts'
+import { KEPT_NAMES, type CreateWorkspaceBody, type MemberShape, type UpdateWorkspaceBody, type WorkspaceShape } from '../../../schemas/workspaces.ts'
+import type { Member, PageWish, Workspace, WorkspaceActor, WorkspaceChanges, WorkspaceRef } from '../../ports/workspaces.ts'
+import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/limits.ts'
+import { changedBy, type Call } from '../define.ts'
+
+/** Of the operations that name a workspace. B2.9. */
+export const WORKSPACE_STATUSES = [400, 403, 404, 500] as const
+export const WORKSPACE_FAILURES = ['workspace_unknown', 'store_unavailable'] as const satisfies readonly FailureName[]
+
+export const EXAMPLE_WORKSPACE = 'research'
+
+export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): WorkspaceActor {
+  return { ...changedBy(call), operation }
+}
+
+export function refOf({ key, params }: Pick<Call<{ readonly id: string }>, 'key' | 'params'>): WorkspaceRef {
+  return { organizationId: key.organizationId, reference: params.id }
+}
+
+export function pageOf({ limit = WORKSPACES_PAGE_DEFAULT, offset = 0 }: Partial<PageWish>): PageWish {
+  return { limit, offset }
+}
+
+/** As B2.9 says it, with what was never set at its default. */
+export function workspaceAnswer(workspace: Workspace): WorkspaceShape {
+  const { id, settings } = workspace
+  return {
+    id,
+    name: workspace.name,
+    slug: workspace.slug,
+    description: workspace.description,
+    created_by: workspace.createdBy,
+    created_at: workspace.createdAt.toISOString(),
+    updated_at: workspace.updatedAt?.toISOString() ?? null,
+    is_default: workspace.isDefault,
+    default_guardrail_id: id,
+    default_text_model: settings.default_text_model ?? null,
+    default_image_model: settings.default_image_model ?? null,
+    default_provider_sort: settings.default_provider_sort ?? null,
+    io_logging_api_key_ids: settings.io_logging_api_key_ids ?? null,
+    io_logging_sampling_rate: settings.io_logging_sampling_rate ?? 1,
+    is_observability_io_logging_enabled: settings.is_observability_io_logging_enabled ?? false,
+    is_observability_broadcast_enabled: settings.is_observability_broadcast_enabled ?? false,
+    is_data_discount_logging_enabled: settings.is_data_discount_logging_enabled ?? false,
+    default_callback_url: workspace.defaultCallbackUrl,
+    programme: workspace.isInProgramme,
+    vault_writes: workspace.mayWriteVault,
+    storage_quota_bytes: workspace.storageQuotaBytes,
+    include_byok_in_budgets: workspace.countsByok,
+    ...(settings.disabled_server_tools !== undefined && { disabled_server_tools: settings.disabled_server_tools }),
+  }
+}
+
+/** What a body sets, but for its name and slug. */
+export function changesOf(body: CreateWorkspaceBody | UpdateWorkspaceBody): Omit<WorkspaceChanges, 'name' | 'slug'> {
+  const kept = Object.fromEntries(KEPT_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])))
+  const {
+    description, default_callback_url: defaultCallbackUrl, programme: isInProgramme, vault_writes: mayWriteVault,
+    storage_quota_bytes: storageQuotaBytes, include_byok_in_budgets: countsByok,
+  } = body
+  return {
+    ...(description !== undefined && { description }),
+    ...(defaultCallbackUrl !== undefined && { defaultCallbackUrl }),
+    ...(isInProgramme !== undefined && { isInProgramme }),
+    ...(mayWriteVault !== undefined && { mayWriteVault }),
+    ...(storageQuotaBytes !== undefined && { storageQuotaBytes }),
+    ...(countsByok !== undefined && { countsByok }),
+    ...(Object.keys(kept).length > 0 && { settings: kept }),
+  }
+}
+
+export function memberAnswer({ userId, userName, displayName, email, role, grants }: Member): MemberShape {
+  const told = grants.map((grant) => (
+    { source: grant.source, mapping_id: grant.mappingId, role: grant.role, created_at: grant.createdAt.toISOString() }
+  ))
+  const [first] = told
+  if (first === undefined) throw new Error('a member has a grant')
+  return { user_id: userId, user_name: userName, display_name: displayName, email, role, grants: told, created_at: first.created_at }
+}

@@ -1,0 +1,172 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { MemberRole } from '../../schemas/workspaces.ts'
+import type { AuditEvent } from '../ports/audit.ts'
+import type { ChangedBy } from '../ports/vault.ts'
+import type { Member, MemberGrant, Page, PageWish } from '../ports/workspaces.ts'
+import { appendAudit } from './audit.ts'
+import { isId, newId } from './ids.ts'
+import type { Queryable, Store, Transaction } from './open.ts'
+import { reach } from './translate.ts'
+import { holdWorkspace } from './workspaces.ts'
+
+export interface User {
+  readonly id: string
+  readonly organizationId: string
+  /** Unique in the organization, whatever its case. */
+  readonly userName: string
+  readonly displayName: string | null
+  readonly email: string | null
+}
+
+export type NewUser = Pick<User, 'organizationId' | 'userName'> & Partial<Pick<User, 'displayName' | 'email'>>
+
+/** One source of a membership: whoever was given it by hand and by a mapping stays a member until both have gone. */
+export interface GrantRef {
+  readonly workspaceId: string
+  readonly userId: string
+  /** Null = by hand. */
+  readonly mappingId: string | null
+}
+
+export interface MembershipWish {
+  readonly workspace: { readonly id: string; readonly organizationId: string }
+  /** Name of the user; one that is not known is made. */
+  readonly userName: string
+  readonly role: MemberRole
+}
+
+/** By user name; the strongest role of all sources counts. */
+export async function listMembers(sql: Queryable, workspaceId: string, { limit, offset }: PageWish): Promise<Page<Member>> {
+  const [rows, [counted]] = await Promise.all([
+    sql<MemberRow[]>`
+      SELECT u.id, u.user_name, u.display_name, u.email, bool_or(g.role = 'admin') AS is_admin,
+        json_agg(json_build_object('source', g.source, 'mapping_id', g.mapping_id, 'role', g.role, 'created_at', g.created_at)
+          ORDER BY g.created_at, g.mapping_id) AS grants
+      FROM member_grants g JOIN users u ON u.id = g.user_id
+      WHERE g.workspace_id = ${workspaceId} GROUP BY u.id ORDER BY lower(u.user_name), u.id LIMIT ${limit} OFFSET ${offset}`,
+    sql<{ count: number }[]>`
+      SELECT count(DISTINCT user_id)::int AS count FROM member_grants WHERE workspace_id = ${workspaceId}`,
+  ])
+  return { rows: rows.map(memberOf), totalCount: counted?.count ?? 0 }
+}
+
+/** Makes the user when there is none of this name; one that is there stays as it is. */
+export async function ensureUser(tx: Transaction, wish: NewUser): Promise<User> {
+  const { organizationId, userName, displayName = null, email = null } = wish
+  await tx`
+    INSERT INTO users (id, organization_id, user_name, display_name, email)
+    VALUES (${newId()}, ${organizationId}, ${userName}, ${displayName}, ${email})
+    ON CONFLICT (organization_id, lower(user_name)) DO NOTHING`
+  const user = await findUser(tx, organizationId, userName)
+  if (!user.ok) throw new Error('the insert left no user')
+  return user.value
+}
+
+/** @param reference id or name. Failure: user_unknown. */
+export async function findUser(sql: Queryable, organizationId: string, reference: string): Promise<Outcome<User>> {
+  if (reference.includes('\0')) return fail('user_unknown')
+  const [row] = await sql<Omit<MemberRow, 'grants' | 'is_admin'>[]>`
+    SELECT id, user_name, display_name, email FROM users WHERE organization_id = ${organizationId}
+      AND ${isId(reference) ? sql`id = ${reference}` : sql`lower(user_name) = lower(${reference})`}`
+  if (row === undefined) return fail('user_unknown')
+  return ok({ id: row.id, organizationId, userName: row.user_name, displayName: row.display_name, email: row.email })
+}
+
+/** Grants a role from one source, or changes that source's role. @returns the role that it granted before; null = none */
+export async function grantRole(tx: Transaction, { workspaceId, userId, mappingId }: GrantRef, role: MemberRole): Promise<MemberRole | null> {
+  // Two that grant at once take turns here.
+  await tx`SELECT 1 FROM users WHERE id = ${userId} FOR NO KEY UPDATE`
+  const before = await roleBy(tx, { workspaceId, userId, mappingId })
+  if (before !== null) {
+    await tx`UPDATE member_grants SET role = ${role} WHERE ${isOf(tx, { workspaceId, userId, mappingId })}`
+    return before
+  }
+  await tx`
+    INSERT INTO member_grants (workspace_id, user_id, source, mapping_id, role)
+    VALUES (${workspaceId}, ${userId}, ${mappingId === null ? 'manual' : 'mapping'}, ${mappingId}, ${role})`
+  return null
+}
+
+/** Takes the role of one source away; those of others stay. @returns the role that it granted; null = none */
+export async function revokeRole(tx: Transaction, ref: GrantRef): Promise<MemberRole | null> {
+  const [row] = await tx<{ role: MemberRole }[]>`DELETE FROM member_grants WHERE ${isOf(tx, ref)} RETURNING role`
+  return row?.role ?? null
+}
+
+/** Makes somebody a member by hand. Failures: workspace_unknown (it was deleted meanwhile), store_unavailable. */
+export function addMember(store: Store, wish: MembershipWish, by: ChangedBy): Promise<Outcome<User>> {
+  return reach(() => store.sql.begin(async (tx) => {
+    const { workspace, userName, role } = wish
+    if (!(await holdWorkspace(tx, workspace.id))) return fail('workspace_unknown')
+    const user = await ensureUser(tx, { organizationId: workspace.organizationId, userName })
+    const before = await grantRole(tx, { workspaceId: workspace.id, userId: user.id, mappingId: null }, role)
+    await appendAudit(tx, eventOf({ ...wish, user }, by, { operation: 'cli.members-add', before, after: role }))
+    return ok(user)
+  }))
+}
+
+/** Takes away what was given by hand. Failures: user_unknown (or no member by hand), store_unavailable. */
+export function removeMember(store: Store, wish: Omit<MembershipWish, 'role'>, by: ChangedBy): Promise<Outcome<User>> {
+  return reach(() => store.sql.begin(async (tx) => {
+    const { workspace, userName } = wish
+    const user = await findUser(tx, workspace.organizationId, userName)
+    if (!user.ok) return user
+    const before = await revokeRole(tx, { workspaceId: workspace.id, userId: user.value.id, mappingId: null })
+    if (before === null) return fail('user_unknown', { detail: 'Nobody of this name was made a member by hand.' })
+    await appendAudit(tx, eventOf({ ...wish, user: user.value }, by, { operation: 'cli.members-remove', before, after: null }))
+    return user
+  }))
+}
+
+interface Change {
+  readonly operation: string
+  readonly before: MemberRole | null
+  readonly after: MemberRole | null
+}
+
+function eventOf(
+  { workspace, user }: { readonly workspace: MembershipWish['workspace']; readonly user: User }, by: ChangedBy, { operation, before, after }: Change,
+): AuditEvent {
+  const seen = (role: MemberRole | null) => (role === null ? null : { user_name: user.userName, source: 'manual', role })
+  return {
+    ...by, operation, organizationId: workspace.organizationId, workspaceId: workspace.id, outcome: 'changed',
+    objectKind: 'member', objectId: user.id, before: seen(before), after: seen(after),
+  }
+}
+
+async function roleBy(tx: Transaction, ref: GrantRef): Promise<MemberRole | null> {
+  const [row] = await tx<{ role: MemberRole }[]>`SELECT role FROM member_grants WHERE ${isOf(tx, ref)} FOR UPDATE`
+  return row?.role ?? null
+}
+
+function isOf(sql: Queryable, { workspaceId, userId, mappingId }: GrantRef) {
+  const source = mappingId === null ? sql`source = 'manual'` : sql`mapping_id = ${mappingId}`
+  return sql`workspace_id = ${workspaceId} AND user_id = ${userId} AND ${source}`
+}
+
+interface MemberRow {
+  readonly id: string
+  readonly user_name: string
+  readonly display_name: string | null
+  readonly email: string | null
+  readonly is_admin: boolean
+  readonly grants: readonly {
+    readonly source: MemberGrant['source']
+    readonly mapping_id: string | null
+    readonly role: MemberRole
+    readonly created_at: string
+  }[]
+}
+
+function memberOf(row: MemberRow): Member {
+  return {
+    userId: row.id,
+    userName: row.user_name,
+    displayName: row.display_name,
+    email: row.email,
+    role: row.is_admin ? 'admin' : 'member',
+    grants: row.grants.map((grant) => ({
+      source: grant.source, mappingId: grant.mapping_id, role: grant.role, createdAt: new Date(grant.created_at),
+    })),
+  }
+}
