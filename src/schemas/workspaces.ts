@@ -20,7 +20,9 @@ const Name = Type.String({
 })
 const Slug = Type.String({ minLength: 1, maxLength: SLUG_CHARS_MAX, pattern: SLUG_SHAPE.source })
 const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of at most ${DESCRIPTION_CHARS_MAX} characters` })
-const KeptText = Type.String({ minLength: 1, maxLength: KEPT_TEXT_CHARS_MAX, pattern: '^[!-~]+$', title: `string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters` })
+const KeptText = Type.String({
+  minLength: 1, maxLength: KEPT_TEXT_CHARS_MAX, pattern: '^[!-~]+$', title: `string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
+})
 
 /** What existing clients set and read; Sluice keeps it and acts on none of it. B2.9. */
 const KEPT = {

@@ -39,7 +39,8 @@ export function addMemberVerbs(program: Command): void {
     .action((ref: string, userName: string, options: Options) => withAdmin(async ({ store, by }) => {
       const workspace = await workspaceOf(store, ref, options)
       const user = need(await removeMember(store, { workspace, userName }, by))
-      print(options, { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }, `removed ${user.userName} from ${workspace.slug}`)
+      const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }
+      print(options, told, `removed ${user.userName} from ${workspace.slug}`)
     }))
 }
 

@@ -6,13 +6,13 @@ import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { keyEvent } from './key-audit.ts'
 import { bearKey } from './key-births.ts'
-import { findLocked, holdWorkspace, lookAt, type Told } from './key-locks.ts'
+import { findLocked, lookAt, type Told } from './key-locks.ts'
 import { setKeyLimit, tellOfLimits } from './key-limits.ts'
 import { rotateKey } from './key-rotation.ts'
 import { findKey, managedKeysOf, placedKeys, type PlacedRow } from './key-rows.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
-import { findWorkspace } from './workspaces.ts'
+import { findWorkspace, holdWorkspace } from './workspaces.ts'
 
 export interface ApiKeyMeans {
   readonly store: Store

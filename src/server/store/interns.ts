@@ -3,6 +3,7 @@ import type { InternStatus } from '../../schemas/interns.ts'
 import type { Intern, InternChanges, InternPage, InternPageWish, Interns, NewIntern } from '../ports/interns.ts'
 import type { Hints, Invalidation } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
+import type { Workspace } from '../ports/workspaces.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
@@ -10,7 +11,7 @@ import { internEvent, keyEndedEvent } from './intern-audit.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { insertVault } from './vaults.ts'
-import { findWorkspace, holdWorkspace, type Workspace } from './workspaces.ts'
+import { findWorkspace, holdWorkspace } from './workspaces.ts'
 
 /** Bytes of long texts behind which a page of interns ends early: the next page begins with the rest. Decision. */
 export const INTERNS_PAGE_BYTES = 2 * 1024 * 1024

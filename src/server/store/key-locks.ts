@@ -32,9 +32,3 @@ export async function lookAt(tx: Transaction, hash: string): Promise<ManagedKey>
   if (key === null) throw new Error('a key of this transaction is gone')
   return key
 }
-
-/** Keeps a workspace from being deleted until the transaction ends: the deletion then ends the new key too. */
-export async function holdWorkspace(tx: Transaction, id: string): Promise<boolean> {
-  const [row] = await tx`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL FOR SHARE`
-  return row !== undefined
-}

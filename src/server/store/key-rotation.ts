@@ -4,9 +4,10 @@ import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { keyEvent } from './key-audit.ts'
 import { bearSuccessor } from './key-births.ts'
-import { findLocked, holdWorkspace, lookAt, type Told } from './key-locks.ts'
+import { findLocked, lookAt, type Told } from './key-locks.ts'
 import { findKeyRow, type KeyRow } from './key-rows.ts'
 import type { Transaction } from './open.ts'
+import { holdWorkspace } from './workspaces.ts'
 
 export interface RotationAsk {
   readonly ref: KeyRef

@@ -1,13 +1,13 @@
 import { organizationAccount } from '../../schemas/accounts.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import type { WorkspaceActor } from '../ports/workspaces.ts'
+import type { Workspace, WorkspaceActor } from '../ports/workspaces.ts'
 import { bearAccount } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { workspaceEvent } from './workspace-rows.ts'
-import { insertWorkspace, type Workspace } from './workspaces.ts'
+import { insertWorkspace } from './workspaces.ts'
 
 export interface Organization {
   readonly id: string

@@ -3,6 +3,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Invalidation } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import type { NewWorkspace, Workspace, WorkspaceActor, WorkspaceChanges } from '../ports/workspaces.ts'
+import { bumpLimits } from './account-limits.ts'
 import { bearAccount, lockAccounts } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
@@ -10,8 +11,6 @@ import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach, violatedUnique } from './translate.ts'
 import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
-
-export type { NewWorkspace, Workspace } from '../ports/workspaces.ts'
 
 /** What an operator decides of a workspace; what is left out stays. */
 export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWriteVault'>
@@ -56,9 +55,9 @@ export function updateWorkspace(store: Store, ref: AnyRef, changes: WorkspaceCha
     const updatedAt = await write(tx, after)
     const workspace = { ...after, updatedAt }
     await appendAudit(tx, workspaceEvent(by, { before, after: workspace }))
-    const change = await bump(tx, 'workspace', before.id)
-    // Until every front has heard of it some count by the old rule.
-    if (isRecounted) await tx`UPDATE accounts SET limits_epoch = ${change.n} WHERE id = ${accountId}`
+    // By the account too where the rule changed: until every front has heard of it some count by the old one.
+    const told = { kind: 'workspace', id: before.id } as const
+    const change = isRecounted ? await bumpLimits(tx, accountId, told) : await bump(tx, told.kind, told.id)
     return ok({ workspace, change })
   }))
 }

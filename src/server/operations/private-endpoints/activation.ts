@@ -4,7 +4,8 @@ import type { Ports } from '../../ports/ports.ts'
 import { failureOfChecks, underClaim } from './validation.ts'
 
 export const ACTIVATION_FAILURES = [
-  'endpoint_unknown', 'not_validated', 'validation_stale', 'endpoint_active', 'probe_running', 'endpoint_changed', 'workspace_endpoints_full', 'workspace_unknown',
+  'endpoint_unknown', 'not_validated', 'validation_stale', 'endpoint_active', 'probe_running', 'endpoint_changed', 'workspace_endpoints_full',
+  'workspace_unknown',
   'credential_unavailable', 'validation_failed', 'probe_slow', 'probe_failed', 'store_unavailable', 'busy', 'client_gone', 'draining',
 ] as const satisfies readonly FailureName[]
 
