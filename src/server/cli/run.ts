@@ -26,6 +26,7 @@ const GROUPS: readonly {
   { verbs: ['keys'], load: () => import('./keys.ts').then((group) => group.addKeyVerbs) },
   { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },
   { verbs: ['audit'], load: () => import('./audit.ts').then((group) => group.addAuditVerbs) },
+  { verbs: ['backup', 'restore'], load: () => import('./backup.ts').then((group) => group.addBackupVerbs) },
   { verbs: ['ledger'], load: () => import('./ledger.ts').then((group) => group.addLedgerVerbs) },
   { verbs: ['budgets'], load: () => import('./budgets.ts').then((group) => group.addBudgetVerbs) },
   { verbs: ['credits'], load: () => import('./credits.ts').then((group) => group.addCreditVerbs) },

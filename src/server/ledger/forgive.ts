@@ -85,16 +85,17 @@ export function forgive(store: Store, query: ForfeitQuery & { readonly note: str
   })))
 }
 
-/** From the roll-ups, and from the accounts in the order that all who lock them keep. */
+/** From the accounts, in the order that all who lock them keep, and from the roll-ups, whose rows a holder of them may write. */
 async function takeBack(tx: Transaction): Promise<void> {
+  const contributions = `WITH facts AS MATERIALIZED (${factsOf('forgiven')}) ${CONTRIBUTIONS}`
+  // Those of organizations too, though nothing changes in them: who writes roll-ups of one holds its account.
+  await tx.unsafe(`SELECT FROM accounts WHERE id IN (SELECT account_id FROM (${contributions}) AS c) ORDER BY id FOR UPDATE`)
   await tx`
     UPDATE activity a SET forfeited_nano = a.forfeited_nano - f.amount
     FROM (
       SELECT organization_id, day, workspace_id, key_hash, COALESCE(model, '') AS model, sum(cost_nano) AS amount
       FROM forgiven WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, COALESCE(model, '')) AS f
     WHERE a.organization_id = f.organization_id AND a.day = f.day AND a.workspace_id = f.workspace_id AND a.key_hash = f.key_hash AND a.model = f.model`
-  const contributions = `WITH facts AS MATERIALIZED (${factsOf('forgiven')}) ${CONTRIBUTIONS}`
-  await tx.unsafe(`SELECT FROM accounts WHERE id IN (SELECT account_id FROM (${contributions}) AS c WHERE spent > 0) ORDER BY id FOR UPDATE`)
   // A window that has ended stays as it was: nothing counts against it any more.
   const sets = SPANS.map((span) => `${span}_spent_nano = a.${span}_spent_nano - f.${span}`)
   const sums = SPANS.map((span) => `COALESCE(sum(c.spent) FILTER (WHERE ${inWindow(span)}), 0) AS ${span}`)

@@ -1,0 +1,126 @@
+import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Config } from '../config.ts'
+import { checkLedger } from '../ledger/check.ts'
+import { openStorage } from '../main/storage.ts'
+import { verifyAudit } from '../store/audit-log.ts'
+import { migrate, MIGRATIONS } from '../store/migrate.ts'
+import { openStore, type Store, type Transaction } from '../store/open.ts'
+import { inOrderOfReference, isEmptyDatabase, makeReady, setSequences, writeTable } from '../store/table-copies.ts'
+import { openDataDirectory, runningSupervisor } from '../supervisor/data-directory.ts'
+import { hasCluster } from '../supervisor/postgres-cluster.ts'
+import { makeKeyFile } from '../vault/root-key-file.ts'
+import { ROOT_KEY_FILE } from '../vault/root-keys.ts'
+import { need } from './admin.ts'
+import { openBackup, tablePath, type Backup } from './backup-folder.ts'
+import { restoreObjects } from './backup-objects.ts'
+import { ownRootKeys } from './root-keys.ts'
+import { stderrLog } from './stderr-log.ts'
+import { withStores } from './stores.ts'
+import { CliFailure, loadGeneration, print } from './verb.ts'
+
+/**
+ * Brings a backup up in an installation that is empty, and checks what came of it. Nothing is changed before every byte of
+ * the backup was read, and nothing is there for callers before the last step, which is one transaction. Throws CliFailure.
+ */
+export async function restore(folder: string, options: { readonly json?: boolean }): Promise<void> {
+  const { config } = loadGeneration()
+  mustBeEmpty(config)
+  const backup = await openBackup(folder)
+  mustBeKnown(backup)
+  // With a database of the operator's no verb makes the data directory.
+  if (config.databaseUrl !== null) (await openDataDirectory(config.dataDir, stderrLog)).release()
+  await withStores(async ({ databaseUrl }) => {
+    const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-restore' })
+    try {
+      if (!await isEmptyDatabase(store.sql)) throw new CliFailure('the database is not empty: name an empty one in DATABASE_URL')
+      await bringUp(store, config, backup)
+      await tell(store, backup, options)
+    } finally {
+      await store.close()
+    }
+  }, { mayCreate: true })
+}
+
+/** What is there is never mixed with what comes. Throws CliFailure. */
+function mustBeEmpty({ dataDir, databaseUrl, objects }: Config): void {
+  const another = 'set SLUICE_DATA to a directory that does not exist yet'
+  if (runningSupervisor(dataDir) !== null) throw new CliFailure(`a node runs on ${dataDir}: ${another}`)
+  if (databaseUrl === null && hasCluster(dataDir)) throw new CliFailure(`${dataDir} has a database: ${another}`)
+  if (existsSync(join(dataDir, ROOT_KEY_FILE))) throw new CliFailure(`${dataDir} has a root key: ${another}`)
+  if (objects.kind === 'disk' && hasFiles(objects.folder)) throw new CliFailure(`${objects.folder} holds files: set SLUICE_OBJECTS to an empty folder`)
+}
+
+function hasFiles(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile())
+}
+
+/** Throws CliFailure when a newer program wrote it, or one of another branch. */
+function mustBeKnown({ manifest: { migrations, sluice } }: Backup): void {
+  const stranger = migrations.findIndex((name, nth) => MIGRATIONS[nth]?.name !== name)
+  if (stranger === -1) return
+  throw new CliFailure(`the backup was written by Sluice ${sluice} and has migration ${stranger + 1}, \`${migrations[stranger] ?? ''}\`, `
+    + 'which this Sluice does not: use that version or a newer one')
+}
+
+async function bringUp(store: Store, config: Config, backup: Backup): Promise<void> {
+  const { folder, manifest } = backup
+  if (manifest.has_root_keys && config.rootKey === null && config.rootKeyFile === null) {
+    makeKeyFile(join(config.dataDir, ROOT_KEY_FILE), readFileSync(join(folder, 'root-keys'), 'utf8'))
+  }
+  if (manifest.objects !== null) {
+    const storage = await openStorage(config)
+    try {
+      await restoreObjects(storage, backup)
+    } finally {
+      await storage.close()
+    }
+  }
+  // The schema that the rows are of, and then whatever this version adds to it.
+  await migrate(store.options.url, stderrLog, MIGRATIONS.slice(0, manifest.migrations.length))
+  await store.sql.begin((tx) => fill(tx, backup))
+  await migrate(store.options.url, stderrLog)
+}
+
+async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void> {
+  await tx.unsafe('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0')
+  const tables = await inOrderOfReference(tx, manifest.tables)
+  await makeReady(tx, tables, manifest.ledger_months)
+  for (const table of tables) await pipeline(createReadStream(join(folder, tablePath(table.name))), await writeTable(tx, table))
+  await setSequences(tx, manifest.sequences.map(({ name, value, is_called: isCalled }) => ({ name, value, isCalled })))
+}
+
+async function tell(store: Store, { manifest }: Backup, options: { readonly json?: boolean }): Promise<void> {
+  const ledger = need(await checkLedger(store))
+  const audit = need(await verifyAudit(store, null))
+  const keys = missingKeys(manifest.root_key_ids)
+  const [journals] = await store.sql<{ open: number }[]>`SELECT count(*)::int AS open FROM journals WHERE state = 'open'`
+  const openJournals = journals?.open ?? 0
+  const isWell = ledger.count === 0 && audit.faults.length === 0
+  const told = {
+    made_at: manifest.made_at, tables: manifest.tables.length, objects: manifest.objects, container_files: manifest.container_files,
+    ledger_differences: ledger.count, audit_faults: audit.faults.length, open_journals: openJournals, missing_root_key_ids: keys,
+  }
+  print(options, told, [
+    `restored what was backed up at ${manifest.made_at}: ${manifest.tables.length} tables, ${manifest.objects ?? 0} objects, `
+      + `${manifest.container_files ?? 0} container files`,
+    `${ledger.count} differences in the ledger of ${ledger.sums.rows} rows, ${audit.faults.length} broken chains in ${audit.checked} audit events`,
+    ...(manifest.objects === null ? ['objects are not in the backup: set SLUICE_OBJECTS to the bucket that has them'] : []),
+    ...(openJournals === 0 ? [] : [`${openJournals} fronts held money when the backup was made: \`sluice ledger close-node\` takes it back`]),
+    ...(keys.length === 0 ? [] : [`root keys are missing, and what they sealed cannot be opened without them: ${keys.join(', ')}`]),
+  ].join('\n'))
+  if (!isWell) throw new CliFailure('the restored books or the audit log do not hold: run `sluice ledger check` and `sluice audit verify`')
+}
+
+function missingKeys(needed: readonly string[]): readonly string[] {
+  if (needed.length === 0) return []
+  try {
+    const { ids } = ownRootKeys()
+    return needed.filter((id) => !ids.includes(id))
+  } catch (problem) {
+    // No key at all: all of them are missing.
+    if (problem instanceof CliFailure) return needed
+    throw problem
+  }
+}

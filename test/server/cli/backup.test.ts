@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { BackupWriter, openBackup } from '../../../src/server/cli/backup-folder.ts'
+import { firstKeys, nodeSettings, runToEnd, sluice, startNode, type Settings, type TestNode } from '../../support/node.ts'
+import { openBooks } from '../../support/ledger.ts'
+import { openTestDatabase } from '../../support/postgres.ts'
+import { openFolder } from '../../support/storage.ts'
+
+t.setTimeout(240_000)
+
+const CONTENT = 'a,b\n1,2\n'
+const FILE = `/api/v1/containers/sess_a/files/cfile_${Buffer.from('out/a.csv').toString('base64url')}/content`
+
+interface Stand {
+  readonly settings: Settings
+  readonly folder: string
+  run(...args: readonly string[]): ReturnType<typeof runToEnd>
+}
+
+/** An installation without a node: books in a database of the test cluster, an object and a root key. */
+async function stand(t: Test): Promise<Stand> {
+  const books = await openBooks(t)
+  await books.book({ cost: 3 }, { cost: 5, kind: 'forfeit' })
+  const folder = await openFolder(t)
+  const settings = {
+    DATABASE_URL: books.store.options.url, SLUICE_DATA: join(folder, 'data'), SLUICE_OBJECTS: join(folder, 'objects'), SLUICE_ROOT_KEY: '5'.repeat(64),
+  }
+  return { settings, folder, run: (...args) => runToEnd(settings, sluice(...args)) }
+}
+
+async function emptySettings(t: Test, folder: string): Promise<Settings> {
+  const { url } = await openTestDatabase(t, 'empty')
+  return { DATABASE_URL: url, SLUICE_DATA: join(folder, 'new'), SLUICE_OBJECTS: join(folder, 'new-objects') }
+}
+
+async function send(node: TestNode, method: string, path: string, body: string): Promise<number> {
+  const headers = { authorization: `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`, 'content-type': 'application/json', connection: 'close' }
+  return (await fetch(node.ready.url + path, { method, headers, body })).status
+}
+
+async function written(folder: string): Promise<void> {
+  const to = new BackupWriter(folder)
+  await to.add('tables/a.copy', [Buffer.from('1\n')])
+  await to.add('objects/_1/file_1', [Buffer.from('x')])
+  to.end({
+    sluice: '1', made_at: 'now', migrations: ['foundation'], tables: [{ name: 'a', columns: ['n'] }], sequences: [], ledger_months: [], objects: 1,
+    container_files: 0, missing_objects: [], has_root_keys: false, root_key_ids: [],
+  })
+}
+
+t.test('what a running node has is there after a restore: keys, files, secrets, books and the audit log', async (t) => {
+  const folder = await openFolder(t)
+  const [from, to] = [await nodeSettings(t), await nodeSettings(t, { isEmbedded: true })]
+  const node = await startNode(t, from)
+  t.equal(await send(node, 'PUT', '/api/v1/containers/sess_a/files/out/a.csv', CONTENT), 200)
+  t.equal(await send(node, 'POST', FILE.replace('/content', '/promote'), '{}'), 200)
+  t.equal(await send(node, 'PUT', '/api/v1/vault/secrets/token', '{"value":"v","hosts":["api.example.com"]}'), 200)
+  t.match(await runToEnd(from, sluice('backup', join(folder, 'b'))), { code: 0, stdout: /WHOEVER HAS THIS FOLDER OPENS EVERYTHING/ })
+  await node.stop()
+  const restored = await runToEnd(to, sluice('restore', join(folder, 'b')))
+  t.match(restored, { code: 0, stdout: /1 objects, 1 container files\n0 differences .* 0 broken chains/ }, restored.stderr)
+  const again = await startNode(t, to)
+  const answer = await fetch(again.ready.url + FILE, { headers: { authorization: `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`, connection: 'close' } })
+  t.equal(await answer.text(), CONTENT)
+  t.match(await runToEnd(to, sluice('files', 'verify')), { code: 0 })
+  // Every secret is opened and sealed anew: what does not open ends it with 1.
+  t.match(await runToEnd(to, sluice('vault', 'rotate-data', '--json')), { code: 0, stdout: /"resealed":1,.*"broken":\[\]/ })
+})
+
+t.test('a restore brings rows, months and forfeits of the ledger back as they were', async (t) => {
+  const { folder, run } = await stand(t)
+  t.match(await run('backup', join(folder, 'b'), '--without-root-key'), { code: 0, stdout: /root keys are not in it/ })
+  const settings = await emptySettings(t, folder)
+  t.match(await runToEnd(settings, sluice('restore', join(folder, 'b'))), { code: 0, stdout: /0 differences in the ledger of 2 rows/ })
+  const before = (await run('ledger', 'export', '--csv')).stdout
+  t.equal((await runToEnd(settings, sluice('ledger', 'export', '--csv'))).stdout, before)
+  t.match(await runToEnd(settings, sluice('ledger', 'forfeits')), { stdout: /0.000000005/ })
+})
+
+t.test('a restore refuses a database, a data directory or a folder of objects that is not empty', async (t) => {
+  const { settings, folder, run } = await stand(t)
+  await run('backup', join(folder, 'b'))
+  t.match(await run('restore', join(folder, 'b')), { code: 1, stderr: /the database is not empty/ })
+  const empty = await emptySettings(t, folder)
+  mkdirSync(join(folder, 'new-objects', 'objects'), { recursive: true })
+  writeFileSync(join(folder, 'new-objects', 'objects', 'x'), '')
+  t.match(await runToEnd(empty, sluice('restore', join(folder, 'b'))), { code: 1, stderr: /holds files/ })
+  mkdirSync(join(folder, 'keyed'))
+  writeFileSync(join(folder, 'keyed', 'root-key'), '')
+  t.match(await runToEnd({ ...settings, SLUICE_DATA: join(folder, 'keyed') }, sluice('restore', join(folder, 'b'))), { code: 1, stderr: /has a root key/ })
+})
+
+t.test('a backup of which one byte is another, or that names a file elsewhere, is refused', async (t) => {
+  const folder = join(await openFolder(t), 'b')
+  await written(folder)
+  t.same((await openBackup(folder)).paths, ['tables/a.copy', 'objects/_1/file_1'])
+  appendFileSync(join(folder, 'objects/_1/file_1'), ' ')
+  await t.rejects(openBackup(folder), { message: /objects\/_1\/file_1 is damaged/ })
+  const sums = join(folder, 'SHA256SUMS')
+  const changed = readFileSync(sums, 'utf8').replace('objects/_1', '../../x')
+  writeFileSync(sums, changed)
+  await t.rejects(openBackup(folder), { message: /SHA256SUMS is not the one/ })
+  const manifest = join(folder, 'manifest.json')
+  const value = JSON.parse(readFileSync(manifest, 'utf8')) as object
+  writeFileSync(manifest, JSON.stringify({ ...value, sums_sha256: createHash('sha256').update(changed).digest('hex') }))
+  await t.rejects(openBackup(folder), { message: /which is no file of a backup/ })
+})
+
+t.test('a backup needs a folder of its own, and one that was cut short is none', async (t) => {
+  const folder = join(await openFolder(t), 'b')
+  await written(folder)
+  t.throws(() => new BackupWriter(folder), { message: /is not empty/ })
+  rmSync(join(folder, 'manifest.json'))
+  await t.rejects(openBackup(folder), { message: /is no backup, or one that was not finished/ })
+})
+
+t.test('a backup of a newer schema is refused', async (t) => {
+  const { folder, run } = await stand(t)
+  await run('backup', join(folder, 'b'))
+  const file = join(folder, 'b', 'manifest.json')
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as { migrations: string[] }
+  manifest.migrations.push('of tomorrow')
+  writeFileSync(file, JSON.stringify(manifest))
+  t.match(await runToEnd(await emptySettings(t, folder), sluice('restore', join(folder, 'b'))), { code: 1, stderr: /use that version or a newer one/ })
+})
