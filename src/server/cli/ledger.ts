@@ -1,12 +1,16 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { usdText } from '../../schemas/usd.ts'
 import { checkLedger, type LedgerCheck } from '../ledger/check.ts'
+import { closeNode, journalsOf, type NodeJournals } from '../ledger/close-node.ts'
 import { exportLedger } from '../ledger/export.ts'
 import { forgive, listForfeits, type Forfeit, type ForfeitQuery } from '../ledger/forgive.ts'
+import { journalsFolder, segmentFiles } from '../journal/segments.ts'
 import { isId } from '../store/ids.ts'
+import { openLender } from '../store/lender.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { need, withAdmin, type Admin } from './admin.ts'
-import { addVerb, CliFailure, countOf, print, table } from './verb.ts'
+import { stderrLog } from './stderr-log.ts'
+import { addVerb, CliFailure, countOf, loadGeneration, print, table } from './verb.ts'
 
 const FORFEITS_LISTED_DEFAULT = 100
 
@@ -24,7 +28,7 @@ interface ExportOptions {
   readonly organization?: string
 }
 
-/** `ledger check|export|forfeits|forgive`. */
+/** `ledger check|export|close-node|forfeits|forgive`. */
 export function addLedgerVerbs(program: Command): void {
   const group = program.command('ledger').description('what every call came to, and what counts against limits')
   addVerb(group, 'check', 'compute every counter and roll-up again from the ledger; exit code 1 when one differs')
@@ -35,6 +39,7 @@ export function addLedgerVerbs(program: Command): void {
     .option('--to <day>', 'last day', dayOf)
     .option('--organization <ref>', 'id or name; left out: all')
     .action((options: ExportOptions) => withAdmin((admin) => exportCsv(admin, options)))
+  addCloseNode(group)
   wished(addVerb(group, 'forfeits', 'what dead fronts held for calls of which nobody knows the end, newest first'))
     .option('--limit <count>', 'forfeits at most', countOf, FORFEITS_LISTED_DEFAULT)
     .action((options: Wishes & { limit: number }) => withAdmin((admin) => tellForfeits(admin, options)))
@@ -48,6 +53,40 @@ export function addLedgerVerbs(program: Command): void {
         print(options, { forfeits, amount_nano_usd: String(amountNano) }, `${forfeits} forfeits forgiven, ${usdText(amountNano)} USD`)
       })
     })
+}
+
+interface CloseOptions {
+  readonly json?: boolean
+  readonly force?: boolean
+}
+
+function addCloseNode(group: Command): void {
+  addVerb(group, 'close-node', 'take back what the fronts of a node held that is gone for good, with its disk')
+    .argument('<node>', 'id of the node, as `sluice doctor` names it')
+    .option('--force', 'also when its journals are here, or its fronts may only be stopped')
+    .action((node: string, options: CloseOptions) => withAdmin(async ({ store, by }) => {
+      mayBeClosed(node, need(await journalsOf(store, node)), options)
+      const done = need(await closeNode({ store, lender: openLender(store, stderrLog) }, node, by))
+      const told = {
+        journals: done.journals, forfeits: done.forfeits, forfeited_nano_usd: String(done.forfeitedNano), returned_nano_usd: String(done.returnedNano),
+      }
+      print(options, told, `${done.journals} journals closed, ${done.forfeits} forfeits\nUSD forfeited ${usdText(done.forfeitedNano)}, `
+        + `returned ${usdText(done.returnedNano)} (all accounts together)`)
+    }))
+}
+
+/** Throws CliFailure where closing would lose what somebody still knows. */
+function mayBeClosed(node: string, { open, liveFronts, silentFronts }: NodeJournals, { force = false }: CloseOptions): void {
+  if (liveFronts > 0) throw new CliFailure(`node ${node} has ${liveFronts} live fronts: end it first`)
+  if (force) return
+  const here = new Set(segmentFiles(journalsFolder(loadGeneration().config.dataDir)).map(({ id }) => id))
+  if (open.some((id) => here.has(id))) {
+    throw new CliFailure(`journals of node ${node} are in the data directory: start it, and it settles what they say; or use --force`)
+  }
+  if (silentFronts > 0) {
+    throw new CliFailure(`${silentFronts} fronts of node ${node} fell silent without leaving: one that is only stopped may still spend; see that `
+      + 'none runs, and use --force')
+  }
 }
 
 function wished(verb: Command): Command {

@@ -1,10 +1,13 @@
 import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { usdText } from '../../schemas/usd.ts'
 import type { Config } from '../config.ts'
 import { checkLedger } from '../ledger/check.ts'
+import { closeNode, type ClosedNode } from '../ledger/close-node.ts'
 import { openStorage } from '../main/storage.ts'
 import { verifyAudit } from '../store/audit-log.ts'
+import { openLender } from '../store/lender.ts'
 import { migrate, MIGRATIONS } from '../store/migrate.ts'
 import { openStore, type Store, type Transaction } from '../store/open.ts'
 import { inOrderOfReference, isEmptyDatabase, makeReady, setSequences, writeTable } from '../store/table-copies.ts'
@@ -36,7 +39,7 @@ export async function restore(folder: string, options: { readonly json?: boolean
     try {
       if (!await isEmptyDatabase(store.sql)) throw new CliFailure('the database is not empty: name an empty one in DATABASE_URL')
       await bringUp(store, config, backup)
-      await tell(store, backup, options)
+      await tell(store, backup, { ...options, ended: await endFronts(store) })
     } finally {
       await store.close()
     }
@@ -91,23 +94,44 @@ async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void
   await setSequences(tx, manifest.sequences.map(({ name, value, is_called: isCalled }) => ({ name, value, isCalled })))
 }
 
-async function tell(store: Store, { manifest }: Backup, options: { readonly json?: boolean }): Promise<void> {
+/** None of the fronts that held money then is one of this installation: nobody would ever give it back. */
+async function endFronts(store: Store): Promise<ClosedNode> {
+  const nodes = await store.sql<{ node: string }[]>`SELECT DISTINCT node FROM journals WHERE state = 'open' ORDER BY node`
+  const lender = openLender(store, stderrLog)
+  let all: ClosedNode = { journals: 0, forfeits: 0, forfeitedNano: 0n, returnedNano: 0n }
+  for (const { node } of nodes) {
+    const one = need(await closeNode({ store, lender }, node, { actor: { kind: 'system', id: null }, requestId: null }))
+    all = {
+      journals: all.journals + one.journals, forfeits: all.forfeits + one.forfeits,
+      forfeitedNano: all.forfeitedNano + one.forfeitedNano, returnedNano: all.returnedNano + one.returnedNano,
+    }
+  }
+  return all
+}
+
+interface TellOptions {
+  readonly json?: boolean
+  readonly ended: ClosedNode
+}
+
+async function tell(store: Store, { manifest }: Backup, options: TellOptions): Promise<void> {
   const ledger = need(await checkLedger(store))
   const audit = need(await verifyAudit(store, null))
   const keys = missingKeys(manifest.root_key_ids)
-  const [journals] = await store.sql<{ open: number }[]>`SELECT count(*)::int AS open FROM journals WHERE state = 'open'`
-  const openJournals = journals?.open ?? 0
+  const { ended } = options
   const isWell = ledger.count === 0 && audit.faults.length === 0
   const told = {
     made_at: manifest.made_at, tables: manifest.tables.length, objects: manifest.objects, container_files: manifest.container_files,
-    ledger_differences: ledger.count, audit_faults: audit.faults.length, open_journals: openJournals, missing_root_key_ids: keys,
+    ledger_differences: ledger.count, audit_faults: audit.faults.length, closed_journals: ended.journals,
+    forfeited_nano_usd: String(ended.forfeitedNano), missing_root_key_ids: keys,
   }
   print(options, told, [
     `restored what was backed up at ${manifest.made_at}: ${manifest.tables.length} tables, ${manifest.objects ?? 0} objects, `
       + `${manifest.container_files ?? 0} container files`,
     `${ledger.count} differences in the ledger of ${ledger.sums.rows} rows, ${audit.faults.length} broken chains in ${audit.checked} audit events`,
     ...(manifest.objects === null ? ['objects are not in the backup: set SLUICE_OBJECTS to the bucket that has them'] : []),
-    ...(openJournals === 0 ? [] : [`${openJournals} fronts held money when the backup was made: \`sluice ledger close-node\` takes it back`]),
+    ...(ended.journals === 0 ? [] : [`${ended.journals} fronts held money when the backup was made: ${usdText(ended.forfeitedNano)} USD of it are forfeits, `
+      + 'which `sluice ledger forgive` frees']),
     ...(keys.length === 0 ? [] : [`root keys are missing, and what they sealed cannot be opened without them: ${keys.join(', ')}`]),
   ].join('\n'))
   if (!isWell) throw new CliFailure('the restored books or the audit log do not hold: run `sluice ledger check` and `sluice audit verify`')

@@ -44,9 +44,9 @@ const ACTIVITY = `
   SELECT concat_ws(' ', 'activity', COALESCE(e.day, f.day), COALESCE(e.workspace_id, f.workspace_id), COALESCE(e.key_hash, f.key_hash),
     COALESCE(e.model, f.model)) AS subject, ${COMPARED}
   FROM (
-    SELECT organization_id, day, workspace_id, key_hash, model, requests, tokens, milliseconds, paid AS spent_nano, byok AS byok_nano,
-      forfeited AS forfeited_nano
-    FROM facts WHERE account_id IS NULL) AS e
+    SELECT organization_id, day, workspace_id, key_hash, model, sum(requests) AS requests, sum(tokens) AS tokens,
+      sum(milliseconds) AS milliseconds, sum(paid) AS spent_nano, sum(byok) AS byok_nano, sum(forfeited) AS forfeited_nano
+    FROM facts WHERE key_hash IS NOT NULL GROUP BY organization_id, day, workspace_id, key_hash, model) AS e
   FULL JOIN (SELECT * FROM activity WHERE day >= (SELECT min(first) FROM months)) AS f
     ON f.organization_id = e.organization_id AND f.day = e.day AND f.workspace_id = e.workspace_id AND f.key_hash = e.key_hash
       AND f.model = e.model
@@ -87,7 +87,7 @@ const SUMS = {
   leases: 'SELECT count(*) FROM leases',
   spentNano: 'SELECT sum(paid) FROM facts',
   byokNano: 'SELECT sum(byok) FROM facts',
-  forfeitedNano: 'SELECT sum(forfeited) FROM facts WHERE account_id IS NULL',
+  forfeitedNano: 'SELECT sum(forfeited) FROM facts WHERE key_hash IS NOT NULL',
   lentNano: 'SELECT sum(lent_nano) FROM leases',
   prunedNano: `SELECT sum(spent_nano + byok_nano) FROM ledger_pruned WHERE account_id LIKE 'o%'`,
   months: `SELECT string_agg(first::text, ' ' ORDER BY first) FROM months`,

@@ -25,6 +25,7 @@ export interface LedgerSums {
   readonly months: readonly string[]
   readonly spentNano: bigint
   readonly byokNano: bigint
+  /** For calls that are known. */
   readonly forfeitedNano: bigint
   /** To fronts, of all accounts together. */
   readonly lentNano: bigint

@@ -68,34 +68,53 @@ export function listForfeits({ sql }: Store, query: ForfeitQuery, limit: number)
  */
 export function forgive(store: Store, query: ForfeitQuery & { readonly note: string }, by: ChangedBy): Promise<Outcome<Forgiven>> {
   return reach(async () => ok(await store.sql.begin(async (tx) => {
-    await tx`SELECT FROM ledger WHERE kind = 'forfeit' AND released_nano < cost_nano ${wishesOf(tx, query)} ORDER BY request_id FOR UPDATE`
+    await lockOwners(tx, query)
     // With the columns of the ledger, so that what they counted is said by the one text that says it.
-    await tx`CREATE TEMP TABLE forgiven (LIKE ledger) ON COMMIT DROP`
+    await tx`CREATE TEMP TABLE forgiven (LIKE ledger INCLUDING DEFAULTS) ON COMMIT DROP`
     await tx`
       WITH picked AS (
-        SELECT tableoid AS of_table, ctid AS at_row, released_nano FROM ledger
-        WHERE kind = 'forfeit' AND released_nano < cost_nano ${wishesOf(tx, query)} FOR UPDATE),
+        SELECT l.tableoid AS of_table, l.ctid AS at_row, l.released_nano FROM ledger l JOIN owners o ON ${sameOwner(tx)}
+        WHERE kind = 'forfeit' AND released_nano < cost_nano ${wishesOf(tx, query)}),
       released AS (
         UPDATE ledger l SET released_nano = l.cost_nano FROM picked p WHERE l.tableoid = p.of_table AND l.ctid = p.at_row
-        RETURNING l.day, l.at, l.request_id, l.organization_id, l.workspace_id, l.key_hash, l.account_id, l.model, l.cost_nano - p.released_nano AS amount)
-      INSERT INTO forgiven (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, model, cost_nano, released_nano, is_byok)
-      SELECT day, at, request_id, 'forfeit', organization_id, workspace_id, key_hash, account_id, model, amount, 0, false FROM released`
+        RETURNING l.*, p.released_nano AS released_before)
+      INSERT INTO forgiven (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, model, cost_nano)
+      SELECT day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, model, cost_nano - released_before FROM released`
     await takeBack(tx)
     return note(tx, query, by)
   })))
 }
 
-/** From the accounts, in the order that all who lock them keep, and from the roll-ups, whose rows a holder of them may write. */
-async function takeBack(tx: Transaction): Promise<void> {
-  const contributions = `WITH facts AS MATERIALIZED (${factsOf('forgiven')}) ${CONTRIBUTIONS}`
+/**
+ * Forfeits are read and changed under the locks of the accounts that they count for, as the lender does: first of all those,
+ * in their order. One that comes after this look is of another owner, or waits for these locks.
+ */
+async function lockOwners(tx: Transaction, query: ForfeitQuery): Promise<void> {
+  await tx`
+    CREATE TEMP TABLE owners ON COMMIT DROP AS
+    SELECT DISTINCT organization_id, workspace_id, key_hash, account_id FROM ledger
+    WHERE kind = 'forfeit' AND released_nano < cost_nano ${wishesOf(tx, query)}`
   // Those of organizations too, though nothing changes in them: who writes roll-ups of one holds its account.
-  await tx.unsafe(`SELECT FROM accounts WHERE id IN (SELECT account_id FROM (${contributions}) AS c) ORDER BY id FOR UPDATE`)
+  await tx`
+    SELECT FROM accounts WHERE id IN (
+      SELECT 'o' || organization_id FROM owners UNION SELECT 'w' || workspace_id FROM owners UNION SELECT account_id FROM owners
+      UNION SELECT k.account_id FROM owners o JOIN api_keys k ON k.hash = o.key_hash)
+    ORDER BY id FOR UPDATE`
+}
+
+function sameOwner(sql: Queryable) {
+  return sql`(l.organization_id, l.workspace_id, l.key_hash, l.account_id) IS NOT DISTINCT FROM (o.organization_id, o.workspace_id, o.key_hash, o.account_id)`
+}
+
+/** From the roll-ups, and from the accounts. */
+async function takeBack(tx: Transaction): Promise<void> {
   await tx`
     UPDATE activity a SET forfeited_nano = a.forfeited_nano - f.amount
     FROM (
       SELECT organization_id, day, workspace_id, key_hash, COALESCE(model, '') AS model, sum(cost_nano) AS amount
-      FROM forgiven WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, COALESCE(model, '')) AS f
+      FROM forgiven WHERE key_hash IS NOT NULL GROUP BY organization_id, day, workspace_id, key_hash, COALESCE(model, '')) AS f
     WHERE a.organization_id = f.organization_id AND a.day = f.day AND a.workspace_id = f.workspace_id AND a.key_hash = f.key_hash AND a.model = f.model`
+  const contributions = `WITH facts AS MATERIALIZED (${factsOf('forgiven')}) ${CONTRIBUTIONS}`
   // A window that has ended stays as it was: nothing counts against it any more.
   const sets = SPANS.map((span) => `${span}_spent_nano = a.${span}_spent_nano - f.${span}`)
   const sums = SPANS.map((span) => `COALESCE(sum(c.spent) FILTER (WHERE ${inWindow(span)}), 0) AS ${span}`)

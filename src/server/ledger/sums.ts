@@ -34,7 +34,8 @@ export function factsOf(source: string): string {
 /**
  * What `facts` count for whom, with the columns account_id, day, spent, byok: the one place that says it, for the check, for
  * forgiving and for what is left of dropped months. Usage counts for organization, workspace and key; a forfeit for
- * workspace and key, and one of which no call is known for its account alone; an overrun for nobody. Design §6.
+ * workspace and key, and one that names an account for that alone: of no call that is known, or of one whose credentials
+ * count in one of both. An overrun counts for nobody. Design §6.
  */
 export const CONTRIBUTIONS = `
   SELECT 'o' || organization_id AS account_id, day, paid AS spent, byok FROM facts WHERE account_id IS NULL
