@@ -82,7 +82,7 @@ function addCreate(group: Command): void {
   const verb = addVerb(group, 'create', 'make a key, and print it this once')
     .requiredOption('--name <name>', 'its name', nameOf)
     .addOption(new Option('--kind <kind>', 'what it may call').choices(['inference', 'management', 'intern']).makeOptionMandatory())
-    .option('--workspace <ref>', 'id or slug, for inference keys; left out: the workspace `default`')
+    .option('--workspace <ref>', 'id or slug, for inference keys; left out: the default workspace')
     .option('--intern <id>', 'id of the intern, for intern keys')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
     .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', expiryOf)
@@ -125,7 +125,7 @@ async function ownerOf(store: Store, options: CreateOptions): Promise<Pick<KeyWi
   const mayBeAny = options.organization === undefined && options.workspace !== undefined
   const organizationId = mayBeAny ? null : need(await findOrganization(store.sql, options.organization ?? null)).id
   if (options.kind === 'management' && organizationId !== null) return { organizationId, workspaceId: null }
-  const workspace = need(await findWorkspace(store.sql, options.workspace ?? 'default', organizationId))
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, organizationId))
   return { organizationId: workspace.organizationId, workspaceId: workspace.id }
 }
 
