@@ -59,7 +59,7 @@ t.test('`npm run prove` and the README each list every long run once', async (t)
     .filter(({ text }) => text.includes('export const program: Program'))
     .map(({ path }) => path.slice('test/prove/'.length, -'.ts'.length))
   const printed = spawnSync(process.execPath, ['tools/prove.mjs'], { cwd: ROOT, encoding: 'utf8' }).stdout
-  const offered = [...printed.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
+  const offered = [...printed.matchAll(/^ {2}([\w-]+) /gm)].map((match) => match[1] ?? '')
   const listed = [...readme.matchAll(/one of them: (.*)/g)].flatMap((match) => (match[1] ?? '').split(' '))
   t.same(offered.sort(), runs.sort())
   t.same(listed.sort(), runs.sort())
