@@ -77,7 +77,8 @@ t.test('a restore brings rows, months and forfeits of the ledger back as they we
   const { folder, run } = await stand(t)
   t.match(await run('backup', join(folder, 'b'), '--without-root-key'), { code: 0, stdout: /root keys are not in it/ })
   const settings = await emptySettings(t, folder)
-  t.match(await runToEnd(settings, sluice('restore', join(folder, 'b'))), { code: 0, stdout: /0 differences in the ledger of 3 rows[^]*1 fronts .* 0.000000011 USD/ })
+  const restored = await runToEnd(settings, sluice('restore', join(folder, 'b')))
+  t.match(restored, { code: 0, stdout: /0 differences in the ledger of 3 rows[^]*1 fronts .* 0.000000011 USD/ })
   const before = (await run('ledger', 'export', '--csv')).stdout
   t.ok((await runToEnd(settings, sluice('ledger', 'export', '--csv'))).stdout.startsWith(before))
   t.match(await runToEnd(settings, sluice('ledger', 'forfeits')), { stdout: /0.000000005/ })
@@ -93,7 +94,8 @@ t.test('a restore refuses a database, a data directory or a folder of objects th
   t.match(await runToEnd(empty, sluice('restore', join(folder, 'b'))), { code: 1, stderr: /holds files/ })
   mkdirSync(join(folder, 'keyed'))
   writeFileSync(join(folder, 'keyed', 'root-key'), '')
-  t.match(await runToEnd({ ...settings, SLUICE_DATA: join(folder, 'keyed') }, sluice('restore', join(folder, 'b'))), { code: 1, stderr: /has a root key/ })
+  const keyed = { ...settings, SLUICE_DATA: join(folder, 'keyed') }
+  t.match(await runToEnd(keyed, sluice('restore', join(folder, 'b'))), { code: 1, stderr: /has a root key/ })
 })
 
 t.test('a backup of which one byte is another, or that names a file elsewhere, is refused', async (t) => {
