@@ -11,6 +11,9 @@ const RATE_PER_S = 200
 /** Milliseconds for which the load goes on behind the end of the overlap. */
 const TAIL_MS = 1_000
 const WITH_HINT_MS = 250
+/** Calls with the same answer after which it is that of both fronts, and milliseconds until it must be. */
+const CALLS_IN_ROW = 12
+const GIVE_UP_MS = 20_000
 
 export const program: Program = {
   text: 'a key rotated under load on two fronts: no failed request in the overlap, none accepted after it',
@@ -23,6 +26,7 @@ export const program: Program = {
       key = await overlapping(proof, stand, key, proof.isShort ? 2 : 5)
     }
     await atOnce(proof, stand, key)
+    await limited(proof, stand)
   },
 }
 
@@ -50,6 +54,8 @@ async function overlapping(proof: Proof, stand: Stand, old: Key, overlapS: numbe
   proof.check('no request by the old key fails before the overlap ends', inTime.length > 0 && inTime.every(isGood), told(inTime))
   proof.check('none by it is accepted that began behind the end', late.length > 0 && late.every((row) => row.status === 401), told(late))
   proof.check('no request by the new key fails', behind.rows.length > 0 && behind.rows.every(isGood), tally(behind.statuses))
+  const [usedByOld, usedByNew] = [await stand.cli('keys', 'get', old.hash), await stand.cli('keys', 'get', fresh.hash)].map(({ usage }) => Number(usage))
+  proof.check('what both used is one sum', usedByOld !== undefined && usedByOld > 0 && usedByOld === usedByNew, `${usedByOld} and ${usedByNew} USD`)
   return fresh
 }
 
@@ -69,6 +75,34 @@ async function atOnce(proof: Proof, stand: Stand, old: Key): Promise<void> {
   )
   const fresh = await fetch(`http://127.0.0.1:${stand.port}/api/v1/key`, { headers: { authorization: `Bearer ${keyOf(rotated).key}`, connection: 'close' } })
   proof.check('the new one works', fresh.status === 200, String(fresh.status))
+}
+
+/** A limit that is changed through either key of a rotation is that of both, on every front. */
+async function limited(proof: Proof, stand: Stand): Promise<void> {
+  const old = keyOf(await stand.cli('keys', 'create', '--name', 'limited', '--kind', 'inference', '--workspace', 'default', '--limit', '0'))
+  const fresh = keyOf(await stand.cli('keys', 'rotate', old.hash))
+  const steps: readonly (readonly [Key, number | null, number])[] = [[fresh, 1, 200], [old, 0, 403], [fresh, null, 200]]
+  for (const [through, limit, status] of steps) {
+    await fetch(`http://127.0.0.1:${stand.port}/api/v1/keys/${through.hash}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${stand.keys.management_key}`, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify({ limit }),
+    })
+    const found = await Promise.all([settled(stand, old, status), settled(stand, fresh, status)])
+    proof.check(`a limit of ${String(limit)} that is set through one key is obeyed by both`, found.every((seen) => seen === status), found.join(' and '))
+  }
+}
+
+/** The status that calls by a key have come to. Each call is a connection of its own: they reach both fronts. */
+async function settled(stand: Stand, { key }: Key, wanted: number): Promise<number> {
+  const { method, path, headers, body } = stand.embeddings(key)
+  const giveUpAt = monotonicMs() + GIVE_UP_MS
+  for (let inRow = 0; ;) {
+    const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, { method, headers: { ...headers, connection: 'close' }, body })
+    await answer.arrayBuffer()
+    inRow = answer.status === wanted ? inRow + 1 : 0
+    if (inRow === CALLS_IN_ROW || monotonicMs() > giveUpAt) return answer.status
+  }
 }
 
 function loadOf(stand: Stand, { key }: Key): ReturnType<typeof loadOnBoth> {

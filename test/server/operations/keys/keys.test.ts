@@ -2,9 +2,10 @@ import t from 'tap'
 import { hashOfKey, KEY_PREFIXES } from '../../../../src/schemas/api-keys.ts'
 import { ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX, KEYS_PAGE, NAME_CHARS_MAX } from '../../../../src/schemas/limits.ts'
 import { USD_MAX } from '../../../../src/schemas/money-limits.ts'
-import { insertKey } from '../../../../src/server/store/api-keys.ts'
-import { auditOf } from '../../../support/audit.ts'
+import { createInternKey, insertKey } from '../../../../src/server/store/api-keys.ts'
+import { auditOf, CLI } from '../../../support/audit.ts'
 import { openKeysFront } from '../../../support/keys-front.ts'
+import { must } from '../../../support/must.ts'
 import { plantUsage, turnTo } from '../../../support/key-usage.ts'
 
 /** For tests that look at their own keys alone. */
@@ -90,6 +91,19 @@ t.test('keys.create 403: an inference key, and one that is disabled', async (t) 
   t.equal((await call('PATCH', `/keys/${made.data.hash}`, { body: { disabled: true } })).status, 200)
   t.match(await call('POST', '/keys', { body: { name: 'k' }, key: made.key }), { status: 403, type: 'key_disabled' })
   t.match(await call('GET', '/keys', { key: made.key }), { status: 401, type: 'key_disabled' })
+})
+
+t.test('only management keys see and change keys, their own workspace or not', async (t) => {
+  const { call, make, intern, store, rotate } = shared
+  const [{ data: { hash }, key }, elsewhere] = [await make(), await make({ workspace_id: 'other' })]
+  const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  const internKey = must(await createInternKey(store, wish, CLI)).key
+  for (const wrong of [key, elsewhere.key, (await rotate(elsewhere.data.hash)).key, internKey]) {
+    for (const [method, path] of [
+      ['GET', '/keys'], ['GET', `/keys/${hash}`], ['PATCH', `/keys/${hash}`], ['DELETE', `/keys/${hash}`], ['POST', `/keys/${hash}/rotate`],
+      ['GET', `/keys/${NOBODY}`], ['GET', '/keys?workspace_id=nowhere'],
+    ] as const) t.match(await call(method, path, { key: wrong }), { status: 401, type: 'wrong_key_kind' }, `${method} ${path}`)
+  }
 })
 
 t.test('keys.list 200: the keys of the organization, newest first, in pages', async (t) => {
