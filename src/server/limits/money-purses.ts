@@ -60,10 +60,10 @@ export class MoneyPurses {
     return nano
   }
 
-  /** Accounts of which money may stand in a lease: their balance, or calls under way. */
+  /** Accounts of which there is something to give back. */
   held(): string[] {
     const ids: string[] = []
-    for (const { accountId, balanceNano, openNano } of this.#byAccount.values()) if (balanceNano + openNano > 0) ids.push(accountId)
+    for (const { accountId, balanceNano } of this.#byAccount.values()) if (balanceNano > 0) ids.push(accountId)
     return ids
   }
 

@@ -2,6 +2,7 @@ import { fail, type Outcome } from '../../schemas/failures.ts'
 import { LEND_ACCOUNTS_MAX, LEND_REPEAT_MS, MONEY_WAITING_MAX } from '../../schemas/money-limits.ts'
 import type { AccountAsk, LendAsk, Lender, LendReply } from '../ports/lending.ts'
 import type { Hold } from '../ports/money.ts'
+import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import { MoneyWaiters } from './money-waiters.ts'
 import type { MoneyPurse } from './money-purse.ts'
@@ -13,6 +14,7 @@ export interface RefillOptions {
   readonly lender: Pick<Lender, 'lend'>
   readonly fronts: FrontCount
   readonly timers: MoneyTimers
+  readonly log: Log
   /** The authority takes nothing of this front any more. */
   readonly fenced: () => void
 }
@@ -47,7 +49,7 @@ export class Refills {
   }
 
   /** Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone. */
-  await(taking: Taking): Outcome<Hold> | Promise<Outcome<Hold>> {
+  join(taking: Taking): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#waiters.size >= MONEY_WAITING_MAX) return fail('busy')
     if (taking.ask.signal?.().aborted === true) return fail('client_gone')
     const answer = this.#waiters.add(taking)
@@ -85,15 +87,16 @@ export class Refills {
   }
 
   async #send(ask: LendAsk): Promise<void> {
-    const { lender, timers, till: { now }, fenced } = this.#options
+    const { lender, timers, log, till: { now }, fenced } = this.#options
     // Read before: an answer from before a change says nothing of what is after it.
     const before = this.#changesOf(ask)
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       const sentAt = now()
       let reply: LendReply | null
       try {
         reply = await lender.lend(ask)
-      } catch {
+      } catch (problem) {
+        if (isFirst) log.warn('money.lend_failed', { cause: problem })
         // It may have been lent all the same; the same request again tells.
         await new Promise<void>((resolve) => void timers.after(LEND_REPEAT_MS, resolve))
         if (this.#isStopped) return

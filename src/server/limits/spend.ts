@@ -83,9 +83,9 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
       purses: new MoneyPurses(journal), journal, now: timers.now, epochNow: timers.epochNow, counts: this.#counts,
       ended: (taking) => this.#ended(taking),
     }
-    const shared = { till: this.#till, lender, timers, fenced: stop }
+    const shared = { till: this.#till, lender, timers, log, fenced: stop }
     this.#refills = new Refills({ ...shared, fronts })
-    this.#books = new Bookkeeping({ ...shared, owner, log, wake: () => this.#refills.wake() })
+    this.#books = new Bookkeeping({ ...shared, owner, wake: () => this.#refills.wake() })
     this.#leaveFeed = feed.subscribe((change) => this.#till.purses.obey(change))
     this.#books.start()
   }
@@ -108,7 +108,7 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
   }
 
   refill(taking: Taking): Outcome<Hold> | Promise<Outcome<Hold>> {
-    return this.#refills.await(taking)
+    return this.#refills.join(taking)
   }
 
   giveBack(): number {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Failure, Outcome } from '../../../src/schemas/failures.ts'
 import {
-  BOOKS_FLUSH_MS, LEND_ACCOUNTS_MAX, MONEY_REFUSED_MS, MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX, MONEY_WAITING_MAX,
+  BOOKS_FLUSH_MS, LEND_ACCOUNTS_MAX, MONEY_IDLE_MS, MONEY_REFUSED_MS, MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX, MONEY_WAITING_MAX,
 } from '../../../src/schemas/money-limits.ts'
 import { costOf, openMoney, usd } from '../../support/money-front.ts'
 
@@ -126,6 +126,17 @@ t.test('who waits is served in order', async (t) => {
   t.same(order, [0, 1, 2, 3, 4])
 })
 
+t.test('a small call takes nothing from under a large one that money is under way for', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(1) } })
+  await money.paid(1_000, 0)
+  await money.held({ nano: 1_500 }, 1)
+  const small = money.hold({ nano: 800 })
+  t.ok(small instanceof Promise)
+  await money.runFor(30)
+  t.equal(money.lender.asks[1]?.accounts[0]?.needNano, 500)
+  t.same([...money.journal.open.values()].map(({ amounts }) => amounts.organization), [1_500, 800])
+})
+
 t.test('one call that can never fit keeps nobody waiting', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
@@ -237,6 +248,18 @@ t.test('a store that does not answer fails calls within a second, and lends once
   t.equal(money.lender.asks.length, 1)
   t.equal(money.lender.lentOf('o1'), 400)
   t.notOk(money.hold({ nano: 400 }) instanceof Promise)
+})
+
+t.test('money whose answer comes long after everybody left is found, and goes back', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  money.lender.mode = 'lossy'
+  await money.held({ nano: 400, deadlineMs: 50 }, 100)
+  await money.runFor(2 * MONEY_IDLE_MS)
+  t.equal(money.lender.lentOf('o1'), 400)
+  money.lender.mode = 'up'
+  await money.runFor(MONEY_IDLE_MS)
+  t.equal(money.lender.lentOf('o1'), 0)
 })
 
 t.test('what is lent can be spent while the store is away', async (t) => {
