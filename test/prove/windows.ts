@@ -63,7 +63,7 @@ export const program: Program = {
     proof.say(`${rounds} rounds, ${Math.round(eventsPerS)} events/s`)
     proof.check('counters and leases are those of the oracle after every round', differences.length === 0, differences[0] ?? `${rounds} rounds`)
     proof.check('every request and flush holds, repeated or not, and no day goes back', wrongs.length === 0, wrongs[0] ?? 'all')
-    proof.check('limits refused, again and again', refused > rounds, `${refused} refusals`)
+    proof.check('limits refused, again and again', refused > rounds / 10, `${refused} refusals`)
     const late = sum((front) => front.lateEvents)
     proof.check('days were turned, forward and back, and events came late', turns > 5 && backs > 0 && late > 0, `${turns} turns, ${backs} back, ${late} late`)
     await proveBooks(proof, store, oracle)

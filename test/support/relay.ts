@@ -10,6 +10,8 @@ export interface Relay {
   freeze(): void
   /** Ends a freeze or a cut. */
   restore(): Promise<void>
+  /** Once: resets the connection whose next answer has this text in it, instead of passing that on. */
+  loseAnswer(text: string): void
 }
 
 interface Teardown {
@@ -20,6 +22,7 @@ export async function openRelay(t: Teardown, target: { readonly host: string; re
   const sockets = new Set<Socket>()
   let isFrozen = false
   let port = 0
+  let lost: string | null = null
   const keep = (socket: Socket): void => {
     sockets.add(socket)
     socket.on('error', () => {})
@@ -32,7 +35,11 @@ export async function openRelay(t: Teardown, target: { readonly host: string; re
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
     client.on('data', (chunk) => upstream.write(chunk))
-    upstream.on('data', (chunk) => client.write(chunk))
+    upstream.on('data', (chunk: Buffer) => {
+      if (lost === null || !chunk.includes(lost)) return void client.write(chunk)
+      lost = null
+      client.resetAndDestroy()
+    })
     if (isFrozen) for (const socket of [client, upstream]) socket.pause()
   }
   const server = createServer(join)
@@ -58,6 +65,9 @@ export async function openRelay(t: Teardown, target: { readonly host: string; re
       isFrozen = false
       for (const socket of sockets) socket.resume()
       if (!server.listening) await listen()
+    },
+    loseAnswer(text) {
+      lost = text
     },
   }
 }

@@ -1,10 +1,10 @@
 import type { CachedKind, Invalidation } from '../ports/keys.ts'
-import { SPANS, type Day, type Span } from '../ports/money.ts'
-import { accountOf, type Account, type AccountRow, type PerSpan } from './accounts.ts'
+import type { Span } from '../ports/money.ts'
+import { accountOf, type Account, type AccountRow } from './accounts.ts'
 import { bump } from './epoch.ts'
 import { frontsAt } from './fronts.ts'
+import { rolledTo } from './lending/counters.ts'
 import type { Queryable, Transaction } from './open.ts'
-import { windowOf } from './windows.ts'
 
 /** A finite limit of an account. */
 export interface AccountLimit {
@@ -38,7 +38,7 @@ export async function readAccounts(sql: Queryable, ids: readonly string[]): Prom
     WHERE a.id = ANY(string_to_array(${ids.join(',')}, ',')) ORDER BY a.id`
   const found = new Map<string, AccountNow & { readonly limits: AccountLimit[] }>()
   for (const row of rows) {
-    const account = found.get(row.id) ?? { ...rolled(accountOf(row), row.today), limits: [], limitsEpoch: Number(row.limits_epoch) }
+    const account = found.get(row.id) ?? { ...rolledTo(accountOf(row), row.today), limits: [], limitsEpoch: Number(row.limits_epoch) }
     found.set(row.id, account)
     const limit = limitOf(row)
     if (limit !== null) account.limits.push(limit)
@@ -78,17 +78,6 @@ export async function isObeyed(sql: Queryable, epoch: number, waitMs = 0): Promi
     if (performance.now() >= endsAt) return false
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
-}
-
-function rolled(account: Account, today: Day): Account {
-  if (today === account.day) return account
-  const isOver = (span: Span): boolean => windowOf(span, today) !== windowOf(span, account.day)
-  const kept = (counters: PerSpan): PerSpan => {
-    const now = { ...counters }
-    for (const span of SPANS) if (isOver(span)) now[span] = 0n
-    return now
-  }
-  return { ...account, day: today, spent: kept(account.spent), byok: kept(account.byok), lent: kept(account.lent) }
 }
 
 type LimitedRow = AccountRow & LimitColumns & {

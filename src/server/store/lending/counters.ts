@@ -27,11 +27,6 @@ export function changedBy(account: Account, day: Day, { spent, byok, lent }: Cha
   return { ...rolled, spent: add(rolled.spent, spent), byok: add(rolled.byok, byok), lent: add(rolled.lent, lent) }
 }
 
-/** What a limit compares, but for what is lent. */
-export function countedOf(account: Account, span: Span): bigint {
-  return account.spent[span] + (account.countsByok ? account.byok[span] : 0n)
-}
-
 export function isSameWindow(span: Span, day: Day, other: Day): boolean {
   return day === other || windowOf(span, day) === windowOf(span, other)
 }

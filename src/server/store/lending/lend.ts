@@ -1,9 +1,10 @@
 import type { AccountAsk, AccountGrant, LendAsk, LendReply, LimitState } from '../../ports/lending.ts'
 import type { Day, Span } from '../../ports/money.ts'
+import { countedNano } from '../account-limits.ts'
 import { lockAccounts, type Account } from '../accounts.ts'
 import type { Transaction } from '../open.ts'
 import { latestOf, resetsAtMs } from '../windows.ts'
-import { changedBy, countedOf, isSameWindow, rolledTo, saveAccounts, spansOf } from './counters.ts'
+import { changedBy, isSameWindow, rolledTo, saveAccounts, spansOf } from './counters.ts'
 import { addLeases, leasesElsewhere, type Lease } from './leases.ts'
 
 type Limits = Readonly<Partial<Record<Span, bigint>>>
@@ -133,14 +134,14 @@ function stateOf(account: Account, limits: Limits, span: Span): LimitState {
   return {
     span,
     limitNano: Number(limits[span] ?? 0n),
-    spentNano: Number(countedOf(account, span)),
+    spentNano: Number(countedNano(account, span)),
     restNano: Number(restOf(account, limits, span)),
     resetsAtMs: resetsAtMs(span, account.day),
   }
 }
 
 function restOf(account: Account, limits: Limits, span: Span): bigint {
-  return (limits[span] ?? 0n) - countedOf(account, span) - account.lent[span]
+  return (limits[span] ?? 0n) - countedNano(account, span) - account.lent[span]
 }
 
 function leastOf(amounts: readonly bigint[]): bigint {
