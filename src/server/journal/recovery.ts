@@ -109,8 +109,9 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
     if (step.done === true) {
       const { open, isWhole } = step.value
       const isComplete = isWhole && head?.bootId === bootId
-      // In a closed journal every open take is forfeited already.
-      const closing: Closing = { journalId: id, rest: last, open: isOpen ? open : [], isComplete }
+      // In a closed journal every open take is forfeited already. Where a settlement may be missing, its take seems open, and
+      // what it did not use was taken once more: one forfeit of all that is left of the lease is no more than was lent.
+      const closing: Closing = { journalId: id, rest: last, open: isOpen && isWhole ? open : [], isComplete }
       const report = await lender.close(closing)
       return { ...report, entries: entries + report.entries, isWhole: isComplete }
     }

@@ -1,0 +1,46 @@
+import type { Step, Told } from './small-front.ts'
+
+/** A row that the ledger may hold for a call; `none` is no row at all. */
+export type Allowed = 'none' | `usage ${number}` | `forfeit ${number}`
+
+interface Call {
+  readonly bound: number
+  allowed: readonly Allowed[]
+  /** When the step that is under way is on disk. */
+  after: readonly Allowed[]
+}
+
+/** What the ledger may say of each call of a front that was killed, by what it told: one row of these, or none where that is allowed. */
+export function allowedRows(told: readonly Told[]): ReadonlyMap<string, readonly Allowed[]> {
+  const calls = new Map<string, Call>()
+  let gathered: Call[] = []
+  for (const one of told) {
+    if ('id' in one) gathered.push(begun(one, calls))
+    else if (one.what === 'written') {
+      for (const call of gathered) call.allowed = call.after
+      gathered = []
+    } else {
+      // What was taken in this turn never was; all else waits for the next append.
+      for (const call of gathered) if (isTake(call)) call.allowed = ['none']
+      gathered = gathered.filter((call) => !isTake(call))
+    }
+  }
+  return new Map([...calls].map(([id, { allowed }]) => [id, allowed]))
+}
+
+function begun(one: Step, calls: Map<string, Call>): Call {
+  if (one.what === 'take') {
+    const call: Call = { bound: one.nano, allowed: ['none', `forfeit ${one.nano}`], after: [`forfeit ${one.nano}`] }
+    calls.set(one.id, call)
+    return call
+  }
+  const call = calls.get(one.id)
+  if (call === undefined) throw new Error(`${one.id} ended before it began`)
+  call.after = one.what === 'release' ? ['none'] : [`usage ${one.nano}`]
+  call.allowed = [...call.after, `forfeit ${call.bound}`]
+  return call
+}
+
+function isTake({ after, bound }: Call): boolean {
+  return after[0] === `forfeit ${bound}`
+}
