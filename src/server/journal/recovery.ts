@@ -36,7 +36,9 @@ export interface Recovery {
 export function openRecovery(options: RecoveryOptions): Recovery {
   const { folder, log } = options
   const wait = options.wait ?? pause
-  let work: Promise<void> = Promise.resolve()
+  /** Journals that are not done, and the tries of all of them: one that fails for ever holds up no other. */
+  const work = new Set<Promise<void>>()
+  let tries: Promise<void> = Promise.resolve()
   let isClosed = false
   let wake = (): void => undefined
   const ending = new Promise<void>((resolve) => {
@@ -44,8 +46,10 @@ export function openRecovery(options: RecoveryOptions): Recovery {
   })
   const recover = async (id: string): Promise<void> => {
     for (let delay = RETRY_MS_MIN; !isClosed; delay = Math.min(2 * delay, RETRY_MS_MAX)) {
+      const one = tries.then(() => (isClosed ? undefined : recoverJournal(id, options)))
+      tries = one.catch(() => undefined)
       try {
-        return await recoverJournal(id, options)
+        return await one
       } catch (cause) {
         // The first failure is told; the end of all of them is told by the success.
         if (delay === RETRY_MS_MIN) log.warn('journal_not_recovered_yet', { journal: id, cause })
@@ -54,18 +58,19 @@ export function openRecovery(options: RecoveryOptions): Recovery {
     }
   }
   const add = (id: string): void => {
-    work = work.then(() => recover(id))
+    const done = recover(id).finally(() => work.delete(done))
+    work.add(done)
   }
   return {
     start() {
       for (const id of journalsIn(folder)) add(id)
     },
     frontEnded: add,
-    settled: (msMax) => Promise.race([work, wait(msMax)]),
+    settled: (msMax) => Promise.race([Promise.all(work).then(() => undefined), wait(msMax)]),
     async close() {
       isClosed = true
       wake()
-      await work
+      await Promise.all(work)
     },
   }
 }

@@ -131,6 +131,18 @@ t.test('a store that is away is tried until it is there, and the journal of a pr
   t.same(front.log.events.filter(({ event }) => event === 'journal_recovered').length, 1)
 })
 
+t.test('a journal that cannot be recovered holds up no other', async (t) => {
+  const front = await deadFront(t)
+  const stuck = journalIn(front.folder)
+  const stateOf: RecoveryOptions['stateOf'] = (id) => (id === stuck.id ? Promise.reject(new Error('never')) : front.options.stateOf(id))
+  const recovery = openRecovery({ ...front.options, stateOf, wait: () => new Promise((resolve) => setImmediate(resolve)) })
+  recovery.frontEnded(stuck.id)
+  recovery.frontEnded(front.id)
+  while (segmentFiles(front.folder, front.id).length > 0) await new Promise((resolve) => setImmediate(resolve))
+  await recovery.close()
+  t.equal((await booksOf(front)).lent, 0)
+})
+
 t.test('a journal that was never made known goes when it is empty, and stays for people when it is not', async (t) => {
   const front = await deadFront(t)
   const [empty, full] = [journalIn(front.folder), journalIn(front.folder)]
