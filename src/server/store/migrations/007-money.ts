@@ -110,7 +110,8 @@ const LENDING = `
 
 const LEDGER = `
   -- "day" is the window day of the lease that paid, "at" the front's clock. "released_nano" is the part of a forfeit that
-  -- came to be known as usage, or was forgiven. A forfeit of which no call is known has an account instead of a key.
+  -- came to be known as usage, or was forgiven. One that
+  -- counts for one account alone names it: of a call that took more of it than of the other, or of no known call at all.
   CREATE TABLE ledger (
     day date NOT NULL,
     at timestamptz NOT NULL,
