@@ -21,6 +21,8 @@ const DAY_MS = 86_400_000
 export class Bookkeeping {
   readonly #options: BookkeepingOptions
   #isFlushing = false
+  /** Somebody waits for what was gathered while a flush was under way. */
+  #isDue = false
   #isAsking = false
   #isStopped = false
   /** The store did not take the last flush: told once. */
@@ -28,7 +30,7 @@ export class Bookkeeping {
   /** Of the journal: what of it is in the books. */
   #applied = 0
   #localDay: number
-  /** When the oldest entry that is not in the books may have been written: monotonic milliseconds; null when there is none. */
+  /** All from before is in the books: monotonic milliseconds; null when all is. */
   #behindSince: number | null = null
   batches = 0
   entries = 0
@@ -103,13 +105,14 @@ export class Bookkeeping {
 
   flushSoon(): void {
     this.#options.till.journal.write()
-    if (!this.#isFlushing) void this.#flushAll()
+    if (this.#isFlushing) this.#isDue = true
+    else void this.#flushAll()
   }
 
   async #flushAll(): Promise<void> {
     this.#isFlushing = true
     try {
-      while (!this.#isStopped && await this.#flushNext()) this.#isAway = false
+      while (!this.#isStopped && (await this.#flushNext() || this.#isDue)) this.#isAway = false
     } catch (problem) {
       if (!this.#isAway) this.#options.log.warn('money.flush_failed', { cause: problem })
       this.#isAway = true
@@ -117,22 +120,26 @@ export class Bookkeeping {
     this.#isFlushing = false
   }
 
-  /** @returns false when nothing is left */
+  /** @returns whether there is a next batch: what came meanwhile is no more than a part of one, and waits for its turn */
   async #flushNext(): Promise<boolean> {
     const { till, lender, fenced } = this.#options
+    const begunAt = till.now()
+    this.#isDue = false
     const flush = till.journal.next(BOOKS_FLUSH_ENTRIES_MAX)
     if (flush === null) {
       this.#behindSince = null
       return false
     }
-    this.#behindSince ??= till.now()
+    this.#behindSince ??= begunAt
     if (await lender.flush(flush) === 'fenced') {
       this.#isStopped = true
       fenced()
       return false
     }
     this.#apply(flush)
-    return true
+    const isFull = flush.entries.length >= BOOKS_FLUSH_ENTRIES_MAX
+    if (!isFull) this.#behindSince = begunAt
+    return isFull
   }
 
   #apply({ to, entries }: Flush): void {

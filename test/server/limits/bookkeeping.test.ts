@@ -98,6 +98,18 @@ t.test('books are kept in batches, and an outage loses and doubles nothing', asy
   t.equal(money.spend.reading.flushLagS, 0)
 })
 
+t.test('however many calls end, the books are kept five times a second', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  for (let call = 0; call < 1_000; call++) {
+    await money.paid(1)
+    await money.runFor(2)
+  }
+  const { flushes, flushLagS } = money.spend.reading
+  t.ok(flushes <= 2_000 / BOOKS_FLUSH_MS + 1, `${flushes} flushes`)
+  t.ok(flushLagS <= (2 * BOOKS_FLUSH_MS) / 1_000, `${flushLagS} s`)
+})
+
 t.test('a drain gives everything back and ends the journal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
   await money.paid(900, 100)
