@@ -91,6 +91,20 @@ t.test('late records turn what was forfeited into usage, once, and only credit g
   t.same(await imbalances(store.sql), [])
 })
 
+t.test('a late record releases nothing of a call of somebody else who sent the same request id', async (t) => {
+  const { store, owners, lender } = await stand(t)
+  const neighbour = await makeOwners(store, 'p')
+  const front = await openJournal(store)
+  const unpaid = { requestId: 'mine', paid: { organization: false, workspace: false, key: false } }
+  const open = [openTake(owners, DAY, 100, unpaid), openTake(neighbour, DAY, 100, unpaid)]
+  await lender.close({ journalId: front.id, rest: null, open, isComplete: true })
+  const entries = [settlement(neighbour, DAY, 80, { requestId: 'mine' })]
+  await lender.close({ journalId: front.id, rest: { from: 0, to: 10, entries }, open: [], isComplete: true })
+  const held = await store.sql`SELECT key_hash, released_nano::int AS released FROM ledger WHERE kind = 'forfeit' AND released_nano > 0`
+  t.same(held, [{ key_hash: neighbour.keyHash, released: 80 }])
+  t.same(await imbalances(store.sql), [])
+})
+
 t.test('late records of money that was given back return it', async (t) => {
   const { store, front, counters, lender, key } = await stand(t)
   await lender.close({ journalId: front.id, rest: null, open: [], isComplete: false })

@@ -1,4 +1,4 @@
-import type { BookEntry } from '../../ports/lending.ts'
+import type { BookEntry, OpenTake } from '../../ports/lending.ts'
 import type { Day } from '../../ports/money.ts'
 import type { Log } from '../../ports/observe.ts'
 import { lockAccounts } from '../accounts.ts'
@@ -31,7 +31,7 @@ export async function addLate(tx: Transaction, { journalId, entries, log }: {
 /** Uses the forfeit of the same call first, then what was forfeited without a call. */
 function coverUsage(forfeits: Forfeits, settle: Extract<BookEntry, { kind: 'settle' }>): void {
   const owners = accountsOf(settle).filter(({ kind }) => kind !== 'organization').map(({ accountId }) => accountId)
-  const ofCall = forfeits.ofCall(plain(settle.requestId), settle.day)
+  const ofCall = forfeits.ofCall(settle)
   const cost = BigInt(settle.costNano)
   const left = cost - forfeits.release(ofCall.filter((row) => row.account_id === null), owners, cost)
   for (const accountId of owners) {
@@ -55,6 +55,13 @@ interface Forfeit {
   released: bigint
 }
 
+type Call = Pick<OpenTake, 'requestId' | 'keyHash' | 'workspaceId' | 'day'>
+
+/** Callers choose ids of requests, and may choose those of others: only together with the key does one name a call. C12. */
+function callName({ requestId, keyHash, workspaceId, day }: Call): string {
+  return `${plain(requestId)} ${keyHash} ${workspaceId} ${day}`
+}
+
 class Forfeits {
   readonly #books: Books
   readonly #rows: readonly Forfeit[]
@@ -64,7 +71,10 @@ class Forfeits {
     this.#books = books
     this.#rows = rows
     for (const row of rows) {
-      const name = row.key_hash === null ? `${row.account_id} ${row.day}` : `${row.request_id} ${row.day}`
+      const { key_hash: keyHash, workspace_id: workspaceId } = row
+      const name = keyHash === null
+        ? `${row.account_id} ${row.day}`
+        : callName({ requestId: row.request_id, keyHash, workspaceId: workspaceId ?? '', day: row.day })
       const named = this.#byName.get(name)
       if (named === undefined) this.#byName.set(name, [row])
       else named.push(row)
@@ -75,8 +85,8 @@ class Forfeits {
     return this.#rows.filter((row) => row.released > 0n)
   }
 
-  ofCall(requestId: string, day: Day): readonly Forfeit[] {
-    return (this.#byName.get(`${requestId} ${day}`) ?? []).filter((row) => row.key_hash !== null)
+  ofCall(call: Call): readonly Forfeit[] {
+    return (this.#byName.get(callName(call)) ?? []).filter((row) => row.key_hash !== null)
   }
 
   lumps(accountId: string, day: Day): readonly Forfeit[] {
