@@ -52,6 +52,8 @@ export interface StandWish {
   /** Numbers of the one vector in the provider's answer. */
   readonly dimensions?: number
   readonly latencyMs?: number
+  /** USD a token, as the catalogue writes it. */
+  readonly price?: string
   /** Origin of a provider that stands in for the quick one. */
   readonly provider?: string
 }
@@ -73,7 +75,7 @@ export async function startStand(wish: StandWish = {}): Promise<Stand> {
   }
   await writeFile(
     join(folder, 'catalog.json'),
-    JSON.stringify(catalogue(wish.provider ?? `http://127.0.0.1:${mock.port}`)),
+    JSON.stringify(catalogue(wish.provider ?? `http://127.0.0.1:${mock.port}`, wish.price ?? '0.00000002')),
   )
   const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
     // As if npm had started it: it then drains when the run is ended by force.
@@ -158,7 +160,7 @@ export function sluice(
 }
 
 /** A catalogue with one model on one provider: the mock. */
-function catalogue(origin: string): object {
+function catalogue(origin: string, prompt: string): object {
   return {
     providers: [{ slug: 'bench', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: PROVIDER_KEY }],
     models: [
@@ -170,7 +172,7 @@ function catalogue(origin: string): object {
           input_modalities: ['text'],
           output_modalities: ['embeddings'],
         },
-        endpoints: [{ provider: 'bench', upstream_model: 'bench-embed', pricing: { prompt: '0.00000002' } }],
+        endpoints: [{ provider: 'bench', upstream_model: 'bench-embed', pricing: { prompt } }],
       },
     ],
   }

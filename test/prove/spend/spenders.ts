@@ -1,0 +1,99 @@
+import { Agent, request as send } from 'node:http'
+
+/** What an answer said, as far as money goes. */
+export interface Answer {
+  /** 0: none came. */
+  readonly status: number
+  /** Whole nano-USD that the caller was told to have spent. */
+  readonly costNano: number
+  /** `error.metadata` of a refusal. */
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export interface SpendersWish {
+  readonly port: number
+  readonly keys: readonly string[]
+  readonly model: string
+  /** Callers at once. */
+  readonly callers: number
+  /** A whole number from 0 to below `below`. */
+  readonly random: (below: number) => number
+}
+
+/** Bytes of an input at most, which is what a call may cost at most in micro-USD. */
+const INPUT_BYTES_MAX = 1_000
+/** A front that was stopped answers nobody; its callers then try their luck with another one. */
+const ANSWER_MS_MAX = 25_000
+/** Refusals in a row after which a caller takes the money for spent. */
+const REFUSALS_MAX = 3
+const NANO = 1e9
+
+/** Callers that spend what there is, until each is refused again and again. */
+export class Spenders {
+  readonly #wish: SpendersWish
+  readonly #agent: Agent
+  readonly statuses: Record<number, number> = {}
+  readonly refusals: Answer[] = []
+  costNano = 0n
+  #isEnded = false
+
+  constructor(wish: SpendersWish) {
+    this.#wish = wish
+    this.#agent = new Agent({ keepAlive: true, maxSockets: wish.callers })
+  }
+
+  /** Until the money is spent, or `end` was called. */
+  async run(): Promise<void> {
+    await Promise.all(Array.from({ length: this.#wish.callers }, () => this.#spend()))
+  }
+
+  end(): void {
+    this.#isEnded = true
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  /** One call of a random price. */
+  async call(): Promise<Answer> {
+    const { keys, random } = this.#wish
+    const answer = await this.#ask(keys[random(keys.length)] ?? '', 'x'.repeat(1 + random(INPUT_BYTES_MAX)))
+    this.statuses[answer.status] = (this.statuses[answer.status] ?? 0) + 1
+    this.costNano += BigInt(answer.costNano)
+    return answer
+  }
+
+  async #spend(): Promise<void> {
+    for (let refused = 0; refused < REFUSALS_MAX && !this.#isEnded;) {
+      const answer = await this.call()
+      const isRefused = answer.status === 402 || answer.status === 403
+      refused = isRefused ? refused + 1 : 0
+      if (isRefused) this.refusals.push(answer)
+    }
+  }
+
+  #ask(key: string, input: string): Promise<Answer> {
+    const body = JSON.stringify({ model: this.#wish.model, input, encoding_format: 'float' })
+    const headers = { 'content-type': 'application/json', 'content-length': body.length, authorization: `Bearer ${key}` }
+    const { port } = this.#wish
+    return new Promise((resolve) => {
+      const req = send({ port, host: '127.0.0.1', path: '/api/v1/embeddings', method: 'POST', headers, agent: this.#agent })
+      const lost = (): void => resolve({ status: 0, costNano: 0, metadata: {} })
+      req.setTimeout(ANSWER_MS_MAX, () => req.destroy())
+      req.on('error', lost)
+      req.on('response', (res) => {
+        let text = ''
+        res.setEncoding('utf8').on('data', (piece: string) => (text += piece)).on('error', lost)
+        res.on('end', () => resolve(answerOf(res.statusCode ?? 0, text)))
+        res.on('aborted', lost)
+      })
+      req.end(body)
+    })
+  }
+}
+
+function answerOf(status: number, text: string): Answer {
+  const { usage, error } = JSON.parse(text) as { usage?: { cost: number }; error?: { metadata?: Answer['metadata'] } }
+  return { status, costNano: Math.round((usage?.cost ?? 0) * NANO), metadata: error?.metadata ?? {} }
+}
