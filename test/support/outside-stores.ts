@@ -26,6 +26,12 @@ export interface OutsideStore {
   close(): Promise<void>
 }
 
+export interface OutsideRedis extends OutsideStore {
+  /** It keeps its connections and answers nobody, until `resume`. */
+  pause(): void
+  resume(): void
+}
+
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
 
@@ -69,7 +75,7 @@ export async function outsidePostgres(): Promise<OutsideStore> {
 }
 
 /** A real redis-server on a port that it keeps; null when none is on the PATH. */
-export async function outsideRedis(): Promise<OutsideStore | null> {
+export async function outsideRedis(): Promise<OutsideRedis | null> {
   const home = await mkdtemp(join(tmpdir(), 'sluice-redis-'))
   const port = await freePort()
   const launch = async (): Promise<ChildProcess | null> => {
@@ -94,6 +100,8 @@ export async function outsideRedis(): Promise<OutsideStore | null> {
   return {
     url: `redis://127.0.0.1:${port}`,
     kill,
+    pause: () => void running?.kill('SIGSTOP'),
+    resume: () => void running?.kill('SIGCONT'),
     async start() {
       running ??= await launch()
     },

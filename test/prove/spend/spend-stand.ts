@@ -1,5 +1,5 @@
 import { openStore, type Store } from '../../../src/server/store/open.ts'
-import { outsidePostgres, outsideRedis, type OutsideStore } from '../../support/outside-stores.ts'
+import { outsidePostgres, outsideRedis, type OutsideRedis, type OutsideStore } from '../../support/outside-stores.ts'
 import { answers } from '../../support/provider-behaviours.ts'
 import { startProvider } from '../../support/provider.ts'
 import { STAND_MODEL, startStand, type Stand } from '../../support/stand.ts'
@@ -11,7 +11,7 @@ export interface SpendStand {
   readonly store: Store
   readonly postgres: OutsideStore
   /** Null: the node's own stands in. */
-  readonly redis: OutsideStore | null
+  readonly redis: OutsideRedis | null
   /** A management call; its `data` (or the whole body where there is none). Throws on an error. */
   manage(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
   /** An inference key of a workspace. */

@@ -35,6 +35,8 @@ export class Spenders {
   readonly statuses: Record<number, number> = {}
   readonly refusals: Answer[] = []
   costNano = 0n
+  /** The longest time that an answer tells of in the limits stage, which is what Redis may cost it. */
+  slowestLimitsMs = 0
   #isEnded = false
 
   constructor(wish: SpendersWish) {
@@ -83,6 +85,7 @@ export class Spenders {
       req.setTimeout(ANSWER_MS_MAX, () => req.destroy())
       req.on('error', lost)
       req.on('response', (res) => {
+        this.slowestLimitsMs = Math.max(this.slowestLimitsMs, limitsMsOf(String(res.headers['server-timing'] ?? '')))
         let text = ''
         res.setEncoding('utf8').on('data', (piece: string) => (text += piece)).on('error', lost)
         res.on('end', () => resolve(answerOf(res.statusCode ?? 0, text)))
@@ -91,6 +94,10 @@ export class Spenders {
       req.end(body)
     })
   }
+}
+
+function limitsMsOf(timing: string): number {
+  return Number(/\blimits;dur=([\d.]+)/.exec(timing)?.[1] ?? 0)
 }
 
 function answerOf(status: number, text: string): Answer {

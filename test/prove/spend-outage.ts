@@ -1,0 +1,100 @@
+/** Issue 5, acceptance 4: Redis goes, hangs and comes back without a trace in the books; Postgres too, when what was lent is spent. */
+import { workspaceAccount } from '../../src/server/store/accounts.ts'
+import { pause } from '../support/spawned.ts'
+import { Spenders } from './spend/spenders.ts'
+import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
+import { tally, type Program, type Proof } from './proof.ts'
+
+const CALLERS = 32
+const RPM = 30_000
+/** Milliseconds that a call may wait for Redis, and that calls may fail after Postgres is back. */
+const REDIS_WAIT_MS_MAX = 100
+const RECOVERY_MS_MAX = 3_000
+const GIVE_UP_MS = 30_000
+const RETURNED_MS_MAX = 30_000
+
+export const program: Program = {
+  text: 'Redis killed, frozen and restored, Postgres killed and restored, under load: books exact, waits bounded (issue 5, acceptance 4)',
+  async run(proof) {
+    const bench = await startSpendStand(proof, { fronts: 2 })
+    const { redis } = bench
+    if (redis === null) {
+      proof.skipped = 'redis-server is not on the PATH'
+      return
+    }
+    const workspaceId = bench.stand.keys.workspace_id
+    await bench.manage('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, { limit_usd: 1_000_000 })
+    const { key } = await bench.makeKey(workspaceId, { rate_limit_rpm: RPM })
+    const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below) })
+    const running = spenders.run()
+    const outMs = proof.isShort ? 1_000 : 6_000
+    await pause(outMs)
+    await phase(proof, spenders, { name: 'Redis is gone', outMs, begin: () => redis.kill(), end: () => redis.start() })
+    await phase(proof, spenders, { name: 'Redis is frozen', outMs, begin: () => redis.pause(), end: () => redis.resume() })
+    await withoutPostgres(proof, bench, spenders)
+    spenders.end()
+    await running
+    spenders.close()
+    await books(proof, bench, spenders)
+  },
+}
+
+interface Phase {
+  readonly name: string
+  readonly outMs: number
+  begin(): Promise<void> | void
+  end(): Promise<void> | void
+}
+
+/** Calls go on being answered, by 200 and by 429 alone. */
+async function phase(proof: Proof, spenders: Spenders, { name, outMs, begin, end }: Phase): Promise<void> {
+  const before = { ...spenders.statuses }
+  spenders.slowestLimitsMs = 0
+  await begin()
+  await pause(outMs)
+  await end()
+  await pause(outMs)
+  const during = since(before, spenders.statuses)
+  const strangers = Object.keys(during).filter((status) => status !== '200' && status !== '429')
+  proof.check(`${name}: calls are answered or told to come later`, strangers.length === 0 && (during[200] ?? 0) > 0, tally(during))
+  proof.checkTimed(
+    `${name}: no call waits over ${REDIS_WAIT_MS_MAX} ms for it`, spenders.slowestLimitsMs <= REDIS_WAIT_MS_MAX, `at most ${spenders.slowestLimitsMs.toFixed(1)} ms in the limits stage`,
+  )
+}
+
+/** What was lent is spent, then calls are refused as ours to mend, and soon after its return they are answered. */
+async function withoutPostgres(proof: Proof, { postgres }: SpendStand, spenders: Spenders): Promise<void> {
+  const before = { ...spenders.statuses }
+  await postgres.kill()
+  await pause(proof.isShort ? 2_000 : 8_000)
+  const during = since(before, spenders.statuses)
+  const strangers = Object.keys(during).filter((status) => !['200', '429', '503', '500'].includes(status))
+  proof.check('Postgres is gone: what is lent is spent, and then calls fail as ours to mend', strangers.length === 0 && (during[503] ?? 0) > 0, tally(during))
+  await postgres.start()
+  const backAt = performance.now()
+  const good = spenders.statuses[200] ?? 0
+  while ((spenders.statuses[200] ?? 0) === good && performance.now() - backAt < GIVE_UP_MS) await pause(10)
+  const recoveredMs = performance.now() - backAt
+  proof.check('Postgres is back: calls are answered again', recoveredMs < GIVE_UP_MS, `after ${recoveredMs.toFixed(0)} ms`)
+  proof.checkTimed('Postgres is back: within 3 s', recoveredMs <= RECOVERY_MS_MAX, `${recoveredMs.toFixed(0)} ms`)
+  await pause(1_000)
+}
+
+/** No front died and no caller left: what callers were told and what was booked are the same to the nano. */
+async function books(proof: Proof, bench: SpendStand, spenders: Spenders): Promise<void> {
+  const returnedMs = await bench.untilReturned(RETURNED_MS_MAX)
+  const { spentNano } = await bench.account(workspaceAccount(bench.stand.keys.workspace_id))
+  const isExact = (spenders.statuses[0] ?? 0) === 0
+  proof.check(
+    'booked is what callers were told', isExact ? spentNano === spenders.costNano : spentNano >= spenders.costNano,
+    `told ${spenders.costNano}, booked ${spentNano} nano-USD; ${tally(spenders.statuses)}`,
+  )
+  proof.check('all that was lent comes back', returnedMs !== null, returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`)
+  const checked = await bench.stand.cli('ledger', 'check').catch((problem: unknown) => ({ failed: String(problem) }))
+  proof.check('the ledger explains every counter', !('failed' in checked), JSON.stringify(checked).slice(0, 300))
+}
+
+function since(before: Readonly<Record<number, number>>, now: Readonly<Record<number, number>>): Record<number, number> {
+  const changes = Object.entries(now).map(([status, count]) => [status, count - (before[Number(status)] ?? 0)] as const)
+  return Object.fromEntries(changes.filter(([, count]) => count > 0))
+}
