@@ -26,6 +26,10 @@ const SCENARIOS = {
     text: 'latency of a small read beside 300 secrets a second, against the same beside an equal CPU burner; CPU of a write',
     options: 'vault',
   },
+  limits: {
+    text: 'CPU of a call with all limits against one with none; what rate limits of all sizes let through on 1 to 4 fronts',
+    options: 'limits',
+  },
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -37,12 +41,14 @@ const args = given.slice(names.length)
 build()
 const { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } = await import('../dist/bench/embeddings-options.js')
 const { readTransferOptions, TRANSFER_OPTIONS_TEXT } = await import('../dist/bench/transfers/options.js')
+const { LIMITS_OPTIONS_TEXT, readLimitsOptions } = await import('../dist/bench/limits/options.js')
 const { readVaultOptions, VAULT_OPTIONS_TEXT } = await import('../dist/bench/vault/options.js')
 /** How options are read and what they are, by the name of their kind. */
 const OPTIONS = {
   embeddings: [readEmbeddingsOptions, EMBEDDINGS_OPTIONS_TEXT],
   transfers: [readTransferOptions, TRANSFER_OPTIONS_TEXT],
   vault: [readVaultOptions, VAULT_OPTIONS_TEXT],
+  limits: [readLimitsOptions, LIMITS_OPTIONS_TEXT],
 }
 
 const unknown = names.find((name) => !Object.hasOwn(SCENARIOS, name))
@@ -67,7 +73,7 @@ for (const name of names) {
   }
 }
 // What is measured against itself alone needs nobody else.
-if (names.some((name) => SCENARIOS[name].options !== 'vault')) install('tools/peers')
+if (names.some((name) => !['vault', 'limits'].includes(SCENARIOS[name].options))) install('tools/peers')
 let code = 0
 for (const name of names) {
   const ran = spawnSync(process.execPath, [`dist/bench/${name}.js`, ...args], { stdio: 'inherit' })

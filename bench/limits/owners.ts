@@ -1,0 +1,42 @@
+/** Keys of the bench: one for which nothing has a limit, one for which everything has, and keys of any rate limit. */
+import type { Stand } from '../../test/support/stand.ts'
+
+/** USD and requests a minute that no run comes near. */
+const AMPLE_USD = 1_000_000
+const AMPLE_RPM = 1_000_000
+
+/** A key of an organization of its own: credit is the organization's. */
+export async function limitedKey(stand: Stand): Promise<string> {
+  const { id } = await stand.cli('organizations', 'create', '--name', 'limited') as { id: string }
+  const manager = await stand.cli('keys', 'create', '--kind', 'management', '--name', 'manager', '--organization', id) as { key: string }
+  const manage = managed(stand, manager.key)
+  await manage('POST', '/credits', { amount_usd: AMPLE_USD, note: 'bench' })
+  let limit = AMPLE_USD
+  for (const interval of ['lifetime', 'monthly', 'weekly', 'daily']) {
+    await manage('PUT', `/workspaces/default/budgets/${interval}`, { limit_usd: limit })
+    limit /= 2
+  }
+  const made = await manage('POST', '/keys', { name: 'limited', limit: AMPLE_USD, rate_limit_rpm: AMPLE_RPM })
+  return String(made['key'])
+}
+
+/** A key that has a rate limit alone. */
+export async function ratedKey(stand: Stand, rpm: number): Promise<string> {
+  const made = await managed(stand, stand.keys.management_key)('POST', '/keys', { name: `${rpm} a minute`, rate_limit_rpm: rpm })
+  return String(made['key'])
+}
+
+type Manage = (method: string, path: string, body: unknown) => Promise<Record<string, unknown>>
+
+function managed({ port }: Stand, key: string): Manage {
+  return async (method, path, body) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify(body),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return JSON.parse(text) as Record<string, unknown>
+  }
+}
