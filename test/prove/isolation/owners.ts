@@ -1,0 +1,137 @@
+import type { KeyKind } from '../../../src/schemas/api-keys.ts'
+import type { Stand } from '../../support/stand.ts'
+
+/** One organization with something of each kind, in its workspace `default` and in another one. */
+export interface Owner {
+  readonly organizationId: string
+  readonly management: string
+  readonly places: { readonly default: Place; readonly other: Place }
+}
+
+/** What one workspace holds. */
+export interface Place {
+  readonly workspaceId: string
+  readonly slug: string
+  readonly inference: { readonly key: string; readonly hash: string }
+  readonly internKey: string
+  readonly internId: string
+  readonly secret: string
+  readonly fileId: string
+  readonly containerId: string
+  readonly containerFileId: string
+  readonly endpointId: string
+}
+
+export interface Told {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+export interface Ask {
+  readonly method: string
+  readonly path: string
+  readonly key?: string | null
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** One request to the node. A string or bytes go as they are, everything else as JSON. */
+export async function ask({ port }: Stand, { method, path, key = null, body, headers = {} }: Ask): Promise<Told> {
+  const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof FormData)
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers: {
+      connection: 'close', ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...(isJson ? { 'content-type': 'application/json' } : {}), ...headers,
+    },
+    ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : body }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, body: parsed(text), text }
+}
+
+function parsed(text: string): Told['body'] {
+  try {
+    return JSON.parse(text) as Told['body']
+  } catch {
+    return {}
+  }
+}
+
+const API = '/api/v1'
+
+async function made(stand: Stand, wish: Ask): Promise<Told['body']> {
+  const told = await ask(stand, { ...wish, path: API + wish.path })
+  if (told.status >= 300) throw new Error(`${wish.method} ${wish.path}: ${told.status} ${told.text}`)
+  const { data } = told.body
+  return (typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body)
+}
+
+/** @param name distinguishes what this owner has from what others have */
+export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
+  const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
+  const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
+  const workspaces = (await ask(stand, { method: 'GET', path: `${API}/workspaces`, key })).body['data'] as { id: string; slug: string }[]
+  const first = workspaces.find(({ slug }) => slug === 'default')
+  if (first === undefined) throw new Error('an organization without its default workspace')
+  const slug = `${name}-other`
+  const other = await made(stand, { method: 'POST', path: '/workspaces', key, body: { name: slug, slug } })
+  return {
+    organizationId: id,
+    management: key,
+    places: {
+      default: await fill(stand, { name: `${name}_one`, management: key, workspaceId: first.id, slug: 'default' }),
+      other: await fill(stand, { name: `${name}_two`, management: key, workspaceId: String(other['id']), slug }),
+    },
+  }
+}
+
+interface Filling {
+  readonly name: string
+  readonly management: string
+  readonly workspaceId: string
+  readonly slug: string
+}
+
+async function fill(stand: Stand, { name, management, workspaceId, slug }: Filling): Promise<Place> {
+  const asManager = (method: string, path: string, body?: unknown) => made(stand, { method, path, key: management, body })
+  const key = await asManager('POST', '/keys', { name, workspace_id: workspaceId })
+  const inference = { key: String(key['key']), hash: String(key['hash']) }
+  await asManager('PUT', `/workspaces/${workspaceId}/budgets/monthly`, { limit_usd: 100 })
+  const intern = await asManager('POST', `/interns?workspace_id=${workspaceId}`, { name, provision: false })
+  const internKey = await stand.cli('keys', 'create', '--kind', 'intern', '--name', name, '--intern', String(intern['id'])) as { key: string }
+  const secret = `secret_of_${name}`
+  await made(stand, { method: 'PUT', path: `/vault/secrets/${secret}`, key: inference.key, body: { hosts: ['api.example.com'], value: 'a value' } })
+  const endpoint = await asManager('POST', '/private-endpoints', {
+    model_permaslug: `${slug}/embed`, provider_slug: 'openai-compatible', upstream_model_id: 'm', base_url: 'https://models.acme.example/v1',
+    declared_region: 'europe', declared_zdr: true, pricing: { prompt: '0', completion: '0' }, secret_name: secret, workspace_id: workspaceId,
+  })
+  const containerId = `box-${name.replaceAll('_', '-')}`
+  await made(stand, { method: 'PUT', path: `/containers/${containerId}/files/note.txt`, key: inference.key, body: 'a note' })
+  const listed = await made(stand, { method: 'GET', path: `/containers/${containerId}/files`, key: inference.key })
+  const form = new FormData()
+  form.append('file', new Blob(['a plain text of some words\n']), 'text.txt')
+  const file = await made(stand, { method: 'POST', path: '/files', key: inference.key, body: form })
+  return {
+    workspaceId, slug, inference, secret, containerId,
+    internId: String(intern['id']),
+    internKey: internKey.key,
+    fileId: String(file['id']),
+    containerFileId: String((listed['data'] as { id: string }[] | undefined)?.[0]?.id),
+    endpointId: String(endpoint['id']),
+  }
+}
+
+/** Keys with which nothing may be done, beside those of owners. */
+export async function deadKeys(stand: Stand, owner: Owner): Promise<Readonly<Record<'disabled' | 'deleted' | 'unknown', string>>> {
+  const make = async (): Promise<Told['body']> =>
+    made(stand, { method: 'POST', path: '/keys', key: owner.management, body: { name: 'dead' } })
+  const [disabled, deleted] = [await make(), await make()]
+  await made(stand, { method: 'PATCH', path: `/keys/${String(disabled['hash'])}`, key: owner.management, body: { disabled: true } })
+  await made(stand, { method: 'DELETE', path: `/keys/${String(deleted['hash'])}`, key: owner.management })
+  return { disabled: String(disabled['key']), deleted: String(deleted['key']), unknown: `sk-sluice-v1-${'x'.repeat(43)}` }
+}
+
+export function keyOf(place: Place, owner: Owner, kind: KeyKind): string {
+  return kind === 'management' ? owner.management : kind === 'intern' ? place.internKey : place.inference.key
+}
