@@ -1,5 +1,5 @@
 /** Issue 5, acceptance 2: all limits at once, each in turn the tightest, and each refusal names the one that was hit. */
-import { keyAccount, organizationAccount, workspaceAccount } from '../../src/server/store/accounts.ts'
+import { keyAccount, organizationAccount, workspaceAccount } from '../../src/schemas/accounts.ts'
 import { Spenders } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
 import { tally, type Program, type Proof } from './proof.ts'

@@ -1,5 +1,5 @@
 /** Issue 5, acceptance 4: Redis goes, hangs and comes back without a trace in the books; Postgres too, when what was lent is spent. */
-import { workspaceAccount } from '../../src/server/store/accounts.ts'
+import { workspaceAccount } from '../../src/schemas/accounts.ts'
 import { pause } from '../support/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
@@ -25,7 +25,7 @@ export const program: Program = {
     const workspaceId = bench.stand.keys.workspace_id
     await bench.manage('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, { limit_usd: 1_000_000 })
     const { key } = await bench.makeKey(workspaceId, { rate_limit_rpm: RPM })
-    const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below) })
+    const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below), goesOn: true })
     const running = spenders.run()
     const outMs = proof.isShort ? 1_000 : 6_000
     await pause(outMs)

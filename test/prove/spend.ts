@@ -1,5 +1,5 @@
 /** Issue 5, acceptance 1: a budget is not exceeded, whatever happens to fronts and stores while it is spent. */
-import { workspaceAccount } from '../../src/server/store/accounts.ts'
+import { workspaceAccount } from '../../src/schemas/accounts.ts'
 import { pause } from '../support/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'

@@ -16,6 +16,8 @@ export interface SpendersWish {
   readonly model: string
   /** Callers at once. */
   readonly callers: number
+  /** Refusals do not end them, only `end` does. */
+  readonly goesOn?: boolean
   /** A whole number from 0 to below `below`. */
   readonly random: (below: number) => number
 }
@@ -26,6 +28,8 @@ const INPUT_BYTES_MAX = 1_000
 const ANSWER_MS_MAX = 25_000
 /** Refusals in a row after which a caller takes the money for spent. */
 const REFUSALS_MAX = 3
+/** Between two refused calls of one that goes on. */
+const REST_MS = 20
 const NANO = 1e9
 
 /** Callers that spend what there is, until each is refused again and again. */
@@ -67,11 +71,13 @@ export class Spenders {
   }
 
   async #spend(): Promise<void> {
-    for (let refused = 0; refused < REFUSALS_MAX && !this.#isEnded;) {
+    for (let refused = 0; (refused < REFUSALS_MAX || this.#wish.goesOn === true) && !this.#isEnded;) {
       const answer = await this.call()
       const isRefused = answer.status === 402 || answer.status === 403
       refused = isRefused ? refused + 1 : 0
       if (isRefused) this.refusals.push(answer)
+      // Whoever is refused at once would else do nothing but ask.
+      if (answer.status >= 400 && this.#wish.goesOn === true) await new Promise((resolve) => setTimeout(resolve, REST_MS))
     }
   }
 

@@ -1,0 +1,126 @@
+/** Issue 5, acceptance 8: budgets are lowered, deleted and made again, and workspaces deleted, while they are spent. */
+import { workspaceAccount } from '../../src/schemas/accounts.ts'
+import { pause } from '../support/spawned.ts'
+import { Spenders } from './spend/spenders.ts'
+import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
+import { tally, type Program, type Proof } from './proof.ts'
+
+const CALLERS = { full: 200, short: 30 }
+/** USD of the first budget: more than is spent before it is lowered. */
+const AMPLE_USD = 1_000
+const ROUNDS = { full: 10, short: 2 }
+/** Milliseconds in which all that is lent comes back, and in which every front obeys a change. */
+const RETURNED_MS_MAX = 30_000
+const OBEYED_MS = 1_500
+
+export const program: Program = {
+  text: 'Budgets lowered, deleted and made again, and workspaces deleted, while they are spent (issue 5, acceptance 8)',
+  async run(proof) {
+    const bench = await startSpendStand(proof, { fronts: proof.isShort ? 1 : 2 })
+    for (let round = 0; round < (proof.isShort ? ROUNDS.short : ROUNDS.full); round++) await changes({ proof, bench, round })
+    const checked = await bench.stand.cli('ledger', 'check').catch((problem: unknown) => ({ failed: String(problem) }))
+    proof.check('the ledger explains every counter', !('failed' in checked), JSON.stringify(checked).slice(0, 300))
+  },
+}
+
+interface Round {
+  readonly proof: Proof
+  readonly bench: SpendStand
+  readonly round: number
+}
+
+/** The whole life of one workspace's budget, under calls that never stop. */
+async function changes({ proof, bench, round }: Round): Promise<void> {
+  const name = (text: string): string => `round ${round + 1}: ${text}`
+  const slug = `spent-${round}`
+  const { data } = await bench.manage('POST', '/workspaces', { name: slug, slug })
+  const { id } = data as { id: string }
+  const budget = `/workspaces/${slug}/budgets/lifetime`
+  const account = workspaceAccount(id)
+  await bench.manage('PUT', budget, { limit_usd: AMPLE_USD })
+  const { key } = await bench.makeKey(id)
+  const callers = proof.isShort ? CALLERS.short : CALLERS.full
+  const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers, random: (below) => proof.random(below), goesOn: true })
+  const running = spenders.run()
+  await pause(500 + proof.random(500))
+
+  const lowered = await bench.manage('PUT', budget, { limit_usd: 0.000001 })
+  const atLowering = await bench.account(account)
+  await settled(bench, account)
+  const afterLowering = await bench.account(account)
+  proof.check(
+    name('lowered below what is spent, nothing more is lent'),
+    afterLowering.spentNano <= atLowering.spentNano + atLowering.lentNano && effectiveOf(lowered) === 'pending',
+    `${effectiveOf(lowered)}; ${atLowering.spentNano} + ${atLowering.lentNano} lent then, ${afterLowering.spentNano} in the end`,
+  )
+
+  await bench.manage('DELETE', budget)
+  await pause(OBEYED_MS + proof.random(500))
+  const afterDeletion = await bench.account(account)
+  proof.check(name('deleted, calls are answered again'), afterDeletion.spentNano > afterLowering.spentNano, `${afterDeletion.spentNano} nano-USD`)
+
+  await bench.manage('PUT', budget, { limit_usd: usd(afterDeletion.spentNano / 2n) })
+  await settled(bench, account)
+  const remade = await bench.account(account)
+  await pause(300)
+  const later = await bench.account(account)
+  const { data: kept } = await bench.manage('GET', budget)
+  proof.check(
+    name('made again, it knows what was spent'), later.spentNano === remade.spentNano && (kept as { effective?: unknown }).effective === 'pending',
+    `${remade.spentNano} and no more; ${JSON.stringify(kept)}`,
+  )
+
+  const limitNano = later.spentNano + 20_000_000n
+  await bench.manage('PUT', budget, { limit_usd: usd(limitNano) })
+  await pause(2_000)
+  const raised = await bench.account(account)
+  proof.check(name('raised, the rest is spent and not more'), raised.spentNano > later.spentNano && raised.spentNano <= limitNano, `${raised.spentNano} of ${limitNano}`)
+
+  await deleteWorkspace({ proof, bench, spenders, name: name('a deleted workspace'), slug, id })
+  spenders.end()
+  await running
+  spenders.close()
+}
+
+function effectiveOf(body: Readonly<Record<string, unknown>>): unknown {
+  return (body['data'] as { effective?: unknown }).effective
+}
+
+function usd(nano: bigint): number {
+  return Number(nano) / 1e9
+}
+
+/** Until no front spends by an older limit, and what was lent is spent or back. */
+async function settled(bench: SpendStand, account: string): Promise<void> {
+  await pause(OBEYED_MS)
+  await until(async () => (await bench.account(account)).lentNano === 0n)
+}
+
+async function until(is: () => Promise<boolean>): Promise<void> {
+  const endsAt = performance.now() + RETURNED_MS_MAX
+  while (!(await is()) && performance.now() < endsAt) await pause(50)
+}
+
+interface Deletion {
+  readonly proof: Proof
+  readonly bench: SpendStand
+  readonly spenders: Spenders
+  readonly name: string
+  readonly slug: string
+  readonly id: string
+}
+
+async function deleteWorkspace({ proof, bench, spenders, name, slug, id }: Deletion): Promise<void> {
+  await bench.manage('DELETE', `/workspaces/${slug}/budgets/lifetime`)
+  await pause(OBEYED_MS)
+  await bench.manage('DELETE', `/workspaces/${slug}`)
+  await pause(OBEYED_MS)
+  const before = { ...spenders.statuses }
+  await pause(300)
+  const since = Object.fromEntries(Object.entries(spenders.statuses).map(([status, count]) => [status, count - (before[Number(status)] ?? 0)]))
+  const accepted = since[200] ?? 0
+  proof.check(`${name} accepts no call of its keys`, accepted === 0 && (since[401] ?? 0) > 0, tally(since))
+  await until(async () => (await bench.account(workspaceAccount(id))).lentNano === 0n)
+  const { lentNano } = await bench.account(workspaceAccount(id))
+  proof.check(`${name} holds nothing that was lent`, lentNano === 0n, `${lentNano} nano-USD lent`)
+}
