@@ -20,9 +20,9 @@ interface Turn {
 
 /** Each day gives the windows before it some spend, so that a wider limit can be the tighter one. */
 const TURNS: readonly Turn[] = [
-  { name: 'daily', day: '2031-07-08', expected: { limit_source: 'budget', scope: 'workspace', interval: 'daily', reset_at: '2031-07-09T00:00:00.000Z' } },
-  { name: 'weekly', day: '2031-07-09', expected: { limit_source: 'budget', scope: 'workspace', interval: 'weekly', reset_at: '2031-07-14T00:00:00.000Z' } },
-  { name: 'monthly', day: '2031-07-21', expected: { limit_source: 'budget', scope: 'workspace', interval: 'monthly', reset_at: '2031-08-01T00:00:00.000Z' } },
+  { name: 'daily', day: '2031-07-08', expected: { limit_source: 'budget', scope: 'workspace', interval: 'daily', reset_at: '2031-07-09T00:00:00Z' } },
+  { name: 'weekly', day: '2031-07-09', expected: { limit_source: 'budget', scope: 'workspace', interval: 'weekly', reset_at: '2031-07-14T00:00:00Z' } },
+  { name: 'monthly', day: '2031-07-21', expected: { limit_source: 'budget', scope: 'workspace', interval: 'monthly', reset_at: '2031-08-01T00:00:00Z' } },
   { name: 'lifetime', day: '2031-08-05', expected: { limit_source: 'budget', scope: 'workspace', interval: 'lifetime' } },
   { name: 'key', day: '2031-08-06', expected: { limit_source: 'key_limit', scope: 'key' } },
   { name: 'credit', day: '2031-08-07', expected: { limit_source: 'credit', scope: 'organization' } },

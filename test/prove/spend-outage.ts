@@ -36,6 +36,8 @@ export const program: Program = {
     await running
     spenders.close()
     await books(proof, bench, spenders)
+    const ended = bench.stand.output().split('\n').filter((line) => /child_ended|front_ended|crash|fatal|uncaught|fenced/i.test(line))
+    proof.check('no front ends', ended.length === 0, ended.slice(0, 3).join(' ') || 'none')
   },
 }
 
