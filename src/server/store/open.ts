@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../schemas/limits.ts'
+import { keepOffLostConnections } from './lost-connections.ts'
 
 export type Sql = postgres.Sql
 /** Inside `sql.begin`. */
@@ -109,7 +110,7 @@ export function openStore(options: StoreOptions): Store {
 }
 
 function connect(options: StoreOptions): Sql {
-  return postgresAt(options.url, {
+  return keepOffLostConnections(postgresAt(options.url, {
     max: options.poolMax,
     connect_timeout: CONNECT_S_MAX,
     backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, RECONNECT_S_MAX),
@@ -123,5 +124,5 @@ function connect(options: StoreOptions): Sql {
       // A process that stops in mid-transaction must not hold its locks.
       idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
     },
-  })
+  }))
 }
