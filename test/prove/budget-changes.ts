@@ -8,7 +8,7 @@ import { tally, type Program, type Proof } from './proof.ts'
 const CALLERS = { full: 200, short: 30 }
 /** USD of the first budget: more than is spent before it is lowered. */
 const AMPLE_USD = 1_000
-const ROUNDS = { full: 10, short: 2 }
+const ROUNDS = { full: 10, short: 1 }
 /** Milliseconds in which all that is lent comes back, and in which every front obeys a change. */
 const RETURNED_MS_MAX = 30_000
 const OBEYED_MS = 1_500

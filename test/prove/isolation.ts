@@ -5,7 +5,7 @@ import type { AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { pause } from '../support/spawned.ts'
 import { startStand, type Stand } from '../support/stand.ts'
-import { ask, deadKeys, keyOf, makeOwner, type Owner, type Place, type Told } from './isolation/owners.ts'
+import { ask, deadKeys, FORM, keyOf, makeOwner, type Ask, type Owner, type Place, type Told } from './isolation/owners.ts'
 import type { Program, Proof } from './proof.ts'
 
 const KINDS = Object.keys(KEY_PREFIXES) as KeyKind[]
@@ -30,26 +30,29 @@ export const program: Program = {
 }
 
 /** A request of an operation with given path parameters. */
-function requestOf(operation: AnyOperation, place: Params, query = ''): { method: string; path: string; body?: unknown } {
+function requestOf(operation: AnyOperation, place: Params, query = ''): Wish {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(place[name] ?? 'some-name'))
   const method = operation.method === 'any' ? 'GET' : operation.method.toUpperCase()
   const prefix = operation.isAtRoot === true ? '' : '/api/v1'
   const { upload, body } = operation.input
-  const sent = upload === 'raw' ? 'some text' : upload === 'form' ? formOf() : body === undefined ? undefined : operation.example.body
-  return { method, path: `${prefix}${path}${query}`, ...(sent === undefined || method === 'GET' ? {} : { body: sent }) }
+  if (upload === 'form') return { method, path: `${prefix}${path}${query}`, ...FORM }
+  const sent = upload === 'raw' ? 'some text' : body === undefined ? undefined : operation.example.body
+  return { method, path: `${prefix}${path}${query}`, headers: {}, ...(sent === undefined || method === 'GET' ? {} : { body: sent }) }
 }
 
-function formOf(): FormData {
-  const form = new FormData()
-  form.append('file', new Blob(['some text of a file\n']), 'file.txt')
-  return form
+interface Wish {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: unknown
 }
 
 type Params = Readonly<Record<string, string>>
 
 /** Where the key stands when `authorization` belongs to somebody else. */
-function credential(operation: AnyOperation, key: string): { key: string | null; headers: Readonly<Record<string, string>> } {
-  return operation.access.header === undefined ? { key, headers: {} } : { key: null, headers: { [operation.access.header]: key } }
+function withKey(operation: AnyOperation, wish: Wish, key: string): Ask {
+  const { header } = operation.access
+  return header === undefined ? { ...wish, key } : { ...wish, headers: { ...wish.headers, [header]: key } }
 }
 
 /** Parameters of things that nobody has. */
@@ -74,7 +77,7 @@ async function kinds(proof: Proof, stand: Stand, own: Owner): Promise<void> {
     for (const kind of KINDS) {
       if (operation.access.keys.includes(kind)) continue
       asked++
-      const told = await ask(stand, { ...requestOf(operation, missing(operation)), ...credential(operation, keyOf(own.places.default, own, kind)) })
+      const told = await ask(stand, withKey(operation, requestOf(operation, missing(operation)), keyOf(own.places.default, own, kind)))
       const isRight = told.status === wrongKindStatus(operation) && typeOf(told) === 'wrong_key_kind'
       if (!isRight) wrong.push(`${operation.id} with ${kind}: ${told.status} ${String(typeOf(told))}`)
     }
@@ -87,7 +90,7 @@ async function deadOnes(proof: Proof, stand: Stand, dead: Awaited<ReturnType<typ
   for (const operation of OPERATIONS) {
     const expected = { disabled: wrongKindStatus(operation), deleted: 401, unknown: 401 } as const
     for (const [name, status] of Object.entries(expected)) {
-      const told = await ask(stand, { ...requestOf(operation, missing(operation)), ...credential(operation, dead[name as keyof typeof dead]) })
+      const told = await ask(stand, withKey(operation, requestOf(operation, missing(operation)), dead[name as keyof typeof dead]))
       if (told.status !== status) wrong.push(`${operation.id} with a ${name} key: ${told.status}`)
     }
     const told = await ask(stand, requestOf(operation, missing(operation)))
@@ -124,9 +127,9 @@ function elsewhere(operation: AnyOperation, place: Place): Params | null {
 async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): Promise<void> {
   const differing: string[] = []
   let compared = 0
-  const compare = async (what: string, key: string, operation: AnyOperation, [one, other]: readonly [ReturnType<typeof requestOf>, ReturnType<typeof requestOf>]) => {
+  const compare = async (what: string, key: string, operation: AnyOperation, [one, other]: readonly [Wish, Wish]) => {
     compared++
-    const answers = [await ask(stand, { ...one, ...credential(operation, key) }), await ask(stand, { ...other, ...credential(operation, key) })] as const
+    const answers = [await ask(stand, withKey(operation, one, key)), await ask(stand, withKey(operation, other, key))] as const
     const [told, untold] = answers.map((told) => `${told.status} ${plain(told.text)}`)
     if (told !== untold) differing.push(`${operation.id}, ${what}: ${told?.slice(0, 160)} beside ${untold?.slice(0, 160)}`)
   }
