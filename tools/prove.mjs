@@ -20,7 +20,7 @@ const texts = new Map(
 
 if (!texts.has(name)) {
   process.stdout.write('npm run prove -- <name> [--short] [--seed N]\n\n')
-  for (const [known, text] of texts) process.stdout.write(`  ${known.padEnd(14)}${text}\n`)
+  for (const [known, text] of texts) process.stdout.write(`  ${known.padEnd(16)}${text}\n`)
   process.exit(name === undefined ? 0 : 2)
 }
 build()

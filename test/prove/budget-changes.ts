@@ -74,7 +74,9 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   await bench.manage('PUT', budget, { limit_usd: usd(limitNano) })
   await pause(2_000)
   const raised = await bench.account(account)
-  proof.check(name('raised, the rest is spent and not more'), raised.spentNano > later.spentNano && raised.spentNano <= limitNano, `${raised.spentNano} of ${limitNano}`)
+  proof.check(
+    name('raised, the rest is spent and not more'), raised.spentNano > later.spentNano && raised.spentNano <= limitNano, `${raised.spentNano} of ${limitNano}`,
+  )
 
   await deleteWorkspace({ proof, bench, spenders, name: name('a deleted workspace'), slug, id })
   spenders.end()

@@ -82,7 +82,9 @@ async function kinds(proof: Proof, stand: Stand, own: Owner): Promise<void> {
       if (!isRight) wrong.push(`${operation.id} with ${kind}: ${told.status} ${String(typeOf(told))}`)
     }
   }
-  proof.check('every wrong kind of key is refused as its operation lists', wrong.length === 0 && asked > 0, `${asked} requests, wrong: ${wrong.join('; ') || 'none'}`)
+  proof.check(
+    'every wrong kind of key is refused as its operation lists', wrong.length === 0 && asked > 0, `${asked} requests, wrong: ${wrong.join('; ') || 'none'}`,
+  )
 }
 
 async function deadOnes(proof: Proof, stand: Stand, dead: Awaited<ReturnType<typeof deadKeys>>): Promise<void> {
@@ -149,7 +151,9 @@ async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): P
       }
     }
   }
-  proof.check('what is elsewhere answers as what is nowhere', differing.length === 0 && compared > 0, `${compared} pairs, differing: ${differing.join('\n  ') || 'none'}`)
+  proof.check(
+    'what is elsewhere answers as what is nowhere', differing.length === 0 && compared > 0, `${compared} pairs, differing: ${differing.join('\n  ') || 'none'}`,
+  )
 }
 
 function takesWorkspace({ input }: AnyOperation): boolean {

@@ -70,7 +70,9 @@ async function take(part: Part): Promise<void> {
   proof.check(`${turn.name}: refusals are ${status}`, spenders.refusals.every((answer) => answer.status === status), tally(spenders.statuses))
   const above = await overspent(bench)
   proof.check(`${turn.name}: nothing is exceeded`, above.length === 0, above.length === 0 ? 'no window above its limit' : above.join(', '))
-  if (isWaitedFor) proof.check(`${turn.name}: all that was lent comes back`, returnedMs !== null, returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`)
+  if (isWaitedFor) proof.check(
+    `${turn.name}: all that was lent comes back`, returnedMs !== null, returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`,
+  )
 }
 
 /** The calendar of the authority, which no front looks at by itself. */

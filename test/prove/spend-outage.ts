@@ -25,7 +25,9 @@ export const program: Program = {
     const workspaceId = bench.stand.keys.workspace_id
     await bench.manage('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, { limit_usd: 1_000_000 })
     const { key } = await bench.makeKey(workspaceId, { rate_limit_rpm: RPM })
-    const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below), goesOn: true })
+    const spenders = new Spenders({
+      port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below), goesOn: true,
+    })
     const running = spenders.run()
     const outMs = proof.isShort ? 1_000 : 6_000
     await pause(outMs)
@@ -60,7 +62,8 @@ async function phase(proof: Proof, spenders: Spenders, { name, outMs, begin, end
   const strangers = Object.keys(during).filter((status) => status !== '200' && status !== '429')
   proof.check(`${name}: calls are answered or told to come later`, strangers.length === 0 && (during[200] ?? 0) > 0, tally(during))
   proof.checkTimed(
-    `${name}: no call waits over ${REDIS_WAIT_MS_MAX} ms for it`, spenders.slowestLimitsMs <= REDIS_WAIT_MS_MAX, `at most ${spenders.slowestLimitsMs.toFixed(1)} ms in the limits stage`,
+    `${name}: no call waits over ${REDIS_WAIT_MS_MAX} ms for it`, spenders.slowestLimitsMs <= REDIS_WAIT_MS_MAX,
+    `at most ${spenders.slowestLimitsMs.toFixed(1)} ms in the limits stage`,
   )
 }
 

@@ -62,12 +62,19 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
     SELECT coalesce(sum(cost_nano) FILTER (WHERE kind IN ('usage', 'estimated')), 0) AS usage,
       coalesce(sum(cost_nano - released_nano) FILTER (WHERE kind = 'forfeit'), 0) AS forfeits FROM ledger`
   const name = `run ${run + 1} (${keys.length} keys)`
-  const found = `${usd(spentNano - before)} of ${usd(budgetNano)} USD after ${((performance.now() - startedAt) / 1000).toFixed(0)} s; ${tally(spenders.statuses)}`
-  proof.check(`${name}: spent and lent never exceed the limit`, seen.above === 0 && spentNano <= limitNano, `${seen.samples} samples, ${seen.above} above; ${found}`)
-  proof.check(`${name}: all that was lent comes back`, returnedMs !== null, returnedMs === null ? `${lentNano} nano still lent` : `after ${(returnedMs / 1000).toFixed(1)} s`)
+  const tookS = ((performance.now() - startedAt) / 1000).toFixed(0)
+  const found = `${usd(spentNano - before)} of ${usd(budgetNano)} USD after ${tookS} s; ${tally(spenders.statuses)}`
+  proof.check(
+    `${name}: spent and lent never exceed the limit`, seen.above === 0 && spentNano <= limitNano, `${seen.samples} samples, ${seen.above} above; ${found}`,
+  )
+  proof.check(
+    `${name}: all that was lent comes back`, returnedMs !== null,
+    returnedMs === null ? `${lentNano} nano still lent` : `after ${(returnedMs / 1000).toFixed(1)} s`,
+  )
   proof.check(
     `${name}: the budget can be spent to ${SPENT_PERCENT_MIN} %`, (spentNano - before) * 100n >= budgetNano * SPENT_PERCENT_MIN,
-    `${usd(spentNano - before)}, of all runs forfeited ${usd(BigInt(booked?.forfeits ?? 0))}; the last answer ${last.status} ${String(last.metadata['limit_source'])}`,
+    `${usd(spentNano - before)}, of all runs forfeited ${usd(BigInt(booked?.forfeits ?? 0))}; `
+      + `the last answer ${last.status} ${String(last.metadata['limit_source'])}`,
   )
   proof.check(
     `${name}: callers are told no more than was booked`, spenders.costNano <= spentNano - before,
