@@ -4,7 +4,9 @@ import { hashOfKey } from '../../src/schemas/api-keys.ts'
 import { fail, ok } from '../../src/schemas/failures.ts'
 import { Secret } from '../../src/schemas/secret.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
+import type { HttpOptions } from '../../src/server/http/front.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
+import type { EpochFeed, Hints } from '../../src/server/ports/keys.ts'
 import type { EndpointProber } from '../../src/server/ports/private-endpoints.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { ReleaseRequest, SecretReleases } from '../../src/server/ports/vault.ts'
@@ -84,6 +86,16 @@ export interface EndpointsStand {
 export interface StandWish {
   readonly fronts?: number
   readonly prober?: (real: EndpointProber) => EndpointProber
+  /** Instead of keys that pay nothing. */
+  readonly more?: (t: Test, parts: FrontParts) => Promise<{ readonly access: HttpOptions['access']; readonly ports: Partial<Ports> }>
+}
+
+export interface FrontParts {
+  readonly store: Store
+  readonly hints: Hints
+  readonly feed: EpochFeed
+  /** That of the stand's own keys. */
+  readonly access: HttpOptions['access']
 }
 
 export async function openEndpoints(t: Test, wish: StandWish = {}): Promise<EndpointsStand> {
@@ -146,7 +158,9 @@ async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, id
     const at = hash === hashOfKey(OTHER_KEY) ? otherWorkspaceId : workspaceId
     return [hash, { ...record, organizationId, workspaceId: record.kind === 'management' ? null : at, defaultWorkspaceId: workspaceId }]
   }))
-  return (await openFront(t, OPERATIONS, { access: accessTo(records), ports })).url
+  const access = accessTo(records)
+  const more = await wish.more?.(t, { store, hints, feed, access })
+  return (await openFront(t, OPERATIONS, { access: more?.access ?? access, ports: { ...ports, ...more?.ports } })).url
 }
 
 function callsOf(stand: Pick<EndpointsStand, 'fronts' | 'baseUrl' | 'workspaceId'>): Pick<EndpointsStand, 'call' | 'embed' | 'draft' | 'validated' | 'active'> {

@@ -1,26 +1,17 @@
 /** Calls over real sockets, with their money in real books: purses, journal, flushes, the ledger in Postgres. Issue 5, acceptance 6. */
-import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { organizationAccount, workspaceAccount } from '../../../../src/schemas/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
-import { openJournal } from '../../../../src/server/journal/journal.ts'
-import { REAL_TIMERS } from '../../../../src/server/limits/money-timers.ts'
-import { createSpend } from '../../../../src/server/limits/spend.ts'
 import type { Span } from '../../../../src/server/ports/money.ts'
 import { createKey, openKeyStore } from '../../../../src/server/store/api-keys.ts'
-import { openLender } from '../../../../src/server/store/lender.ts'
 import { createOrganization } from '../../../../src/server/store/organizations.ts'
 import { CLI } from '../../../support/audit.ts'
 import { openEmbeddings, type EmbeddingsReply } from '../../../support/embeddings-front.ts'
-import { TEST_BOOT } from '../../../support/journal.ts'
-import { SILENT } from '../../../support/log.ts'
-import { imbalances, setLimit } from '../../../support/money.ts'
+import { setLimit } from '../../../support/money.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 import { answers, refuses } from '../../../support/provider-behaviours.ts'
+import { openRealSpend } from '../../../support/real-spend.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 /** Nano-USD of four tokens at one USD per million, and of the bound of thirteen bytes. */
@@ -40,36 +31,15 @@ async function stand(t: Test, limits: Limits = {}) {
     const limit = limits[kind]
     if (limit !== undefined) await setLimit(store.sql, accounts[kind], ...limit)
   }
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-books-'))
-  const journal = openJournal({ folder, id: randomUUID(), node: 'n', bootId: TEST_BOOT, holder: { pid: 1, startedAt: 'a test' }, log: SILENT })
   const feed = { epoch: 1, get lastGoodPollAtMs() { return Date.now() }, subscribe: () => () => undefined }
-  const spend = createSpend({
-    lender: openLender(store, SILENT), journal, owner: { id: journal.id, node: 'n', bootId: TEST_BOOT }, fronts: { liveFronts: 1 }, feed,
-    timers: REAL_TIMERS, log: SILENT, fenced: () => undefined,
-  })
-  let closing: Promise<void> | null = null
-  const close = (): Promise<void> => (closing ??= spend.close())
-  t.teardown(async () => {
-    await close()
-    await rm(folder, { recursive: true })
-  })
+  const spend = await openRealSpend(t, store)
   const access = createAccess({ keys: openKeyStore(store), feed, graceMs: 60_000, now: Date.now })
   const front = await openEmbeddings(t, { spend, access })
   const authorization = `Bearer ${key}`
   return {
     ...front, store, authorization, accounts,
     call: (body: object): Promise<EmbeddingsReply> => front.post({ ...body }, { authorization }),
-    /** Gives everything back, and tells what the books say. */
-    async books() {
-      await close()
-      const ledger = await store.sql<{ request_id: string; kind: string; cost_nano: bigint; provider: string; tokens: bigint; model: string }[]>`
-        SELECT request_id, kind, cost_nano, provider, tokens, model FROM ledger ORDER BY at, kind DESC`
-      const [leases] = await store.sql`SELECT count(*)::int AS count FROM leases`
-      return {
-        ledger, leases: Number(leases?.['count']), imbalances: await imbalances(store.sql),
-        rows: ledger.map(({ kind, cost_nano, provider }) => [kind, Number(cost_nano), provider]),
-      }
-    },
+    books: () => spend.books(),
   }
 }
 
