@@ -1,3 +1,4 @@
+import type { Settlement } from '../../src/server/ports/journal.ts'
 import type { BookEntry, LendAsk, Lender, OpenTake } from '../../src/server/ports/lending.ts'
 import type { AccountKind, Day, Span } from '../../src/server/ports/money.ts'
 import type { Log } from '../../src/server/ports/observe.ts'
@@ -10,8 +11,6 @@ import { createOrganization } from '../../src/server/store/organizations.ts'
 import { CLI } from './audit.ts'
 import { SILENT } from './log.ts'
 import { must } from './must.ts'
-
-export type Settlement = Extract<BookEntry, { kind: 'settle' }>
 
 /** An owner of each kind, with their accounts. */
 export interface Owners {

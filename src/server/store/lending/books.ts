@@ -1,8 +1,8 @@
+import type { Settlement } from '../../ports/journal.ts'
 import type { BookEntry, OpenTake } from '../../ports/lending.ts'
 import type { AccountKind, Day } from '../../ports/money.ts'
 import { organizationAccount, workspaceAccount } from '../../../schemas/accounts.ts'
 
-type Settlement = Extract<BookEntry, { kind: 'settle' }>
 export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
 
 /** What happened to one account on one day, nano-USD. */

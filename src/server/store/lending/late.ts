@@ -1,3 +1,4 @@
+import type { Settlement } from '../../ports/journal.ts'
 import type { BookEntry, OpenTake } from '../../ports/lending.ts'
 import type { Day } from '../../ports/money.ts'
 import type { Log } from '../../ports/observe.ts'
@@ -17,9 +18,10 @@ export async function addLate(tx: Transaction, { journalId, entries, log }: {
 }): Promise<void> {
   const books = new Books()
   for (const entry of entries) books.add(entry, { isLate: true })
-  // Rows of the ledger before accounts: whoever forgives goes the same way.
-  const forfeits = new Forfeits(books, await forfeitsOf(tx, journalId))
+  // Forfeits are read and changed under the locks of their accounts, as whoever forgives does: the other way round the two
+  // would wait for each other.
   const accounts = await lockAccounts(tx, books.accountIds)
+  const forfeits = new Forfeits(books, await forfeitsOf(tx, journalId))
   for (const entry of entries) {
     if (entry.kind === 'give_back') forfeits.release(forfeits.lumps(entry.accountId, entry.day), [entry.accountId], BigInt(entry.amountNano))
     else coverUsage(forfeits, entry)
@@ -29,7 +31,7 @@ export async function addLate(tx: Transaction, { journalId, entries, log }: {
 }
 
 /** Uses the forfeit of the same call first, then what was forfeited without a call. */
-function coverUsage(forfeits: Forfeits, settle: Extract<BookEntry, { kind: 'settle' }>): void {
+function coverUsage(forfeits: Forfeits, settle: Settlement): void {
   const owners = accountsOf(settle).filter(({ kind }) => kind !== 'organization').map(({ accountId }) => accountId)
   const ofCall = forfeits.ofCall(settle)
   const cost = BigInt(settle.costNano)
