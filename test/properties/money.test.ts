@@ -29,7 +29,7 @@ function openRun(seed: number, limits: Limits, fronts = 4): Run {
   const random = randomOf(seed)
   const world = moneyWorld(limits, () => 1 + random() * 20)
   const seen: Seen = { paid: 0, costNano: 0, refused: new Map() }
-  return { world, fronts: Array.from({ length: fronts }, (_, i) => openMoney({}, world, `f${i}`, fronts)), seen, random }
+  return { world, fronts: Array.from({ length: fronts }, (_, i) => openMoney({}, world, { id: `f${i}`, liveFronts: fronts })), seen, random }
 }
 
 /** One caller of a front: calls one after the other, of random bounds, costs and durations. */

@@ -6,10 +6,11 @@ type Change =
   | { readonly kind: 'end'; readonly id: number; readonly entry: Settlement | null }
   | { readonly kind: 'back'; readonly entry: GiveBack }
 
-/** A journal in memory, whose offsets count records; its disk can be full. */
+/** A journal in memory, whose offsets count records; its disk can be full, or give nothing back. */
 export class ModelJournal implements Journal {
   readonly id: string
   isFull = false
+  isUnreadable = false
   isBroken = false
   writes = 0
   /** Takes that are written and open. */
@@ -43,7 +44,7 @@ export class ModelJournal implements Journal {
   }
 
   write(): boolean {
-    this.isBroken = this.isFull
+    this.isBroken = this.isFull || this.isUnreadable
     if (this.isFull) {
       this.#gathered = this.#gathered.filter(({ kind }) => kind !== 'take')
       return false

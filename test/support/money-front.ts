@@ -58,7 +58,9 @@ export function moneyWorld(limits: Readonly<Record<string, Partial<Record<Span, 
 }
 
 /** @param limits by account id, nano-USD */
-export function openMoney(limits: Parameters<typeof moneyWorld>[0] = {}, world = moneyWorld(limits), id = 'f1', liveFronts = 1): MoneyFront {
+export function openMoney(
+  limits: Parameters<typeof moneyWorld>[0] = {}, world = moneyWorld(limits), { id = 'f1', liveFronts = 1, log = SILENT } = {},
+): MoneyFront {
   const { simulation, lender, clock } = world
   const runFor = (ms: number): Promise<void> => simulation.runUntil(simulation.now + ms)
   const journal = new ModelJournal(id)
@@ -81,7 +83,7 @@ export function openMoney(limits: Parameters<typeof moneyWorld>[0] = {}, world =
       after,
       soon: (work) => after(0, work),
     },
-    log: SILENT,
+    log,
     fenced: () => (isFenced = true),
   })
   const hold: MoneyFront['hold'] = (call) => {

@@ -181,7 +181,10 @@ class DiskJournal implements Journal {
     if (piece === null) {
       if (!this.#isUnreadable) this.#options.log.error('journal_unreadable', { journal: this.id, offset: from })
       this.#isUnreadable = true
-    } else this.#waiting.fill(piece.entries, piece.to, current.end)
+    } else {
+      this.#isUnreadable = false
+      this.#waiting.fill(piece.entries, piece.to, current.end)
+    }
   }
 
   get #end(): number {

@@ -25,7 +25,7 @@ export class Bookkeeping {
   #isDue = false
   #isAsking = false
   #isStopped = false
-  /** The store did not take the last flush: told once. */
+  /** The store did not take the last flush: an outage is told once. */
   #isAway = false
   /** Of the journal: what of it is in the books. */
   #applied = 0
@@ -56,7 +56,8 @@ export class Bookkeeping {
 
   /**
    * Gives everything back, brings the books up to date and closes the journal in them. Calls that are still under way, and a
-   * request for money without an answer, are left to whoever reads the journal when this process is gone.
+   * request for money without an answer, are left to whoever reads the journal when this process is gone. While the store is
+   * away it goes on trying: whoever ends the process sets the time.
    */
   async close(): Promise<void> {
     const { till: { purses, journal, counts }, lender } = this.#options
@@ -112,7 +113,7 @@ export class Bookkeeping {
   async #flushAll(): Promise<void> {
     this.#isFlushing = true
     try {
-      while (!this.#isStopped && (await this.#flushNext() || this.#isDue)) this.#isAway = false
+      while (!this.#isStopped && (await this.#flushNext() || this.#isDue)) continue
     } catch (problem) {
       if (!this.#isAway) this.#options.log.warn('money.flush_failed', { cause: problem })
       this.#isAway = true
@@ -146,6 +147,7 @@ export class Bookkeeping {
     const { till, wake } = this.#options
     till.journal.applied(to)
     this.#applied = to
+    this.#isAway = false
     this.batches += 1
     this.entries += entries.length
     for (const entry of entries) till.purses.booked(entry)

@@ -50,7 +50,10 @@ export interface MoneyReading {
 /** Money of one front. */
 export interface FrontSpend extends Spend {
   readonly reading: MoneyReading
-  /** Takes no more calls, gives everything back, and ends the journal in the books where no call is under way. */
+  /**
+   * Takes no more calls, gives everything back, and ends the journal in the books where no call is under way. Does not end
+   * while the store is away.
+   */
   close(): Promise<void>
 }
 
@@ -92,6 +95,8 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
 
   hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#stopped !== null) return this.#counted(this.#stopped)
+    // What is lent to calls that cannot be written down would go back and forth, with a record each way that stays in memory.
+    if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
     const purses = pursesOf(ask, this.#till.purses, this.#timers.now())
     if (!purses.ok) return this.#counted(purses)
     const taking = new Taking(this.#till, ask, purses.value)
@@ -137,6 +142,13 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
       giveBacks: purses.giveBacks,
       isJournalBroken: journal.isBroken,
     }
+  }
+
+  /** A journal that is broken is tried at every call: the disk may have room again. */
+  #mayWrite(): boolean {
+    const { journal } = this.#till
+    if (journal.isBroken) journal.write()
+    return !journal.isBroken
   }
 
   #stop(outcome: Outcome<never>): void {

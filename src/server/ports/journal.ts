@@ -10,7 +10,7 @@ export type GiveBack = Extract<BookEntry, { kind: 'give_back' }>
 export interface Journal {
   /** Of the journal and of its front. */
   readonly id: string
-  /** The last append failed: nothing may be taken until one succeeds. */
+  /** The last append failed, or what was written cannot be read again: nothing may be taken until it can. */
   readonly isBroken: boolean
   /** @returns what `settle` and `release` name it by: never twice the same */
   take(take: OpenTake): number

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { LOCAL_DISK, type JournalDisk } from '../../../src/server/journal/disk.ts'
@@ -207,16 +207,20 @@ t.test('entries beyond the number that memory keeps are read again, in order and
   t.equal(namesOf(folder, journal.id).length, 1)
 })
 
-t.test('a journal that cannot read what it wrote is broken', async (t) => {
+t.test('a journal that cannot read what it wrote is broken until it can', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder, { entriesMax: 1 })
   for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
   journal.write()
   const first = journal.next(10)
   journal.applied(first?.to ?? 0)
-  rmSync(segmentFiles(folder, journal.id)[0]?.path ?? '')
+  const path = segmentFiles(folder, journal.id)[0]?.path ?? ''
+  renameSync(path, `${path}.away`)
   t.equal(journal.next(10), null)
-  t.ok(journal.isBroken)
+  t.ok(journal.write() && journal.isBroken)
+  renameSync(`${path}.away`, path)
+  t.same(journal.next(10)?.entries.map(({ kind }) => kind), ['settle', 'settle'])
+  t.notOk(journal.isBroken)
 })
 
 t.test('records of many calls in one append are all there', async (t) => {

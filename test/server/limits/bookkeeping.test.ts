@@ -4,7 +4,8 @@ import type { Outcome } from '../../../src/schemas/failures.ts'
 import {
   BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, LEND_REPEAT_MS, MONEY_IDLE_MS, MONEY_PURSES_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX,
 } from '../../../src/schemas/money-limits.ts'
-import { costOf, openMoney, usd } from '../../support/money-front.ts'
+import { keptLog } from '../../support/log.ts'
+import { costOf, moneyWorld, openMoney, usd } from '../../support/money-front.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 
@@ -23,14 +24,14 @@ t.test('money that was not used for ten seconds goes back, and what calls hold d
 
 t.test('what another front is refused goes back at once where it is idle', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
-  const other = openMoney({}, one, 'f2')
+  const other = openMoney({}, one, { id: 'f2' })
   await one.paid(1_000, 200)
   t.equal(nameOf(await other.held({ nano: 800 }, 500)), 'ok')
 })
 
 t.test('two fronts that each hold a part of what they need give way to one of them', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
-  const other = openMoney({}, one, 'f2')
+  const other = openMoney({}, one, { id: 'f2' })
   await one.paid(600, 0)
   await other.paid(400, 0)
   const held = await Promise.all([one.held({ nano: 800 }, 600), other.held({ nano: 800 }, 600)])
@@ -96,6 +97,19 @@ t.test('books are kept in batches, and an outage loses and doubles nothing', asy
   t.equal(money.lender.spentOf('o1'), calls * 100)
   t.equal(money.spend.reading.flushedEntries, calls + 1)
   t.equal(money.spend.reading.flushLagS, 0)
+})
+
+t.test('every outage of the books is told once', async (t) => {
+  const log = keptLog()
+  const money = openMoney({}, moneyWorld({}), { log })
+  for (let outage = 0; outage < 2; outage++) {
+    await money.paid(1)
+    money.lender.mode = 'away'
+    await money.runFor(4 * BOOKS_FLUSH_MS)
+    money.lender.mode = 'up'
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+  }
+  t.same(log.events.map(({ event }) => event), ['money.flush_failed', 'money.flush_failed'])
 })
 
 t.test('however many calls end, the books are kept five times a second', async (t) => {

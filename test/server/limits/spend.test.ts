@@ -273,7 +273,7 @@ t.test('what is lent can be spent while the store is away', async (t) => {
 
 t.test('while others hold what is missing it is tried for, and then refused', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
-  const other = openMoney({}, one, 'f2')
+  const other = openMoney({}, one, { id: 'f2' })
   const holding = await one.held({ nano: 600 })
   const waiting = other.held({ nano: 500 }, MONEY_TRIED_MS_MAX + 100)
   await waiting
@@ -301,6 +301,26 @@ t.test('a full disk stops paid calls, and money that was sought for them stays',
   t.equal(nameOf(await money.held({ nano: 0 })), 'store_unavailable')
   money.journal.isFull = false
   t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
+})
+
+t.test('while the journal cannot be written no money is sought', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(100, 0)
+  money.journal.isFull = true
+  t.equal(nameOf(await money.held({ nano: 100 })), 'store_unavailable')
+  t.equal(nameOf(await money.held({ nano: 900 })), 'store_unavailable')
+  t.equal(money.lender.asked.lend, 1)
+  money.journal.isFull = false
+  t.equal(nameOf(await money.held({ nano: 900 })), 'ok')
+})
+
+t.test('a journal that cannot be read again stops paid calls, though it can be written', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(100, 0)
+  money.journal.isUnreadable = true
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(nameOf(await money.held({ nano: 100 })), 'store_unavailable')
+  t.ok(money.spend.reading.isJournalBroken)
 })
 
 t.test('more calls than may wait are refused', async (t) => {
