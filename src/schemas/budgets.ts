@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { USD_MAX } from './money-limits.ts'
 
-/** Intervals of a budget; `lifetime` never resets. §2.11, C7. */
+/** Intervals of a budget, the shortest first; `lifetime` never resets. §2.11, C7. */
 export const BUDGET_INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 export type BudgetInterval = (typeof BUDGET_INTERVALS)[number]
 

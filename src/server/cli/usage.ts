@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { faultOfDays } from '../../schemas/activity.ts'
-import { usdOfNano, usdText } from '../../schemas/usd.ts'
+import { usdText } from '../../schemas/usd.ts'
+import { activitySums } from '../operations/activity/activity-answers.ts'
 import type { ActivitySums } from '../ports/activity.ts'
 import { ACTIVITY_GROUPS, sumActivity, type ActivityGroup } from '../store/activity.ts'
 import { findOrganization } from '../store/organizations.ts'
@@ -46,8 +47,8 @@ async function report({ store }: Admin, options: Options): Promise<void> {
   const { groups, total } = found
   const value = {
     from: found.from, to: found.to, by,
-    data: groups.map((group) => ({ id: group.id, name: group.name, ...wireOf(group) })),
-    total: wireOf(total),
+    data: groups.map((group) => ({ id: group.id, name: group.name, ...activitySums(group) })),
+    total: activitySums(total),
   }
   const lines = groups.map((group) => [by === 'key' ? `${group.name} (${group.id.slice(0, HASH_DIGITS)})` : group.name, ...cellsOf(group)])
   print(options, value, table([
@@ -57,17 +58,6 @@ async function report({ store }: Admin, options: Options): Promise<void> {
 
 function cellsOf({ requests, tokens, spentNano, byokNano, forfeitedNano }: ActivitySums): readonly string[] {
   return [String(requests), String(tokens), usdText(spentNano), usdText(byokNano), usdText(forfeitedNano)]
-}
-
-function wireOf(sums: ActivitySums): object {
-  return {
-    requests: Number(sums.requests),
-    tokens: Number(sums.tokens),
-    milliseconds: Number(sums.milliseconds),
-    usage: usdOfNano(sums.spentNano),
-    byok_usage: usdOfNano(sums.byokNano),
-    forfeited: usdOfNano(sums.forfeitedNano),
-  }
 }
 
 function dayOf(text: string): string {

@@ -2,7 +2,7 @@ import { fail, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { EpochFeed } from '../ports/keys.ts'
 import type { JournalOwner, Lender } from '../ports/lending.ts'
-import type { Hold, HoldAsk, Spend } from '../ports/money.ts'
+import type { Hold, HoldAsk, MoneyReading, MoneyRefuser, Spend } from '../ports/money.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import { Bookkeeping } from './bookkeeping.ts'
@@ -25,26 +25,6 @@ export interface SpendOptions {
   readonly log: Log
   /** The journal was closed while this front lived: it takes no money any more, and must be replaced. */
   readonly fenced: () => void
-}
-
-/** Who or what refused. */
-export type MoneyRefuser = 'credit' | 'key_limit' | 'budget' | 'unbounded' | 'unavailable' | 'busy'
-
-/** What a front's money is doing; figures that only grow are since the start. Whole nano-USD. */
-export interface MoneyReading {
-  readonly takes: number
-  readonly open: number
-  readonly overruns: number
-  readonly refusals: Readonly<Record<MoneyRefuser, number>>
-  readonly waiting: number
-  readonly heldNano: number
-  readonly lends: number
-  readonly lendS: number
-  readonly flushes: number
-  readonly flushedEntries: number
-  readonly flushLagS: number
-  readonly giveBacks: number
-  readonly isJournalBroken: boolean
 }
 
 /** Money of one front. */

@@ -1,22 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-
-/** What a front's money is doing; figures that only grow are since the start. Whole nano-USD. */
-export interface MoneyReading {
-  readonly takes: number
-  readonly open: number
-  readonly overruns: number
-  /** By who or what refused. */
-  readonly refusals: Readonly<Record<string, number>>
-  readonly waiting: number
-  readonly heldNano: number
-  readonly lends: number
-  readonly lendS: number
-  readonly flushes: number
-  readonly flushedEntries: number
-  readonly flushLagS: number
-  readonly giveBacks: number
-  readonly isJournalBroken: boolean
-}
+import { usdOfNano } from '../../schemas/usd.ts'
+import type { MoneyReading } from '../ports/money.ts'
 
 /** Metrics of a front's money, read when somebody looks; no label names an account. Design §11. */
 export function watchMoney(registry: Registry, read: () => MoneyReading): void {
@@ -44,7 +28,7 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
     },
   })
   gauge('sluice_money_calls_waiting', 'Calls that wait for money.', ({ waiting }) => waiting)
-  gauge('sluice_money_held_usd', 'Lent money that no call holds.', ({ heldNano }) => heldNano / 1e9)
+  gauge('sluice_money_held_usd', 'Lent money that no call holds.', ({ heldNano }) => usdOfNano(heldNano))
   counter('sluice_money_lends_total', 'Requests for money that were answered.', ({ lends }) => lends)
   counter('sluice_money_lend_seconds_total', 'Seconds that they took.', ({ lendS }) => lendS)
   counter('sluice_money_flushes_total', 'Batches of the journal that came into the books.', ({ flushes }) => flushes)

@@ -1,9 +1,10 @@
+import { BUDGET_INTERVALS, type BudgetInterval } from '../../schemas/budgets.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { KeyRecord } from './keys.ts'
 
-/** Windows in which a limit counts; `lifetime` never ends. Contract §2.11. */
-export const SPANS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
-export type Span = (typeof SPANS)[number]
+/** Windows in which a limit counts, the narrowest first: those of budgets. */
+export const SPANS = BUDGET_INTERVALS
+export type Span = BudgetInterval
 
 /** Whose money: the credit of an organization, the budgets of a workspace, the limit of a key. */
 export type AccountKind = 'organization' | 'workspace' | 'key'
@@ -72,8 +73,28 @@ export interface HoldAsk {
 
 /**
  * The first step of a paid call. Synchronous while the purses' balances last. The take is in the journal before it returns.
- * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy, client_gone.
+ * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy, draining, client_gone.
  */
 export interface Spend {
   hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>>
+}
+
+/** Who or what refused. */
+export type MoneyRefuser = 'credit' | 'key_limit' | 'budget' | 'unbounded' | 'unavailable' | 'busy'
+
+/** What a front's money is doing; figures that only grow are since the start. Whole nano-USD. */
+export interface MoneyReading {
+  readonly takes: number
+  readonly open: number
+  readonly overruns: number
+  readonly refusals: Readonly<Record<MoneyRefuser, number>>
+  readonly waiting: number
+  readonly heldNano: number
+  readonly lends: number
+  readonly lendS: number
+  readonly flushes: number
+  readonly flushedEntries: number
+  readonly flushLagS: number
+  readonly giveBacks: number
+  readonly isJournalBroken: boolean
 }

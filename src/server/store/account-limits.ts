@@ -3,6 +3,7 @@ import type { Span } from '../ports/money.ts'
 import { accountOf, type Account, type AccountRow } from './accounts.ts'
 import { bump } from './epoch.ts'
 import { frontsAt } from './fronts.ts'
+import { newId } from './ids.ts'
 import { rolledTo } from './lending/counters.ts'
 import type { Queryable, Transaction } from './open.ts'
 
@@ -44,6 +45,13 @@ export async function readAccounts(sql: Queryable, ids: readonly string[]): Prom
     if (limit !== null) account.limits.push(limit)
   }
   return [...found.values()]
+}
+
+/** Sets the limit of an account, which the caller has locked; one that is there keeps its id. */
+export async function putLimit(tx: Transaction, accountId: string, { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>): Promise<void> {
+  await tx`
+    INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${accountId}, ${span}, ${newId()}, ${String(limitNano)})
+    ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano, updated_at = clock_timestamp()`
 }
 
 /** What counts against a limit of that span: spent, and byok where it counts. Design §6. */

@@ -6,10 +6,9 @@ import type { AuditEvent } from '../ports/audit.ts'
 import type { Budget, BudgetRef, Budgets, BudgetWish, LimitActor, OneBudget, WorkspaceRef } from '../ports/budgets.ts'
 import type { Hints, Invalidation } from '../ports/keys.ts'
 import { SPANS } from '../ports/money.ts'
-import { bumpLimits, countedNano, isObeyed, isWithin, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
+import { bumpLimits, countedNano, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
 import { lockAccounts } from './accounts.ts'
 import { appendAudit } from './audit.ts'
-import { newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { resetsAtMs } from './windows.ts'
@@ -79,9 +78,7 @@ async function put(tx: Transaction, { ref, wish, by }: { ref: BudgetRef; wish: B
   const issue = disorderOf(account.limits, ref, wish)
   if (issue !== null) return fail('budgets_unordered', { metadata: { issues: [issue] } })
   const before = account.limits.find(({ span }) => span === ref.span)
-  await tx`
-    INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${account.id}, ${ref.span}, ${newId()}, ${String(wish.limitNano)})
-    ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano, updated_at = clock_timestamp()`
+  await putLimit(tx, account.id, { span: ref.span, limitNano: wish.limitNano })
   if (wish.countsByok !== undefined) await tx`UPDATE accounts SET counts_byok = ${wish.countsByok} WHERE id = ${account.id}`
   const after = await read(tx, workspaceId)
   const limit = after.limits.find(({ span }) => span === ref.span)

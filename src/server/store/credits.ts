@@ -7,7 +7,7 @@ import { nanoOfUsd, usdOfNano } from '../../schemas/usd.ts'
 import type { LimitActor } from '../ports/budgets.ts'
 import type { CreditEntry, Credits, CreditState, CreditWish } from '../ports/credits.ts'
 import type { Invalidation } from '../ports/keys.ts'
-import { bumpLimits, isObeyed, isWithin, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
+import { bumpLimits, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
 import { lockAccounts } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import type { BudgetMeans } from './budgets.ts'
@@ -67,9 +67,7 @@ async function add(tx: Transaction, wish: CreditWish, by: LimitActor): Promise<O
   const booking = { ...wish, createdBy: `${by.actor.kind} ${by.actor.id ?? ''}`.trim() }
   if (openingNano > 0n) await book(tx, { ...booking, kind: 'opening', amountNano: openingNano, note: OPENING_NOTE, turn: null })
   const entry = await book(tx, { ...booking, kind: amountNano > 0n ? 'top_up' : 'correction' })
-  await tx`
-    INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${account.id}, 'lifetime', ${newId()}, ${String(totalNano)})
-    ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano, updated_at = clock_timestamp()`
+  await putLimit(tx, account.id, { span: 'lifetime', limitNano: totalNano })
   const after = await read(tx, organizationId)
   const told = { kind: entry.kind, amount_usd: usdOfNano(amountNano), note: entry.note, total_credits: usdOfNano(totalNano) }
   await appendAudit(tx, {

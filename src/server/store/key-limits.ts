@@ -1,7 +1,6 @@
 import type { KeyLimits } from '../ports/api-keys.ts'
 import type { Invalidation } from '../ports/keys.ts'
-import { bumpLimits } from './account-limits.ts'
-import { newId } from './ids.ts'
+import { bumpLimits, putLimit } from './account-limits.ts'
 import type { Transaction } from './open.ts'
 
 /** Fronts tell by their own clocks whether a key has expired: one that did lately may still be served by one that is behind. */
@@ -17,10 +16,7 @@ export async function setKeyLimit(tx: Transaction, accountId: string, { limitNan
   // Whichever of its keys is read, it says the same.
   await tx`UPDATE api_keys SET limit_reset = ${limitReset} WHERE account_id = ${accountId} AND limit_reset IS DISTINCT FROM ${limitReset}`
   await tx`DELETE FROM account_limits WHERE account_id = ${accountId} AND (span <> ${span} OR ${limitNano === null})`
-  if (limitNano === null) return
-  await tx`
-    INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${accountId}, ${span}, ${newId()}, ${String(limitNano)})
-    ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano, updated_at = clock_timestamp()`
+  if (limitNano !== null) await putLimit(tx, accountId, { span, limitNano })
 }
 
 /** Tells the fronts of a change of limits by every key that draws on the account, which the caller has locked. Last. */

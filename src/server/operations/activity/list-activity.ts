@@ -2,9 +2,9 @@ import { ActivityAnswer, faultOfDays, ListActivityQuery, type ActivityRow as Act
 import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { ACTIVITY_PAGE_DEFAULT } from '../../../schemas/money-limits.ts'
-import { usdOfNano } from '../../../schemas/usd.ts'
 import type { ActivityRow } from '../../ports/activity.ts'
 import { defineOperation } from '../define.ts'
+import { activitySums } from './activity-answers.ts'
 
 /** Lists what was spent by day, key, workspace and model, newest first. Source: our extension; C4. */
 export const listActivity = defineOperation({
@@ -42,11 +42,6 @@ function wireOf(row: ActivityRow): ActivityWire {
     workspace_id: row.workspaceId,
     key_hash: row.keyHash,
     model: row.model,
-    requests: Number(row.requests),
-    tokens: Number(row.tokens),
-    milliseconds: Number(row.milliseconds),
-    usage: usdOfNano(row.spentNano),
-    byok_usage: usdOfNano(row.byokNano),
-    forfeited: usdOfNano(row.forfeitedNano),
+    ...activitySums(row),
   }
 }
