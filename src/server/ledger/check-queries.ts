@@ -46,7 +46,7 @@ const ACTIVITY = `
   FROM (
     SELECT organization_id, day, workspace_id, key_hash, model, sum(requests) AS requests, sum(tokens) AS tokens,
       sum(milliseconds) AS milliseconds, sum(paid) AS spent_nano, sum(byok) AS byok_nano, sum(forfeited) AS forfeited_nano
-    FROM facts WHERE key_hash IS NOT NULL GROUP BY organization_id, day, workspace_id, key_hash, model) AS e
+    FROM facts WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, model) AS e
   FULL JOIN (SELECT * FROM activity WHERE day >= (SELECT min(first) FROM months)) AS f
     ON f.organization_id = e.organization_id AND f.day = e.day AND f.workspace_id = e.workspace_id AND f.key_hash = e.key_hash
       AND f.model = e.model

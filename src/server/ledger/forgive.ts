@@ -112,7 +112,7 @@ async function takeBack(tx: Transaction): Promise<void> {
     UPDATE activity a SET forfeited_nano = a.forfeited_nano - f.amount
     FROM (
       SELECT organization_id, day, workspace_id, key_hash, COALESCE(model, '') AS model, sum(cost_nano) AS amount
-      FROM forgiven WHERE key_hash IS NOT NULL GROUP BY organization_id, day, workspace_id, key_hash, COALESCE(model, '')) AS f
+      FROM forgiven WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, COALESCE(model, '')) AS f
     WHERE a.organization_id = f.organization_id AND a.day = f.day AND a.workspace_id = f.workspace_id AND a.key_hash = f.key_hash AND a.model = f.model`
   const contributions = `WITH facts AS MATERIALIZED (${factsOf('forgiven')}) ${CONTRIBUTIONS}`
   // A window that has ended stays as it was: nothing counts against it any more.
