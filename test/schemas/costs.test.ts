@@ -1,12 +1,20 @@
 /** What a call costs, to the nano-USD. C14. */
 import t from 'tap'
 import { chargedNano, costNano } from '../../src/schemas/costs.ts'
+import { COST_NANO_MAX } from '../../src/schemas/money-limits.ts'
 
 t.test('a cost is rounded up once, also where tokens times price are no safe integer', (t) => {
   t.equal(costNano(1, { promptNanoPerMillion: 1, requestNano: 0 }), 1)
   t.equal(costNano(3, { promptNanoPerMillion: 20_000_000, requestNano: 7 }), 67)
   t.equal(costNano(0, { promptNanoPerMillion: 20_000_000, requestNano: 0 }), 0)
   t.equal(costNano(33_554_432, { promptNanoPerMillion: 3_000_000_001, requestNano: 0 }), 100_663_296_034)
+  t.end()
+})
+
+t.test('no call comes to more than numbers count exactly, whatever its price and whatever tokens are told', (t) => {
+  const dearest = { promptNanoPerMillion: Number.MAX_SAFE_INTEGER, requestNano: Number.MAX_SAFE_INTEGER }
+  t.equal(costNano(2 ** 31, dearest), COST_NANO_MAX)
+  t.equal(costNano(1, dearest), COST_NANO_MAX)
   t.end()
 })
 

@@ -1,5 +1,5 @@
 import { SPANS } from '../ports/money.ts'
-import { CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
+import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
 
 const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS found'
 
@@ -7,7 +7,7 @@ const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS foun
 const SPENT = SPANS.flatMap((span) => (['spent', 'byok'] as const).map((what) => ({
   column: `${span}_${what}_nano`,
   // What is left of dropped months is of no window but the one that never ends.
-  sum: `COALESCE(sum(c.${what}) FILTER (WHERE ${inWindow(span)}), 0)${span === 'lifetime' ? ` + COALESCE(max(p.${what}_nano), 0)` : ''}`,
+  sum: capped(`COALESCE(sum(c.${what}) FILTER (WHERE ${inWindow(span)}), 0)${span === 'lifetime' ? ` + COALESCE(max(p.${what}_nano), 0)` : ''}`),
 })))
 
 const LENT = SPANS.map((span) => ({
@@ -45,7 +45,8 @@ const ACTIVITY = `
     COALESCE(e.model, f.model)) AS subject, ${COMPARED}
   FROM (
     SELECT organization_id, day, workspace_id, key_hash, model, sum(requests) AS requests, sum(tokens) AS tokens,
-      sum(milliseconds) AS milliseconds, sum(paid) AS spent_nano, sum(byok) AS byok_nano, sum(forfeited) AS forfeited_nano
+      sum(milliseconds) AS milliseconds, ${capped('sum(paid)')} AS spent_nano, ${capped('sum(byok)')} AS byok_nano,
+      ${capped('sum(forfeited)')} AS forfeited_nano
     FROM facts WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, model) AS e
   FULL JOIN (SELECT * FROM activity WHERE day >= (SELECT min(first) FROM months)) AS f
     ON f.organization_id = e.organization_id AND f.day = e.day AND f.workspace_id = e.workspace_id AND f.key_hash = e.key_hash

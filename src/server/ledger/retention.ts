@@ -1,7 +1,7 @@
 import { FRONT_LIVE_MS } from '../../schemas/limits.ts'
 import { SPANS } from '../ports/money.ts'
 import type { Store, Transaction } from '../store/open.ts'
-import { CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
+import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
 
 /** Milliseconds that the drop of a month waits for whoever reads the ledger, while all who write it wait behind it. Decision. */
 const DROP_WAIT_MS = 500
@@ -89,8 +89,10 @@ function drop(store: Store, { partition, first }: Month): Promise<number | null>
     await tx.unsafe(`
       WITH facts AS MATERIALIZED (${factsOf(partition)})
       INSERT INTO ledger_pruned AS p (account_id, spent_nano, byok_nano)
-      SELECT account_id, sum(spent), sum(byok) FROM (${CONTRIBUTIONS}) AS c GROUP BY account_id HAVING sum(spent) <> 0 OR sum(byok) <> 0
-      ON CONFLICT (account_id) DO UPDATE SET spent_nano = p.spent_nano + excluded.spent_nano, byok_nano = p.byok_nano + excluded.byok_nano`)
+      SELECT account_id, ${capped('sum(spent)')}, ${capped('sum(byok)')} FROM (${CONTRIBUTIONS}) AS c
+      GROUP BY account_id HAVING sum(spent) <> 0 OR sum(byok) <> 0
+      ON CONFLICT (account_id) DO UPDATE SET
+        spent_nano = ${capped('p.spent_nano + excluded.spent_nano')}, byok_nano = ${capped('p.byok_nano + excluded.byok_nano')}`)
     const [counted] = await tx.unsafe<{ rows: number }[]>(`SELECT count(*)::int AS rows FROM ${partition}`)
     // Last, since it waits for every reader of the ledger and lets none of its writers pass meanwhile.
     await tx.unsafe(`DROP TABLE ${partition}`)

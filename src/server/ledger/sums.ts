@@ -1,4 +1,5 @@
 import type { Span } from '../ports/money.ts'
+import { COUNTER_NANO_MAX } from '../store/lending/counters.ts'
 
 /** Which rows of a table with a day fall into the windows that an account's row is of. `a`: the account. */
 const IN_WINDOW: Readonly<Record<Span, string>> = {
@@ -12,6 +13,11 @@ const IN_WINDOW: Readonly<Record<Span, string>> = {
 /** The condition under which a row `c` with a day counts in a window of an account `a`. */
 export function inWindow(span: Span): string {
   return IN_WINDOW[span]
+}
+
+/** A sum as a counter holds it. */
+export function capped(sum: string): string {
+  return `least(${sum}, ${COUNTER_NANO_MAX})`
 }
 
 /** What a row is for roll-ups and accounts. */

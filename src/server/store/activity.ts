@@ -109,8 +109,8 @@ function nameOf(sql: Sql, by: ActivityGroup): ReturnType<Sql> {
 
 function sumsOf(sql: Sql): ReturnType<Sql> {
   return sql`COALESCE(sum(requests), 0)::text AS requests, COALESCE(sum(tokens), 0)::text AS tokens,
-    COALESCE(sum(milliseconds), 0)::text AS milliseconds, COALESCE(sum(spent_nano), 0)::bigint AS spent_nano,
-    COALESCE(sum(byok_nano), 0)::bigint AS byok_nano, COALESCE(sum(forfeited_nano), 0)::bigint AS forfeited_nano`
+    COALESCE(sum(milliseconds), 0)::text AS milliseconds, COALESCE(sum(spent_nano), 0) AS spent_nano,
+    COALESCE(sum(byok_nano), 0) AS byok_nano, COALESCE(sum(forfeited_nano), 0) AS forfeited_nano`
 }
 
 interface SumColumns {

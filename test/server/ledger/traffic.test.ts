@@ -1,8 +1,10 @@
 import t, { type Test } from 'tap'
+import { COST_NANO_MAX, COUNTER_USD_MAX } from '../../../src/schemas/money-limits.ts'
 import { checkLedger } from '../../../src/server/ledger/check.ts'
 import { closeNode, journalsOf } from '../../../src/server/ledger/close-node.ts'
 import { forgive, listForfeits } from '../../../src/server/ledger/forgive.ts'
 import { pruneLedger } from '../../../src/server/ledger/retention.ts'
+import { sumActivity } from '../../../src/server/store/activity.ts'
 import { openLender } from '../../../src/server/store/lender.ts'
 import { auditOf, CLI } from '../../support/audit.ts'
 import { SILENT } from '../../support/log.ts'
@@ -85,4 +87,25 @@ t.test('old months are dropped while calls of today are booked', async (t) => {
   const [pruned] = await Promise.all([pruneLedger(store, 2), front.flush(settlement(owners, day, 7, { paid: OF_TWO }))])
   t.match(pruned, { rows: 1 })
   t.match(must(await checkLedger(store)), { differences: [], sums: { rows: 1, prunedNano: 40n } })
+})
+
+t.test('costs beyond all reason hold up nobody: counters and roll-ups stop above every limit, and the books still balance', async (t) => {
+  const { store, owners, lender, workspace } = await stand(t)
+  const neighbour = await makeOwners(store, 'p')
+  const front = await openJournal(store)
+  const most = BigInt(COUNTER_USD_MAX) * 1_000_000_000n
+  const dearest = Array.from({ length: 600 }, () => settlement(owners, DAY, COST_NANO_MAX, { isByok: true, paid: NONE, overrunNano: COST_NANO_MAX }))
+  for (const _ of [1, 2]) t.equal(await front.flush(...dearest, settlement(neighbour, DAY, 7, { paid: NONE })), 'applied')
+  const told = await store.sql`
+    SELECT a.lifetime_byok_nano AS counter, r.byok_nano AS rolled FROM accounts a, activity r WHERE a.id = ${workspace} AND r.key_hash = ${owners.keyHash}`
+  t.same(told, [{ counter: String(most), rolled: String(most) }])
+  t.same(await store.sql`SELECT lifetime_spent_nano AS spent FROM accounts WHERE id = ${neighbour.accounts.key}`, [{ spent: '14' }])
+  t.match(must(await checkLedger(store)), { differences: [], sums: { byokNano: 1_200n * BigInt(COST_NANO_MAX) } })
+  const report = must(await sumActivity(store, { organizationId: owners.organizationId, by: 'day', from: DAY, to: DAY }))
+  t.equal(report.total.byokNano, most)
+  await turnTo(store.sql, '2027-03-01')
+  await front.flush(settlement(owners, '2027-03-01', COST_NANO_MAX, { isByok: true, paid: NONE }))
+  await lender.close({ journalId: front.id, rest: { from: front.offset, to: front.offset, entries: [] }, open: [], isComplete: true })
+  t.match(await pruneLedger(store, 1), { rows: 2_402, held: 0 })
+  t.match(must(await checkLedger(store)), { differences: [] })
 })

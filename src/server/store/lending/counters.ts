@@ -1,7 +1,11 @@
+import { COUNTER_USD_MAX } from '../../../schemas/money-limits.ts'
 import { SPANS, type Day, type Span } from '../../ports/money.ts'
 import type { Account, PerSpan } from '../accounts.ts'
 import type { Transaction } from '../open.ts'
 import { windowOf } from '../windows.ts'
+
+const NANO_PER_USD = 1_000_000_000n
+export const COUNTER_NANO_MAX = BigInt(COUNTER_USD_MAX) * NANO_PER_USD
 
 /** What counters change by, nano-USD. */
 export interface Change {
@@ -22,9 +26,14 @@ export function changedBy(account: Account, day: Day, { spent, byok, lent }: Cha
   const rolled = rolledTo(account, day)
   const add = (counter: PerSpan, change: bigint): PerSpan => {
     if (change === 0n) return counter
-    return perSpan((span) => counter[span] + (isSameWindow(span, day, rolled.day) ? change : 0n))
+    return perSpan((span) => (isSameWindow(span, day, rolled.day) ? cappedNano(counter[span] + change) : counter[span]))
   }
   return { ...rolled, spent: add(rolled.spent, spent), byok: add(rolled.byok, byok), lent: add(rolled.lent, lent) }
+}
+
+/** Of a sum that is kept as a `bigint`. */
+export function cappedNano(nano: bigint): bigint {
+  return nano > COUNTER_NANO_MAX ? COUNTER_NANO_MAX : nano
 }
 
 export function isSameWindow(span: Span, day: Day, other: Day): boolean {

@@ -2,7 +2,7 @@ import type { Log } from '../../ports/observe.ts'
 import type { Account } from '../accounts.ts'
 import type { Transaction } from '../open.ts'
 import type { ActivityRow, Books, LedgerRow } from './books.ts'
-import { changedBy, saveAccounts } from './counters.ts'
+import { cappedNano, changedBy, COUNTER_NANO_MAX, saveAccounts } from './counters.ts'
 import { saveLeases, type Lease } from './leases.ts'
 
 export interface Posting {
@@ -69,7 +69,10 @@ async function insertLedger(tx: Transaction, journalId: string, rows: readonly L
 
 async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promise<void> {
   if (rows.length === 0) return
-  const told = rows.map((row) => ({ ...row, spent: String(row.spent), byok: String(row.byok), forfeited: String(row.forfeited) }))
+  const told = rows.map((row) => (
+    { ...row, spent: String(cappedNano(row.spent)), byok: String(cappedNano(row.byok)), forfeited: String(cappedNano(row.forfeited)) }
+  ))
+  const most = String(COUNTER_NANO_MAX)
   await tx`
     INSERT INTO activity (organization_id, day, workspace_id, key_hash, model,
       requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano)
@@ -77,6 +80,8 @@ async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promi
       key_hash text, model text, requests bigint, tokens bigint, milliseconds bigint, spent bigint, byok bigint, forfeited bigint)
     ON CONFLICT (organization_id, day, workspace_id, key_hash, model) DO UPDATE SET
       requests = activity.requests + excluded.requests, tokens = activity.tokens + excluded.tokens,
-      milliseconds = activity.milliseconds + excluded.milliseconds, spent_nano = activity.spent_nano + excluded.spent_nano,
-      byok_nano = activity.byok_nano + excluded.byok_nano, forfeited_nano = activity.forfeited_nano + excluded.forfeited_nano`
+      milliseconds = activity.milliseconds + excluded.milliseconds,
+      spent_nano = least(activity.spent_nano + excluded.spent_nano, ${most}::bigint),
+      byok_nano = least(activity.byok_nano + excluded.byok_nano, ${most}::bigint),
+      forfeited_nano = least(activity.forfeited_nano + excluded.forfeited_nano, ${most}::bigint)`
 }
