@@ -4,6 +4,7 @@ import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import { SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { JobQueue, type Turn } from './job-queue.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { runTask } from './tasks.ts'
 import type { ThreadJob } from './thread.ts'
@@ -29,18 +30,21 @@ export interface Pools {
 
 /**
  * Opens the worker threads of a front or a runner. Design §2, §5.
- * @param options.queueMax short jobs that may wait for a thread; one more is `busy`
+ * @param options.queueMax short jobs that may wait for a thread; one more is `busy`, of the caller who has the most of them
+ * @param options.callerQueueMax of one caller, as many as of all when left out; one more is `busy`
  * @param options.jobMsMax milliseconds of one short job; beyond, its thread is ended and another one started
  */
 export function openPools(options: {
   readonly shortThreads: number
   readonly sessionThreads: number
   readonly queueMax: number
+  readonly callerQueueMax?: number
   readonly jobMsMax?: number
   readonly log: Pick<Log, 'error'>
 }): Pools {
-  const { shortThreads, queueMax, jobMsMax = SHORT_JOB_MS_MAX, log } = options
-  const jobs = new ShortPool({ threadCount: shortThreads, queueMax, jobMsMax, log })
+  const { shortThreads, queueMax, callerQueueMax = queueMax, jobMsMax = SHORT_JOB_MS_MAX, log } = options
+  const queue = new JobQueue({ sizeMax: queueMax, callerMax: callerQueueMax })
+  const jobs = new ShortPool({ threadCount: shortThreads, queue, jobMsMax, log })
   const sessions = new SessionPool({ threadCount: options.sessionThreads, log })
   const close = async (): Promise<void> => {
     await Promise.all([jobs.close(), sessions.close()])
@@ -50,7 +54,7 @@ export function openPools(options: {
 
 interface ShortPoolOptions {
   readonly threadCount: number
-  readonly queueMax: number
+  readonly queue: JobQueue
   readonly jobMsMax: number
   readonly log: Pick<Log, 'error'>
 }
@@ -59,9 +63,6 @@ interface ShortPoolOptions {
 function hear(threads: Piscina, log: Pick<Log, 'error'>): void {
   threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'short', cause }))
 }
-
-/** Tells a waiting job that a thread is its own (null), or why it gets none. */
-type Turn = (refusal: Failure | null) => void
 
 const TOO_LATE: Failure = { name: 'deadline_exceeded' }
 
@@ -72,18 +73,17 @@ const TOO_LATE: Failure = { name: 'deadline_exceeded' }
 class ShortPool implements ShortJobs {
   readonly #threads: Piscina<ThreadJob, unknown>
   readonly #threadCount: number
-  readonly #queueMax: number
   readonly #jobMsMax: number
-  readonly #waiting = new Set<Turn>()
+  readonly #waiting: JobQueue
   #running = 0
   #isClosed = false
   /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
   #loaded: Promise<unknown>
 
-  constructor({ threadCount, queueMax, jobMsMax, log }: ShortPoolOptions) {
+  constructor({ threadCount, queue, jobMsMax, log }: ShortPoolOptions) {
     this.#jobMsMax = jobMsMax
     this.#threadCount = threadCount
-    this.#queueMax = queueMax
+    this.#waiting = queue
     this.#threads = new Piscina({
       filename: new URL('./thread.js', import.meta.url).href,
       minThreads: threadCount,
@@ -101,7 +101,7 @@ class ShortPool implements ShortJobs {
   async run<N extends ShortJobName>(
     name: N,
     input: ShortJobTypes[N]['in'],
-    more: ShortJobMore = {},
+    more: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>> {
     const refusal = await this.#turn(more)
     if (refusal !== null) return { ok: false, failure: refusal }
@@ -128,7 +128,7 @@ class ShortPool implements ShortJobs {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const turn of this.#waiting) turn({ name: 'draining' })
+    this.#waiting.refuse({ name: 'draining' })
     await this.#loaded
     await this.#threads.destroy()
   }
@@ -154,7 +154,7 @@ class ShortPool implements ShortJobs {
     return Promise.allSettled(Array.from({ length: this.#threadCount }, () => this.#threads.run(nothing)))
   }
 
-  #turn({ signal, endsAt = Infinity }: ShortJobMore): Failure | null | Promise<Failure | null> {
+  #turn({ caller, signal, endsAt = Infinity }: ShortJobMore): Failure | null | Promise<Failure | null> {
     if (this.#isClosed) return { name: 'draining' }
     if (signal?.aborted === true) return endedBy(signal)
     const leftMs = endsAt - performance.now()
@@ -163,25 +163,26 @@ class ShortPool implements ShortJobs {
       this.#running++
       return null
     }
-    if (this.#waiting.size >= this.#queueMax) return { name: 'busy', retryAfterS: 1 }
+    const crowded = this.#waiting.makeRoom(caller)
+    if (crowded !== null) return crowded
     return new Promise((resolve) => {
       const leave = (): void => turn(signal === undefined ? null : endedBy(signal))
       const turn: Turn = (refusal) => {
-        this.#waiting.delete(turn)
+        this.#waiting.remove(caller, turn)
         clearTimeout(timer)
         signal?.removeEventListener('abort', leave)
         resolve(refusal)
       }
       const timer = leftMs === Infinity ? undefined : setTimeout(turn, leftMs, TOO_LATE)
-      this.#waiting.add(turn)
+      this.#waiting.add(caller, turn)
       signal?.addEventListener('abort', leave)
     })
   }
 
   #startNext(): void {
-    for (const turn of this.#waiting) {
-      this.#running++
-      return turn(null)
-    }
+    const turn = this.#waiting.next()
+    if (turn === null) return
+    this.#running++
+    turn(null)
   }
 }

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
+import type { Outcome } from '../../src/schemas/failures.ts'
 import {
   EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
 } from '../../src/schemas/limits.ts'
@@ -12,8 +13,8 @@ import { must } from '../support/must.ts'
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(300_000)
 
-const open = (t: Test, queueMax = 4) => {
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax, log: SILENT })
+const open = (t: Test, queueMax = 4, callerQueueMax = queueMax) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax, callerQueueMax, log: SILENT })
   t.teardown(() => pools.close())
   return pools
 }
@@ -21,13 +22,14 @@ const bytesOf = (input: string): Uint8Array<ArrayBuffer> => {
   const text = Buffer.from(JSON.stringify({ model: 'm', input }))
   return Uint8Array.from(text)
 }
+const BY = { caller: 'k' }
 const job = (chars = 10) => ({ body: 'embeddings', bytes: bytesOf('x'.repeat(chars)) }) as const
 
 t.test('a large body goes to the thread and its bytes come back without a copy', async (t) => {
   const { jobs } = open(t)
   const input = job(INLINE_JSON_BYTES_MAX)
   const length = input.bytes.length
-  const outcome = await jobs.run('read_body', input, { transfer: [input.bytes.buffer] })
+  const outcome = await jobs.run('read_body', input, { ...BY, transfer: [input.bytes.buffer] })
   t.equal(input.bytes.length, 0, 'the buffer was moved away')
   t.match(outcome, { ok: true, value: { ok: true, value: { model: 'm' }, bulk: { kind: 'string', count: 1 } } })
   if (outcome.ok && outcome.value.ok) t.equal(outcome.value.bulk?.json.buffer.byteLength, length, 'the same buffer came back')
@@ -35,16 +37,41 @@ t.test('a large body goes to the thread and its bytes come back without a copy',
 
 t.test('a job beyond the bound of the queue is refused as busy', async (t) => {
   const { jobs } = open(t, 2)
-  const outcomes = await Promise.all([1, 2, 3, 4].map(() => jobs.run('read_body', job())))
+  const outcomes = await Promise.all([1, 2, 3, 4].map(() => jobs.run('read_body', job(), BY)))
   t.same(outcomes.map((outcome) => (outcome.ok ? 'done' : outcome.failure.name)), ['done', 'done', 'done', 'busy'])
-  t.match(await jobs.run('read_body', job()), { ok: true }, 'and the queue has room again')
+  t.match(await jobs.run('read_body', job(), BY), { ok: true }, 'and the queue has room again')
+})
+
+const said = (outcome: Outcome<unknown>): string => (outcome.ok ? 'done' : outcome.failure.name)
+
+t.test('callers get the thread by turns: one that waits with many keeps no other one waiting', async (t) => {
+  const { jobs } = open(t, 8)
+  const order: string[] = []
+  const callers = ['flood', 'flood', 'flood', 'flood', 'flood', 'a', 'b', 'a']
+  await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller }).then(() => order.push(caller))))
+  t.same(order, ['flood', 'flood', 'a', 'b', 'flood', 'a', 'flood', 'flood'])
+})
+
+t.test('a caller who has its share of the queue is busy, and others are not', async (t) => {
+  const { jobs } = open(t, 8, 2)
+  const callers = ['flood', 'flood', 'flood', 'flood', 'a']
+  const outcomes = await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller })))
+  t.same(outcomes.map(said), ['done', 'done', 'done', 'busy', 'done'])
+})
+
+t.test('in a full queue the youngest job of whoever has the most gives way to those who have fewer', async (t) => {
+  const { jobs } = open(t, 4)
+  const callers = ['flood', 'flood', 'flood', 'flood', 'a', 'b', 'a', 'flood']
+  const outcomes = await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller })))
+  t.same(outcomes.map(said), ['done', 'done', 'done', 'busy', 'done', 'done', 'busy', 'busy'])
+  t.match(await jobs.run('read_body', job(), BY), { ok: true }, 'and no place is lost')
 })
 
 t.test('a job that waits is cancelled by its signal, and the one that runs is not', async (t) => {
   const { jobs } = open(t)
   const leaving = new AbortController()
-  const first = jobs.run('read_body', job(), { signal: leaving.signal })
-  const second = jobs.run('read_body', job(), { signal: leaving.signal })
+  const first = jobs.run('read_body', job(), { ...BY, signal: leaving.signal })
+  const second = jobs.run('read_body', job(), { ...BY, signal: leaving.signal })
   leaving.abort(new Error('client_gone'))
   t.match(await first, { ok: true })
   t.match(await second, { ok: false, failure: { name: 'client_gone' } })
@@ -52,19 +79,19 @@ t.test('a job that waits is cancelled by its signal, and the one that runs is no
 
 t.test('a job that waits until its end is over is dropped, as is one that comes after it', async (t) => {
   const { jobs } = open(t)
-  const running = jobs.run('read_body', job(20 * 1024 * 1024))
-  const waiting = jobs.run('read_body', job(), { endsAt: performance.now() + 1 })
+  const running = jobs.run('read_body', job(20 * 1024 * 1024), BY)
+  const waiting = jobs.run('read_body', job(), { ...BY, endsAt: performance.now() + 1 })
   t.match(await Promise.race([running, waiting]), { ok: false, failure: { name: 'deadline_exceeded' } })
   t.match(await running, { ok: true })
-  const late = { endsAt: performance.now() }
+  const late = { ...BY, endsAt: performance.now() }
   t.match(await jobs.run('read_body', job(), late), { ok: false, failure: { name: 'deadline_exceeded' } })
 })
 
 t.test('a job that crashes is an internal failure and the pool goes on', async (t) => {
   const { jobs } = open(t)
   const broken = { body: 'no such body' as 'embeddings', bytes: bytesOf('x') }
-  t.match(await jobs.run('read_body', broken), { ok: false, failure: { name: 'internal' } })
-  t.match(await jobs.run('read_body', job()), { ok: true })
+  t.match(await jobs.run('read_body', broken, BY), { ok: false, failure: { name: 'internal' } })
+  t.match(await jobs.run('read_body', job(), BY), { ok: true })
 })
 
 t.test('the body that takes the most memory fits into a thread', async (t) => {
@@ -73,7 +100,7 @@ t.test('the body that takes the most memory fits into a thread', async (t) => {
   const head = '{"model":"m","input":"x","pad":['
   const objects = Math.floor((EMBEDDINGS_BODY_BYTES_MAX - head.length - 4) / 3)
   const hungry = Uint8Array.from(Buffer.from(`${head}${'{},'.repeat(objects)}{}]}`))
-  t.match(await pools.jobs.run('read_body', { body: 'embeddings', bytes: hungry }), { ok: true, value: { ok: true } })
+  t.match(await pools.jobs.run('read_body', { body: 'embeddings', bytes: hungry }, BY), { ok: true, value: { ok: true } })
 })
 
 t.test('the answer and the input that take the most memory fit into a thread, and one more number is refused', async (t) => {
@@ -85,11 +112,11 @@ t.test('the answer and the input that take the most memory fit into a thread, an
     protocol: 'cohere', encoding: 'float', count: 1,
     answer: repeated('{"embeddings":{"float":[[', '1.5,', { times: numbers - 1, tail: '1.5]]}}' }),
   }) as const
-  t.match(await pools.jobs.run('decode_embeddings', answerOf(PARSED_NUMBERS_MAX)), { ok: true, value: { ok: true } })
-  t.match(await pools.jobs.run('decode_embeddings', answerOf(PARSED_NUMBERS_MAX + 2)), { ok: true, value: { ok: false } })
+  t.match(await pools.jobs.run('decode_embeddings', answerOf(PARSED_NUMBERS_MAX), BY), { ok: true, value: { ok: true } })
+  t.match(await pools.jobs.run('decode_embeddings', answerOf(PARSED_NUMBERS_MAX + 2), BY), { ok: true, value: { ok: false } })
   const input = repeated('[', '"a",', { times: 31 * 1024 * 1024 / 4, tail: '"a"]' })
   const writing = { protocol: 'google', upstreamModel: 'm', input, dimensions: null, inputType: null } as const
-  t.match(await pools.jobs.run('encode_embeddings', writing), { ok: true, value: { ok: false } })
+  t.match(await pools.jobs.run('encode_embeddings', writing, BY), { ok: true, value: { ok: false } })
 })
 
 t.test('a job that outlives the time of a short job is ended with its thread, and the next one runs', async (t) => {
@@ -99,17 +126,17 @@ t.test('a job that outlives the time of a short job is ended with its thread, an
   // Minutes of work, were it not ended.
   const texts = Array.from({ length: 60_000 }, () => 'x')
   const long = { texts, firstIndex: 0, dimensions: 8_192, encoding: 'base64' } as const
-  const outcomes = [pools.jobs.run('embed_lexical', long), pools.jobs.run('read_body', job())]
+  const outcomes = [pools.jobs.run('embed_lexical', long, BY), pools.jobs.run('read_body', job(), BY)]
   t.match(await Promise.all(outcomes), [{ ok: false, failure: { name: 'deadline_exceeded' } }, { ok: true }])
 })
 
 t.test('closing answers what runs and what waits', async (t) => {
   const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })
-  await jobs.run('read_body', job())
-  const outcomes = [jobs.run('read_body', job(30 * 1024 * 1024)), jobs.run('read_body', job())]
+  await jobs.run('read_body', job(), BY)
+  const outcomes = [jobs.run('read_body', job(30 * 1024 * 1024), BY), jobs.run('read_body', job(), BY)]
   await close()
   for (const outcome of await Promise.all(outcomes)) t.match(outcome, { ok: false, failure: { name: 'draining' } })
-  t.match(await jobs.run('read_body', job()), { ok: false, failure: { name: 'draining' } })
+  t.match(await jobs.run('read_body', job(), BY), { ok: false, failure: { name: 'draining' } })
 })
 
 t.test('a pool that is closed as soon as it was opened ends without harm', async (t) => {
@@ -125,7 +152,7 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
   const log = keptLog()
   const { jobs, sessions, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log })
   t.teardown(() => close())
-  await jobs.run('read_body', job())
+  await jobs.run('read_body', job(), BY)
   const intake = createIntake({ sessions, failureOf: diskFailure })
   const read = async () => {
     const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 }))
@@ -140,7 +167,7 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
     { event: 'worker.thread_lost', fields: { kind: 'short', cause } },
     { event: 'worker.thread_lost', fields: { kind: 'session', cause } },
   ])
-  t.match(await jobs.run('read_body', job()), { ok: true })
+  t.match(await jobs.run('read_body', job(), BY), { ok: true })
   t.match(await read(), { ok: true })
   t.equal(threads.length, 4)
 })

@@ -10,7 +10,7 @@ export interface ReadWish {
   readonly bytes: Uint8Array
   /** Whose bytes they are; null where none were sent. */
   readonly body: Body | null
-  readonly call: Pick<Call, 'signal'>
+  readonly call: Pick<Call, 'key' | 'signal'>
 }
 
 /** Parses and validates a JSON body: at once while that is cheap, else in a short job. Failures: also busy and its kin. */
@@ -28,7 +28,8 @@ export function readJson(jobs: ShortJobs, wish: ReadWish): BodyVerdict | Promise
 }
 
 async function readInJob(jobs: ShortJobs, input: ShortJobTypes['read_body']['in'], { body, call }: ReadWish): Promise<BodyVerdict> {
-  const job = jobs.run('read_body', input, { transfer: [input.bytes.buffer as ArrayBuffer], signal: call.signal })
+  const { key: { hash: caller }, signal } = call
+  const job = jobs.run('read_body', input, { caller, transfer: [input.bytes.buffer as ArrayBuffer], signal })
   // A thread that has the bytes keeps them to its end, whoever leaves.
   body?.lend()
   try {

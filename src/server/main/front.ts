@@ -41,6 +41,8 @@ import { openVaultParts } from './vault.ts'
 /** Short-job threads of a front, and jobs that may wait for them. Design §2. */
 const SHORT_THREADS = 1
 const SHORT_JOBS_WAITING_MAX = 256
+/** Of one key, or of the vaults of one workspace; `busy` beyond. Decision. */
+const SHORT_JOBS_WAITING_CALLER_MAX = 128
 /** Milliseconds that a new front waits for Redis before it serves without. */
 const STATE_WAIT_MS = 500
 /** Milliseconds that a drained process may take to close what it holds. */
@@ -64,7 +66,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     frontId: part.id, store, feed, node: part.node, connections: connectionsNeeded(config), rootKeyId: () => rootKeys.currentId, log,
   })
   const pools = openPools({
-    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, log,
+    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, log,
+    queueMax: SHORT_JOBS_WAITING_MAX, callerQueueMax: SHORT_JOBS_WAITING_CALLER_MAX,
   })
   const { jobs } = pools
   const egress = openGate(config)

@@ -120,6 +120,8 @@ export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
 
 export interface ShortJobMore {
+  /** Whose job it is, by key or workspace: callers get the threads by turns. */
+  readonly caller: string
   readonly transfer?: readonly ArrayBuffer[]
   readonly signal?: AbortSignal
   /** `performance.now()` milliseconds: nobody needs the job any more if it begins later. */
@@ -127,14 +129,14 @@ export interface ShortJobMore {
 }
 
 /**
- * The pool of worker threads for short jobs. Failures: `busy` when its queue is full, `internal` when a job crashed,
+ * The pool of worker threads for short jobs. Failures: `busy` when its queue is full or the caller's share of it, `internal` when a job crashed,
  * `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended it before it began.
  */
 export interface ShortJobs {
   run<N extends ShortJobName>(
     name: N,
     input: ShortJobTypes[N]['in'],
-    more?: ShortJobMore,
+    more: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
   /**
    * The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX for a

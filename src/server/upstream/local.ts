@@ -63,12 +63,12 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
 
   /** A large input is parsed and cut in a job: this thread only hands its bytes over. */
   async #sliced(attempt: EmbeddingAttempt, dimensions: number, bulk: Uint8Array | null): Promise<Outcome<Reading>> {
-    const { request, call } = attempt
+    const { request, caller, call } = attempt
     const sliced = bulk === null
       ? ok(this.#jobs.here('slice_texts', { input: valueOf(request.input) ?? [], dimensions }))
-      : await this.#jobs.run('slice_texts', { input: bulk, dimensions }, { signal: call.signal })
+      : await this.#jobs.run('slice_texts', { input: bulk, dimensions }, { caller, signal: call.signal })
     if (!sliced.ok) return sliced
-    if (sliced.value.ok) return this.#inTurn(sliced.value.slices, dimensions, { request, signal: call.signal })
+    if (sliced.value.ok) return this.#inTurn(sliced.value.slices, dimensions, attempt)
     const { longAt } = sliced.value
     if (longAt === null) return fail('input_unsupported', { detail: 'It takes parts of type text only.' })
     return tooMuch(pathOf(request, longAt), LEXICAL_TEXT_UNITS_MAX, ' UTF-16 units')
@@ -77,7 +77,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   async #inTurn(
     slices: Slices,
     dimensions: number,
-    { request, signal }: { readonly request: EmbeddingsRequest; readonly signal: AbortSignal },
+    { request, caller, call: { signal } }: EmbeddingAttempt,
   ): Promise<Outcome<Reading>> {
     const encoding = request.encoding_format ?? 'float'
     const data: Uint8Array[] = []
@@ -86,7 +86,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     let tokens = 0
     let firstIndex = 0
     for (const { texts, count } of slices) {
-      const outcome = await this.#jobs.run('embed_lexical', { texts, firstIndex, dimensions, encoding }, { signal })
+      const outcome = await this.#jobs.run('embed_lexical', { texts, firstIndex, dimensions, encoding }, { caller, signal })
       const give = outcome.ok ? this.#egress.hold(outcome.value.data.length) : null
       if (!outcome.ok || give === null) {
         release()

@@ -17,6 +17,7 @@ export async function parseAnswer(
   { attempt, jobs }: { readonly attempt: EmbeddingAttempt; readonly jobs: ShortJobs },
 ): Promise<Outcome<Reading>> {
   const { body } = answer
+  const { caller, deadlineAt: endsAt } = attempt
   const input: Decoding['in'] = {
     protocol,
     answer: body,
@@ -26,7 +27,7 @@ export async function parseAnswer(
   const outcome =
     body.length <= INLINE_JSON_BYTES_MAX
       ? ok(jobs.here('decode_embeddings', input))
-      : await jobs.run('decode_embeddings', input, { transfer: movable(body), endsAt: attempt.deadlineAt })
+      : await jobs.run('decode_embeddings', input, { caller, transfer: movable(body), endsAt })
   if (!outcome.ok) {
     answer.release()
     return outcome

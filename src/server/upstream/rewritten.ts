@@ -55,7 +55,7 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
     return parseAnswer(this.#wire.protocol, answer, { attempt, jobs: this.#jobs })
   }
 
-  #encode({ request, call }: EmbeddingAttempt): Promise<Encoded> | Encoded {
+  #encode({ request, caller, call }: EmbeddingAttempt): Promise<Encoded> | Encoded {
     const options = {
       protocol: this.#wire.protocol,
       upstreamModel: this.#endpoint.upstreamModel,
@@ -70,7 +70,7 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
     const known = KEPT.get(input)
     if (known?.form === form) return known.encoded
     return this.#encodeBulk(input, form, () =>
-      this.#jobs.run('encode_embeddings', { ...options, input: input.json }, { signal: call.signal }),
+      this.#jobs.run('encode_embeddings', { ...options, input: input.json }, { caller, signal: call.signal }),
     )
   }
 

@@ -36,7 +36,7 @@ async function release(parts: ReleaseParts, request: ReleaseRequest): Promise<Ou
   if (row === null) return refuse(parts, request, 'no_such_secret')
   if (row.hosts === null) return refuse(parts, request, 'legacy', row)
   if (!row.hosts.includes(request.host)) return refuse(parts, request, 'other_host', row)
-  const opened = await open(parts, row)
+  const opened = await open(parts, row, request.by.actor.id ?? row.workspaceId)
   if (!opened.ok) return opened
   if (opened.value === null) {
     // Somebody edited the row, or its root key is gone: an operator has to know.
@@ -48,11 +48,11 @@ async function release(parts: ReleaseParts, request: ReleaseRequest): Promise<Ou
 }
 
 /** Null when the row is not what was sealed. Failures: those of the short-job pool. */
-async function open({ keys, jobs }: ReleaseParts, row: EffectiveRow): Promise<Outcome<Secret | null>> {
+async function open({ keys, jobs }: ReleaseParts, row: EffectiveRow, caller: string): Promise<Outcome<Secret | null>> {
   const input = sealedValue(keys, row)
   if (!input.ok) return ok(null)
   const { sealed, sealingKey } = input.value
-  const plain = await jobs.run('open_secret', input.value, { transfer: [sealed.buffer, sealingKey.buffer] })
+  const plain = await jobs.run('open_secret', input.value, { caller, transfer: [sealed.buffer, sealingKey.buffer] })
   // A job that never ran has left it here.
   wipe(sealingKey)
   if (!plain.ok) return plain

@@ -96,7 +96,9 @@ async function seal(
   }))
   const secretBytes = [fingerprint, sealing, ...secrets.map(({ value }) => value)]
   const input = { vault: placeOf(vault), keys: { fingerprint, sealing }, secrets }
-  const sealed = await jobs.run('seal_secrets', input, { transfer: secretBytes.map(({ buffer }) => buffer) })
+  // Of all whose puts were gathered the workspace is what they have in common.
+  const more = { caller: vault.workspaceId, transfer: secretBytes.map(({ buffer }) => buffer) }
+  const sealed = await jobs.run('seal_secrets', input, more)
   // A job that never ran has left them here.
   wipe(...secretBytes)
   return sealed.ok ? ok({ keyId, secrets: puts.map((put, nth) => written(put, secrets[nth], sealed.value[nth])) }) : sealed
@@ -119,8 +121,8 @@ async function copy(
   const copies = opened(keys, sources, from)
   const to = { vault: placeOf(vault), keys: { fingerprint, sealing }, versions: vault.versions }
   const secretBytes = [fingerprint, sealing, ...from.map(({ sealingKey }) => sealingKey)]
-  const transfer = secretBytes.map(({ buffer }) => buffer)
-  const done = copies.ok ? await jobs.run('copy_secrets', { from, to }, { transfer }) : copies
+  const more = { caller: vault.workspaceId, transfer: secretBytes.map(({ buffer }) => buffer) }
+  const done = copies.ok ? await jobs.run('copy_secrets', { from, to }, more) : copies
   wipe(...secretBytes)
   if (!done.ok) return done
   if (done.value === null) return fail('data_key_unavailable', { cause: new Error('a secret to copy does not open') })

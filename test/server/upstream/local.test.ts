@@ -69,7 +69,7 @@ t.test('another job gets its turn between the slices of a call', async (t) => {
   const ended: string[] = []
   const call = embed(bulk(texts)).then(() => ended.push('call'))
   const bytes = new Uint8Array(Buffer.from('{}'))
-  const other = jobs.run('read_body', { body: 'embeddings', bytes }).then(() => ended.push('other'))
+  const other = jobs.run('read_body', { body: 'embeddings', bytes }, { caller: 'other' }).then(() => ended.push('other'))
   await Promise.all([call, other])
   t.same(ended, ['other', 'call'])
 })
