@@ -3,9 +3,15 @@ import { MIB } from './limits.ts'
 
 /** USD that a budget, a key's limit, a top-up or all credit may amount to: their nano-USD fit a `bigint` nine times over. Decision. */
 export const USD_MAX = 1_000_000_000
-/** Nano-USD that one call comes to at most, 9 million USD: up to there numbers count exactly. Tenants set the prices of their own endpoints. Decision. */
+/**
+ * Nano-USD that one call comes to at most, 9 million USD: up to there numbers count exactly. Tenants set the prices of
+ * their own endpoints. Decision.
+ */
 export const COST_NANO_MAX = Number.MAX_SAFE_INTEGER
-/** USD at which counters of accounts and roll-ups stand still: above every limit, and thrice their nano-USD fit a `bigint`. One that overflowed would hold up the books of all. Decision. */
+/**
+ * USD at which counters of accounts and roll-ups stand still: above every limit, and thrice their nano-USD fit a `bigint`.
+ * One that overflowed would hold up the books of all. Decision.
+ */
 export const COUNTER_USD_MAX = 3_000_000_000
 /** Milliseconds that a change of a limit waits for fronts to obey before its answer says `pending`; hints take a few. Decision. */
 export const LIMITS_OBEYED_WAIT_MS_MAX = 500
