@@ -82,6 +82,21 @@ t.test('the front\'s own clock gives back what is of a day that is over, once', 
   t.notOk(money.hold({ nano: 1_000 }) instanceof Promise, 'the authority\'s day has not ended')
 })
 
+t.test('money that was lent for a day which ended on its way goes back, and pays nothing of the next day', async (t) => {
+  let latencyMs = 1
+  const money = openMoney({}, moneyWorld({ w1: { daily: 1_000 } }, () => latencyMs))
+  await money.paid(500, 0)
+  latencyMs = BOOKS_FLUSH_MS + 50
+  const held = money.held({ nano: 900 }, 10 * BOOKS_FLUSH_MS)
+  await money.runFor(latencyMs + 1)
+  latencyMs = 1
+  money.lender.today = '2026-11-21'
+  t.equal(nameOf(await held), 'ok')
+  t.match([...money.journal.open.values()], [{ day: '2026-11-21', amounts: { workspace: 900 } }])
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.same([...money.lender.leases], [['f1/w1|2026-11-21', 900]])
+})
+
 t.test('books are kept in batches, and an outage loses and doubles nothing', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(1) } })
   await money.paid(usd(0.5), 0)
@@ -142,6 +157,14 @@ t.test('a drain leaves calls that are still under way to whoever reads the journ
   t.equal(money.lender.lentOf('o1'), 900)
 })
 
+t.test('a drain gives back what calls that are still under way do not hold', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(900, 100)
+  await money.held({ nano: 300 })
+  await money.closed()
+  t.equal(money.lender.lentOf('o1'), 300)
+})
+
 t.test('calls that wait for money when the drain begins are refused', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
@@ -157,6 +180,15 @@ t.test('a front whose journal was closed takes no money any more', async (t) => 
   await money.runFor(2 * BOOKS_FLUSH_MS)
   t.equal(nameOf(await money.held({ nano: 1 })), 'store_unavailable')
   t.ok(money.fenced())
+})
+
+t.test('a front without limits whose journal was closed hears it from its books', async (t) => {
+  const money = openMoney()
+  await money.paid(1)
+  money.lender.close({ journalId: 'f1', rest: null, open: [], isComplete: true })
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.ok(money.fenced())
+  t.equal(nameOf(await money.held({ nano: 1 })), 'store_unavailable')
 })
 
 t.test('a front begins without its store, and pays as soon as it is there', async (t) => {

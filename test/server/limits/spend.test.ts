@@ -303,6 +303,24 @@ t.test('a full disk stops paid calls, and money that was sought for them stays',
   t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
 })
 
+for (const [kind, id, account] of [['organization', '1', 'o1'], ['workspace', '1', 'w1'], ['key', 'a hash', 'k1']] as const) {
+  t.test(`a limit of a ${kind} that was raised pays the next call`, async (t) => {
+    const money = openMoney({ [account]: { lifetime: 100 } })
+    t.notOk((await money.held({ nano: 200 })).ok)
+    money.lender.limits.set(account, { lifetime: 1_000 })
+    t.notOk((await money.held({ nano: 200 }, 1)).ok)
+    money.change({ n: 2, kind, id })
+    t.equal(nameOf(await money.held({ nano: 200 })), 'ok')
+  })
+}
+
+t.test('a caller who left before money was sought takes none', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  t.equal(nameOf(await money.held({ nano: 1, signal: () => AbortSignal.abort() })), 'client_gone')
+  t.equal(money.lender.asked.lend, 0)
+})
+
 t.test('while the journal cannot be written no money is sought', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(100, 0)
