@@ -27,7 +27,7 @@ export function packed(text: string): Uint8Array {
   return tagged(LONG, Buffer.concat([Uint8Array.of(bytes.length >> 8, bytes.length & 255), bytes]))
 }
 
-/** Reads fields one after the other. Throws `RangeError` behind the end: the caller takes the record for damaged. */
+/** Reads fields one after the other. Throws `RangeError` behind the end, and for a number that is none: the caller takes the record for damaged. */
 export class Unpacker {
   readonly #bytes: Buffer
   #at = 0
@@ -47,6 +47,14 @@ export class Unpacker {
   number(): number {
     const value = this.#bytes.readDoubleLE(this.#at)
     this.#at += 8
+    if (!Number.isFinite(value)) throw new RangeError('not a number')
+    return value
+  }
+
+  /** Of nano-USD, tokens or milliseconds: the books take none that is below zero or no whole number. */
+  count(): number {
+    const value = this.number()
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('not a count')
     return value
   }
 

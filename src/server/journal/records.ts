@@ -57,7 +57,7 @@ function bodyOf(from: Unpacker): JournalRecord | null {
     case KIND.release:
       return { kind: 'release', id: from.number() }
     case KIND.giveBack:
-      return { kind: 'give_back', entry: { kind: 'give_back', day: from.text(), accountId: from.text(), amountNano: from.number() } }
+      return { kind: 'give_back', entry: { kind: 'give_back', day: from.text(), accountId: from.text(), amountNano: from.count() } }
     case KIND.sealed:
       return { kind: 'sealed' }
     case KIND.mark:
@@ -70,15 +70,15 @@ function bodyOf(from: Unpacker): JournalRecord | null {
 function takeOf(from: Unpacker): JournalRecord {
   const id = from.number()
   const call = callOf(from)
-  const amounts = { organization: from.number(), workspace: from.number(), key: from.number() }
+  const amounts = { organization: from.count(), workspace: from.count(), key: from.count() }
   return { kind: 'take', id, take: { ...call, amounts } }
 }
 
 function settleOf(from: Unpacker): JournalRecord {
   const id = from.number()
   const call = callOf(from)
-  const [provider, tokens, milliseconds] = [from.text(), from.number(), from.number()]
-  const [costNano, overrunNano, flags] = [from.number(), from.number(), from.byte()]
+  const [provider, tokens, milliseconds] = [from.text(), from.count(), from.count()]
+  const [costNano, overrunNano, flags] = [from.count(), from.count(), from.byte()]
   const [isByok, isEstimated] = [(flags & 1) !== 0, (flags & 2) !== 0]
   return { kind: 'settle', id, entry: { kind: 'settle', ...call, provider, tokens, milliseconds, costNano, overrunNano, isByok, isEstimated } }
 }

@@ -100,6 +100,18 @@ t.test('a damaged body costs its own record alone', async (t) => {
   t.same([read.open.length, read.isWhole], [0, false])
 })
 
+t.test('a record that somebody made up is damaged: the books meet no amount that is below zero or no number', async (t) => {
+  const folder = await openFolder(t)
+  for (const nano of [-1, NaN, Infinity, 0.5, 2 ** 53]) {
+    const journal = journalIn(folder)
+    journal.settle(journal.take(someTake('call-a', nano)), someSettlement('call-a', nano))
+    journal.giveBack({ kind: 'give_back', day: '2026-11-19', accountId: `k${'0f'.repeat(32)}`, amountNano: nano })
+    journal.write()
+    journal.close()
+    t.match(await wholeJournal(folder, journal.id), { entries: [], open: [], isWhole: false }, String(nano))
+  }
+})
+
 t.test('zeros behind the last record are no torn tail', async (t) => {
   const { folder, id, path, bytes } = await written(t)
   writeFileSync(path, Buffer.concat([bytes, Buffer.alloc(40)]))
