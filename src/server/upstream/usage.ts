@@ -11,7 +11,7 @@ export interface JudgedUsage {
   readonly isEstimated: boolean
 }
 
-/** The usual share of a token in text, and what a token takes as a number in JSON. */
+/** The usual share of a token in text in bytes, which holds for every script; and what a token takes as a number in JSON. */
 const UNITS_PER_TOKEN = 4
 const JSON_BYTES_PER_TOKEN_ID = 5
 /** A medium-sized picture with most providers. */
@@ -66,7 +66,7 @@ function guess(input: Input, { kind, count }: InputShape): number {
     case 'objects': {
       if (input instanceof BulkBytes) return count * TOKENS_PER_MEDIA
       return partsOf(input).reduce(
-        (sum, part) => sum + (part.type === 'text' ? part.text.length / UNITS_PER_TOKEN : TOKENS_PER_MEDIA),
+        (sum, part) => sum + (part.type === 'text' ? Buffer.byteLength(part.text) / UNITS_PER_TOKEN : TOKENS_PER_MEDIA),
         0,
       )
     }
@@ -75,12 +75,12 @@ function guess(input: Input, { kind, count }: InputShape): number {
   }
 }
 
-/** UTF-16 units of texts, ids of token lists; of a bulky input its bytes, or the ids of its one list. */
+/** Bytes of texts, ids of token lists; of a bulky input its bytes, or the ids of its one list. */
 function unitsOf(input: Input): number {
-  if (typeof input === 'string') return input.length
+  if (typeof input === 'string') return Buffer.byteLength(input)
   if (input instanceof BulkBytes) return input.kind === 'numbers' ? input.count : input.json.length
   let units = 0
   for (const item of input)
-    units += typeof item === 'number' ? 1 : typeof item === 'string' || Array.isArray(item) ? item.length : 0
+    units += typeof item === 'string' ? Buffer.byteLength(item) : Array.isArray(item) ? item.length : 1
   return units
 }

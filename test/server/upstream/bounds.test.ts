@@ -66,6 +66,15 @@ const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
 const ids = fc.array(fc.nat(2 ** 31 - 1), { minLength: 1, maxLength: 40 })
 const inputs = fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 9 }), ids, fc.array(ids, { minLength: 1, maxLength: 9 }))
 
+t.test('an estimate counts bytes, so that no script is cheaper for having fewer units', (t) => {
+  const guess = (input: EmbeddingInput): number => estimateTokens(input, { shape: shapeOf(input), contextLength: null })
+  t.equal(guess('a'.repeat(40)), 10)
+  t.equal(guess('\u4e2d'.repeat(40)), 30)
+  t.equal(guess(['\u4e2d'.repeat(20), 'a'.repeat(20)]), 20)
+  t.equal(guess([{ content: [{ type: 'text', text: '\u4e2d'.repeat(40) }] }]), 30)
+  t.end()
+})
+
 t.test('an input that stayed bytes has a bound no lower, and an estimate is never above its bound', async () => {
   fc.assert(fc.property(inputs, fc.option(fc.integer({ min: 1, max: 200 }), { nil: null }), (input, contextLength) => {
     const small = most(input, contextLength) ?? Infinity
