@@ -45,7 +45,7 @@ class UngovernedCall implements ExchangeOwner {
   constructor(parts: Parts, res: WireResponse, head: Head) {
     this.#parts = parts
     this.#exchange = new Exchange(res, { owner: this, host: parts.host, head })
-    this.#exchange.limit(EMBEDDINGS_DEADLINE_MS)
+    this.#exchange.time.limit(EMBEDDINGS_DEADLINE_MS)
     this.#exchange.receive(EMBEDDINGS_BODY_BYTES_MAX).admit('', (received) => this.#embed(received))
   }
 
@@ -71,8 +71,8 @@ class UngovernedCall implements ExchangeOwner {
     const request = JSON.parse(Buffer.from(received.value).toString()) as EmbeddingsRequest
     exchange.work(true)
     const { model, embedder } = this.#parts
-    const { deadlineAt } = exchange
-    const plan = embedder.plan({ model, request, caller: '', deadlineAt, call: exchange })
+    const { time } = exchange
+    const plan = embedder.plan({ model, request, caller: '', deadlineAt: time.deadlineAt, call: time })
     const answered = plan.ok ? plan.value.run() : Promise.resolve(plan)
     void answered.then((answer) => {
       if (answer.ok) exchange.send(replyOf(answer.value, model.id))

@@ -1,18 +1,17 @@
-import { CallEnded } from '../../schemas/call-ended.ts'
-import { DEADLINE_GRACE_MS, REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../../schemas/limits.ts'
+import { REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Listed } from '../../schemas/roster.ts'
 import { Body, type BodyTaker } from './body.ts'
+import { CallTime, type TimedExchange } from './call-time.ts'
 import { Discard } from './discard.ts'
 import { LAST_BODILESS_SHARE, SWALLOW_BYTES_MAX, type ExchangeHost, type ExchangeOwner, type ExchangeParts } from './exchange-parts.ts'
 import { PartsWriter } from './parts-writer.ts'
 import { PullWriter } from './pull-writer.ts'
 import { RelayWriter } from './relay-writer.ts'
-import { beginOf, isEmpty, isPulled, lengthOf, partsOf, writeHead, type RelayedBody, type Reply } from './reply-body.ts'
+import { isEmpty, isPulled, lengthOf, partsOf, type RelayedBody, type Reply } from './reply-body.ts'
 import type { Timer } from './timers.ts'
 import { UploadBody, type UploadSocket } from './upload.ts'
 import type { WireResponse } from './wire.ts'
-
-const NOT_MODIFIED = 304
+import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './write-reply.ts'
 
 /**
  * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
@@ -20,11 +19,9 @@ const NOT_MODIFIED = 304
  *
  * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any more.
  */
-export class Exchange implements UploadSocket, Listed {
+export class Exchange implements UploadSocket, TimedExchange, Listed {
   place = -1
-  readonly startedAt = performance.now()
-  /** `performance.now()` milliseconds; moves on when the body is complete, whose slowness is not ours. */
-  deadlineAt = Infinity
+  readonly time = new CallTime(this)
   /** Status of the reply; 0 before. */
   status = 0
   isClientGone = false
@@ -41,10 +38,6 @@ export class Exchange implements UploadSocket, Listed {
   #writer: PartsWriter | PullWriter | RelayWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
   #reply: Reply | null = null
-  #deadlineMs = 0
-  #timer: Timer | null = null
-  #ended: CallEnded | null = null
-  #controller: AbortController | null = null
   /** The caller has a key for what it asks. */
   #isLetIn = false
   #isPaused = false
@@ -70,18 +63,8 @@ export class Exchange implements UploadSocket, Listed {
     return this.#res === null || this.#isAnswered
   }
 
-  /** Made on first use. Its reason is a `CallEnded`. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    if (this.#ended !== null) this.#controller.abort(this.#ended)
-    return this.#controller.signal
-  }
-
-  /** Starts the deadline. After it the signal ends the call; DEADLINE_GRACE_MS later `expired` is told. */
-  limit(deadlineMs: number): void {
-    this.#deadlineMs = deadlineMs
-    this.deadlineAt = this.startedAt + deadlineMs
-    this.#timer = this.start(deadlineMs, () => this.#onTimer(), this.startedAt)
+  get isReceiving(): boolean {
+    return this.#body?.isReceiving === true
   }
 
   /** More of this body is read away, should it be refused. */
@@ -113,12 +96,7 @@ export class Exchange implements UploadSocket, Listed {
 
   /** The body is here: the operation has its whole time from now on. */
   restartDeadline(now: number): void {
-    this.deadlineAt = now + this.#deadlineMs
-  }
-
-  /** The call may take so much longer, for something that is not its own time. */
-  allow(ms: number): void {
-    this.deadlineAt += ms
+    this.time.restart(now)
   }
 
   pauseBody(): void {
@@ -145,7 +123,7 @@ export class Exchange implements UploadSocket, Listed {
   rest(): void {
     this.#isWorking = false
     this.#body?.returned()
-    this.#timer?.stop()
+    this.time.stop()
     this.#settle()
   }
 
@@ -155,7 +133,7 @@ export class Exchange implements UploadSocket, Listed {
     this.#isAnswered = true
     this.#reply = reply
     this.status = reply.status
-    this.#timer?.stop()
+    this.time.stop()
     if (reply.relayed !== undefined) return this.#guard(() => this.#relay(reply, reply.relayed))
     this.#body?.stop()
     this.#guard(() => this.#begin(reply))
@@ -179,8 +157,7 @@ export class Exchange implements UploadSocket, Listed {
     })
     this.#writer = writer
     res.cork(() => {
-      writeHead(res, reply)
-      if (isLast) res.writeHeader('connection', 'close')
+      writeHead(res, reply, isLast)
       writer.start()
     })
   }
@@ -217,7 +194,7 @@ export class Exchange implements UploadSocket, Listed {
     const isComplete = body === null ? this.#declared === 0 : body.isComplete
     const isUnread = !isComplete && (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX
     if (isUnread && body !== null) return this.#sendAfterBody(reply)
-    const isDrawn = this.#isBodiless(reply) && this.#host.random() < LAST_BODILESS_SHARE
+    const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
     // follows in the same read, and forgets that the connection ends, unless the answer is still open by then; an open
@@ -228,7 +205,7 @@ export class Exchange implements UploadSocket, Listed {
 
   /** Ends the call because the node ends. */
   drain(): void {
-    this.#end('drain')
+    this.time.end('drain')
     if (!this.isOver) this.#owner.drained()
     else if (this.#res !== null) this.#res.close()
   }
@@ -259,45 +236,20 @@ export class Exchange implements UploadSocket, Listed {
     if (res === null) return
     const { body } = reply
     const bytes = body === null ? 0 : lengthOf(body)
-    if (bytes === 0 || (!isLast && this.#isBodiless(reply))) return this.#writeWithoutBody(res, reply, isLast)
-    const whole = isLast ? '' : beginOf(body)
-    let isDone = false
-    res.cork(() => {
-      writeHead(res, reply)
-      if (isLast) res.writeHeader('connection', 'close')
-      if (whole !== undefined) isDone = res.tryEnd(whole, bytes)[1]
-      if (!isDone) this.#writeParts(res, reply, isLast)
-    })
+    if (isLast && body === null) return this.#writeHeadAlone(res, reply)
+    let isDone = bytes === 0 || (!isLast && isBodiless(reply, this.#isHead))
+    if (isDone) writeWithoutBody(res, reply, isLast)
+    else {
+      res.cork(() => {
+        isDone = writeBegin(res, reply, bytes, isLast)
+        if (!isDone) this.#writeParts(res, reply, isLast)
+      })
+    }
     if (isDone) this.#written()
   }
 
-  #isBodiless({ status, body }: Reply): boolean {
-    return this.#isHead || status === NOT_MODIFIED || isEmpty(body)
-  }
-
-  #writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
-    const { body } = reply
-    if (isLast && body === null) return this.#writeHeadAlone(res, reply)
-    res.cork(() => {
-      writeHead(res, reply)
-      if (isLast) return void res.end('', true)
-      // The library's own length argument leaves the request open, so the length is a header like others. Facts §8.
-      if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
-      res.endWithoutBody()
-    })
-    this.#written()
-  }
-
-  /**
-   * A last answer of which nobody said how long its body is. The library cannot close behind one without naming a
-   * length; but it writes headers as text, so that an empty line in one ends the head. Facts §8.
-   */
   #writeHeadAlone(res: WireResponse, reply: Reply): void {
-    res.cork(() => {
-      writeHead(res, reply)
-      res.writeHeader('connection', 'close')
-      res.writeHeader('date', `${new Date().toUTCString()}\r\n`)
-    })
+    writeHeadAlone(res, reply)
     setImmediate(() => this.#guard(() => {
       if (this.#res === null) return
       this.#written()
@@ -310,7 +262,7 @@ export class Exchange implements UploadSocket, Listed {
     const over = (): void => this.#written()
     const guard = (act: () => void): void => this.#guard(act)
     const how = { res, timers: this, isLast, over, guard }
-    const body = this.#isBodiless(reply) ? null : reply.body
+    const body = isBodiless(reply, this.#isHead) ? null : reply.body
     const writer = isPulled(body)
       ? new PullWriter({ ...how, body, broken: (failure) => this.#owner.broken(failure) })
       : new PartsWriter({ ...how, parts: partsOf(body) })
@@ -338,41 +290,20 @@ export class Exchange implements UploadSocket, Listed {
     this.isClientGone = true
     if (!this.#mayOutlive) this.#isWorking = false
     // What runs on keeps its deadline.
-    if (!this.#isWorking) this.#timer?.stop()
+    if (!this.#isWorking) this.time.stop()
     this.#body?.stop()
     this.#discard?.stop()
     this.#writer?.stop()
-    this.#end('client_gone')
+    this.time.end('client_gone')
     this.#finishReply()
     this.#settle()
   }
 
-  #onTimer(): void {
-    const now = performance.now()
-    const late = now - this.deadlineAt
-    if (late >= DEADLINE_GRACE_MS) return this.#expire()
-    let next = -late
-    if (late >= 0) {
-      // A slow body has limits of its own.
-      const isReceiving = this.#body !== null && this.#body.isReceiving
-      if (isReceiving) this.restartDeadline(now)
-      else this.#end('deadline')
-      next = isReceiving ? this.#deadlineMs : DEADLINE_GRACE_MS - late
-    }
-    this.#timer = this.start(next, () => this.#onTimer())
-  }
-
   /** An operation that ignores its signal is not waited for. */
-  #expire(): void {
+  expire(): void {
     this.#isWorking = false
     this.#owner.expired()
     this.#settle()
-  }
-
-  #end(why: CallEnded['why']): void {
-    if (this.#ended !== null) return
-    this.#ended = new CallEnded(why)
-    this.#controller?.abort(this.#ended)
   }
 
   #settle(): void {

@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.ts'
 import { Head, type HeadFault } from './head.ts'
 import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './openapi.ts'
-import { ServedCall } from './pipeline.ts'
+import { serve } from './pipeline.ts'
 import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
 import { RequestIds } from './request-ids.ts'
 import { buildRouteTable } from './route-table.ts'
@@ -86,7 +86,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     connections,
     serve(res, req) {
       const head = new Head(req, isPassedOn)
-      if (head.fault === null) return new ServedCall(parts, res, head).start()
+      if (head.fault === null) return serve(parts, res, head)
       // Before anything else happens: the library would run what follows as another request. Facts §9.
       res.close()
       options.observer.settled(refusalOf(head.fault, parts.nextRequestId()))

@@ -1,6 +1,5 @@
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { PulledBody } from './pull-writer.ts'
-import type { WireResponse } from './wire.ts'
 
 /** A reply ready to be written; `reply.ts` makes them. */
 export interface Reply {
@@ -54,12 +53,6 @@ function joined(parts: readonly Uint8Array[]): Uint8Array | undefined {
     at += part.length
   }
   return DESK.subarray(0, bytes)
-}
-
-export function writeHead(res: WireResponse, reply: Reply): void {
-  res.writeStatus(reply.statusLine)
-  const { headers } = reply
-  for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i] ?? '', headers[i + 1] ?? '')
 }
 
 export function partsOf(body: Exclude<Reply['body'], PulledBody>): readonly Uint8Array[] {

@@ -1,0 +1,194 @@
+import { fail, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import type { Repeatable } from '../../schemas/idempotency.ts'
+import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
+import type { Upload } from '../ports/byte-streams.ts'
+import type { Turn } from '../ports/idempotency.ts'
+import type { KeyRecord } from '../ports/keys.ts'
+import type { CallNotes } from '../ports/observe.ts'
+import type { RelayedRequest } from '../ports/relay.ts'
+import { replyOfContent, type ContentSuccess } from './content-reply.ts'
+import type { ExchangeOwner } from './exchange-parts.ts'
+import { Exchange } from './exchange.ts'
+import type { Head } from './head.ts'
+import { NO_HEADERS } from './inputs.ts'
+import type { KeptCall } from './kept-call.ts'
+import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
+import { replyOfRelay } from './relay-reply.ts'
+import type { Reply } from './reply-body.ts'
+import { replyOfFailure, replyOfSuccess, type ReplyFacts } from './reply.ts'
+import type { WireResponse } from './wire.ts'
+
+/**
+ * One request: what the stages found out about it, how it is answered, and how it ends, which every stage may bring
+ * about. What comes after what is `pipeline.ts`'s matter alone.
+ *
+ * It is also the `Call`, which is all that the operation sees of it; the stages fill it.
+ */
+export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
+  readonly parts: PipelineParts
+  readonly head: Head
+  readonly exchange: Exchange
+  readonly requestId: string
+  readonly notes: CallNotes = {}
+  readonly corsHeaders: readonly string[]
+  limitHeaders: Readonly<Record<string, string>> | null = null
+  params: unknown = undefined
+  query: unknown = undefined
+  body: unknown = undefined
+  upload: Upload | null = null
+  relayed: RelayedRequest | null = null
+  headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
+  idempotency: Repeatable | null = null
+  /** Whose statuses and headers the answer has; null until a route was found. */
+  operation: AnyOperation | null = null
+  kept: KeptCall | null = null
+  #key: KeyRecord | null = null
+  #failure: Failure | null = null
+  /** `performance.now()` of the last stage's end. */
+  #lapAt: number
+
+  constructor(parts: PipelineParts, res: WireResponse, head: Head) {
+    this.parts = parts
+    this.head = head
+    this.requestId = head.requestId === '' ? parts.nextRequestId() : head.requestId
+    this.corsHeaders = parts.cors.headersFor(head.origin)
+    this.exchange = new Exchange(res, { owner: this, host: parts.host, head })
+    this.#lapAt = this.exchange.time.startedAt
+  }
+
+  get key(): KeyRecord {
+    if (this.#key === null) throw new Error('a stage before access asked for the key')
+    return this.#key
+  }
+
+  set key(key: KeyRecord) {
+    this.#key = key
+  }
+
+  get startedAt(): number {
+    return this.exchange.time.startedAt
+  }
+
+  get deadlineAt(): number {
+    return this.exchange.time.deadlineAt
+  }
+
+  get signal(): AbortSignal {
+    return this.exchange.time.signal
+  }
+
+  get turn(): Turn | null {
+    return this.kept?.turn ?? null
+  }
+
+  get lapAt(): number {
+    return this.#lapAt
+  }
+
+  /** Milliseconds since the last lap, or since the call began. */
+  lap(): number {
+    const now = performance.now()
+    const ms = now - this.#lapAt
+    this.#lapAt = now
+    return ms
+  }
+
+  /** What was waited for just now is not the operation's time; nor is it a stage's. */
+  restartDeadline(): void {
+    this.lap()
+    this.exchange.time.restart(this.#lapAt)
+  }
+
+  /** Goes on at once, or when the promise settles and somebody still waits for the answer. */
+  after<T>(value: T | Promise<T>, next: (value: T) => void): void {
+    if (!(value instanceof Promise)) return next(value)
+    value.then((late) => {
+      if (!this.exchange.isOver) next(late)
+    }).catch((error: unknown) => this.crashed(error))
+  }
+
+  /** Ends the call in any stage. The first failure is the one that is counted. */
+  fail(failure: Failure): void {
+    this.#failure ??= failure
+    const send = (): void => this.exchange.send(replyOfFailure(failure, this.operation, this))
+    const forgotten = this.#forget()
+    // Who then tries again finds no call that runs.
+    if (forgotten === null) send()
+    else void forgotten.then(send)
+  }
+
+  /** Once, with what the operation came to. */
+  answer(operation: AnyOperation, outcome: Outcome<Success>): void {
+    try {
+      if (!outcome.ok) this.fail(outcome.failure)
+      else if (outcome.value.kind === 'content') return this.#answerContent(outcome.value)
+      else if (outcome.value.kind === 'relay') this.exchange.send(replyOfRelay(outcome.value.answer, this, this.head))
+      else this.exchange.send(replyOfSuccess(outcome.value, operation.success.status, this))
+    } catch (error) {
+      this.crashed(error)
+    }
+    // A reply may take minutes to be read, and nobody needs the request for that.
+    this.body = undefined
+    this.upload = this.relayed = null
+    this.exchange.rest()
+  }
+
+  /** Answers with what no operation made, which does not say yet whose it is. */
+  send(reply: Reply): void {
+    this.exchange.send({ ...reply, headers: [...reply.headers, 'x-request-id', this.requestId] })
+  }
+
+  expired(): void {
+    this.fail({ name: 'deadline_exceeded' })
+  }
+
+  drained(): void {
+    this.fail({ name: 'draining' })
+  }
+
+  broken(failure: Failure): void {
+    this.#failure ??= failure
+  }
+
+  crashed(cause: unknown): void {
+    this.fail({ name: 'internal', cause })
+  }
+
+  settled(): void {
+    const { exchange } = this
+    void this.#forget()
+    this.parts.observer.settled({
+      operation: this.operation?.id ?? UNROUTED,
+      requestId: this.requestId,
+      status: exchange.status,
+      failure: this.#failureName(),
+      cause: this.#failure?.cause,
+      isClientGone: exchange.isClientGone,
+      durationMs: performance.now() - exchange.time.startedAt,
+      workspaceId: this.#key?.workspaceId ?? null,
+      keyHash: this.#key?.hash ?? null,
+      traceparent: this.head.kept('traceparent'),
+      notes: this.notes,
+    })
+  }
+
+  #answerContent(success: ContentSuccess): void {
+    const threw = (cause: unknown): Outcome<never> => fail('internal', { cause })
+    void replyOfContent(success, this, this.head).catch(threw).then((reply) => {
+      if (reply.ok) this.exchange.send(reply.value)
+      else this.fail(reply.failure)
+      this.exchange.rest()
+    })
+  }
+
+  /** @returns null when this call has no turn that it must give up */
+  #forget(): Promise<void> | null {
+    const forgotten = this.kept?.drop() ?? null
+    return forgotten?.catch((cause: unknown) => this.parts.observer.log.error('idempotency.forget_failed', { cause })) ?? null
+  }
+
+  #failureName(): FailureName | null {
+    if (this.#failure !== null) return this.#failure.name
+    return this.exchange.isClientGone ? 'client_gone' : null
+  }
+}

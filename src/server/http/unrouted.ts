@@ -1,0 +1,35 @@
+import { statusLine } from './reply.ts'
+import type { Match, Routed } from './route-table.ts'
+import type { ServedCall } from './served-call.ts'
+
+const NO_CONTENT = 204
+
+/** Answers what no operation does: preflights, pages of ours, and what leads nowhere. */
+export function answerUnrouted(call: ServedCall, match: Exclude<Match, Routed>): void {
+  const { parts, head } = call
+  // The library drops a body that nobody listens for by the end of the handler.
+  if (head.declared !== 0) call.exchange.receive(0)
+  if (match.kind === 'wrong_method') {
+    if (parts.cors.isPreflight(head)) return answerPreflight(call, match.allowed)
+    // Its answers say whose they are.
+    if (match.route !== undefined) call.operation = match.route.operation
+    return call.fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
+  }
+  if (match.kind === 'not_served') {
+    return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
+  }
+  const page = parts.site.find(head)
+  if (page === null) return call.fail({ name: 'route_unknown' })
+  call.after(page, (found) => {
+    if (!found.ok) return call.fail(found.failure)
+    const reply = found.value
+    const headers = [...reply.headers, ...call.corsHeaders]
+    call.send({ ...reply, statusLine: statusLine(reply.status), headers })
+  })
+}
+
+/** @param allowed methods, upper case */
+export function answerPreflight(call: ServedCall, allowed: readonly string[]): void {
+  const headers = call.parts.cors.preflightHeaders(call.head, allowed)
+  call.send({ status: NO_CONTENT, statusLine: statusLine(NO_CONTENT), headers, body: null })
+}
