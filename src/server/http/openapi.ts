@@ -39,6 +39,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   embeddings: 'Turn text, tokens and media into vectors.',
   files: 'Uploads and promoted files, sealed at rest.',
   containers: 'Files that sandboxes write.',
+  workspaces: 'Parts of an organization, each with keys, budgets, files and a vault of its own.',
   keys: 'API keys: what each may use and spend, and their rotation.',
   interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
   vault: 'Secrets that programs use without seeing them.',
