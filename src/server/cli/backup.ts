@@ -73,7 +73,7 @@ async function backUpTables(tx: Transaction, to: BackupWriter): Promise<{ readon
   const rootKeys = await tx<{ id: string }[]>`SELECT root_key_id AS id FROM data_keys UNION SELECT root_key_id FROM vault_keys ORDER BY id`
   const months = await monthsOfLedger(tx)
   const migrations = await tx<{ name: string }[]>`SELECT name FROM schema_migrations ORDER BY number`
-  for (const table of tables) await to.add(tablePath(table.name), await readTable(tx, table) as AsyncIterable<Uint8Array>)
+  for (const table of tables) await to.add(tablePath(table.name), readTable(tx, table))
   return {
     manifest: {
       migrations: migrations.map(({ name }) => name),

@@ -1,4 +1,5 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { Queryable, Transaction } from './open.ts'
 
 /** A table as a backup has it. */
@@ -44,10 +45,19 @@ export async function monthsOfLedger(sql: Queryable): Promise<readonly string[]>
   return rows.map(({ month }) => month)
 }
 
-/** All rows of a table in the text form of COPY, which every version of Postgres reads. */
-export function readTable(tx: Transaction, { name, columns }: CopiedTable): Promise<Readable> {
+/** All rows of a table in the text form of COPY, which every version of Postgres reads. Whoever breaks off waits for the rest to go by. */
+export async function* readTable(tx: Transaction, { name, columns }: CopiedTable): AsyncGenerator<Uint8Array, void> {
   // A partitioned table cannot be copied by its name.
-  return tx.unsafe(`COPY (SELECT ${columnsOf(columns)} FROM ${safe(name)}) TO STDOUT`).readable()
+  const stream = await tx.unsafe(`COPY (SELECT ${columnsOf(columns)} FROM ${safe(name)}) TO STDOUT`).readable()
+  try {
+    for await (const piece of stream.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
+  } finally {
+    // No statement is taken while a copy runs, ROLLBACK neither. Whoever broke off tells why.
+    if (!stream.readableEnded) await finished(stream.resume()).catch(() => undefined)
+    // The library pauses its socket while we are slower and resumes it with the next read; behind the last piece there is
+    // none, and whatever is asked of the connection next would wait for ever.
+    stream._read(0)
+  }
 }
 
 /** Takes what `readTable` gave. What Postgres says of it comes with the next statement. */
