@@ -41,7 +41,8 @@ const NEVER = new Promise<never>(() => undefined)
 
 function isLoss(problem: unknown): boolean {
   if (problem instanceof postgres.PostgresError) return LAST_WORDS.test(problem.severity)
-  return GONE_CODES.has((problem as { readonly code?: string } | null)?.code ?? '')
+  // The library adds the statement; of a reader that left, say, there is none.
+  return problem instanceof Error && 'query' in problem && GONE_CODES.has((problem as NodeJS.ErrnoException).code ?? '')
 }
 
 /** A statement that comes after the loss waits for ever, as its transaction does. */

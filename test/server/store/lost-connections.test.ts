@@ -38,6 +38,12 @@ t.test('a transaction that asks for more behind the loss of its connection rejec
   t.pass('the pool is whole')
 })
 
+t.test('a transaction that fails by a code of somebody else\'s connection is rolled back', async (t) => {
+  const { sql } = await openTestStore(t)
+  const left = Object.assign(new Error('left'), { code: 'EPIPE' })
+  t.equal(await problemOf(sql.begin(() => Promise.reject(left))), left)
+})
+
 t.test('a transaction that fails by itself is rolled back', async (t) => {
   const { sql } = await openTestStore(t)
   await sql`CREATE TABLE kept (n integer)`
