@@ -4,8 +4,8 @@ import {
   WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX,
 } from './limits.ts'
 
-/** B2.9. */
-const SLUG_SHAPE = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+/** B2.9; and no UUID, or it would hide the workspace of that id behind it. */
+const SLUG_SHAPE = /^(?![0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 export function isSlug(text: string): boolean {
   return text.length <= SLUG_CHARS_MAX && SLUG_SHAPE.test(text)
@@ -18,7 +18,10 @@ const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 const Name = Type.String({
   minLength: 1, maxLength: NAME_CHARS_MAX, pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$', title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
-const Slug = Type.String({ minLength: 1, maxLength: SLUG_CHARS_MAX, pattern: SLUG_SHAPE.source })
+const Slug = Type.String({
+  minLength: 1, maxLength: SLUG_CHARS_MAX, pattern: SLUG_SHAPE.source,
+  title: `string of 1 to ${SLUG_CHARS_MAX} lower-case letters and digits, joined by single hyphens, that is no UUID`,
+})
 const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of at most ${DESCRIPTION_CHARS_MAX} characters` })
 const KeptText = Type.String({
   minLength: 1, maxLength: KEPT_TEXT_CHARS_MAX, pattern: '^[!-~]+$', title: `string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,

@@ -371,7 +371,7 @@ function codeOf(cause: unknown): string {
 }
 
 /** The file of settings itself, and the name under which the banner's line expects a caller's key. */
-const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', 'SLUICE_KEY'])
+const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', 'SLUICE_KEY', 'SLUICE_MANAGEMENT_KEY'])
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 

@@ -76,7 +76,8 @@ function addCloseNode(group: Command): void {
 }
 
 /** Throws CliFailure where closing would lose what somebody still knows. */
-function mayBeClosed(node: string, { open, liveFronts, silentFronts }: NodeJournals, { force = false }: CloseOptions): void {
+function mayBeClosed(node: string, { isKnown, open, liveFronts, silentFronts }: NodeJournals, { force = false }: CloseOptions): void {
+  if (!isKnown) throw new CliFailure(`no node ${node} ever kept a journal here; \`sluice doctor\` names those that did`)
   if (liveFronts > 0) throw new CliFailure(`node ${node} has ${liveFronts} live fronts: end it first`)
   if (force) return
   const here = new Set(segmentFiles(journalsFolder(loadGeneration().config.dataDir)).map(({ id }) => id))

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { faultOfDays } from '../../schemas/activity.ts'
+import { ACTIVITY_DAYS_MAX } from '../../schemas/money-limits.ts'
 import { usdText } from '../../schemas/usd.ts'
 import { activitySums } from '../operations/activity/activity-answers.ts'
 import type { ActivitySums } from '../ports/activity.ts'
@@ -27,7 +28,7 @@ export function addUsageVerb(program: Command): void {
   addVerb(program, 'usage', 'what was spent, by day, key, workspace or model')
     .addOption(new Option('--by <what>', 'a line for each').choices(ACTIVITY_GROUPS).default('day'))
     .option('--from <day>', 'first day (UTC), such as 2027-01-01; left out: 30 days up to the last', dayOf)
-    .option('--to <day>', 'last day; left out: today', dayOf)
+    .option('--to <day>', `last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first`, dayOf)
     .option('--workspace <ref>', 'of this workspace alone: id or slug')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
     .action((options: Options, command: Command) => {

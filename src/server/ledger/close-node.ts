@@ -7,6 +7,8 @@ import type { Store } from '../store/open.ts'
 import { reach } from '../store/translate.ts'
 
 export interface NodeJournals {
+  /** It has had a journal, or has a front. */
+  readonly isKnown: boolean
   /** Ids of journals that nobody has closed. */
   readonly open: readonly string[]
   /** Fronts that sent a heartbeat within FRONT_LIVE_MS. */
@@ -30,7 +32,9 @@ export function journalsOf({ sql }: Store, node: string): Promise<Outcome<NodeJo
     const [fronts] = await sql<{ live: number; silent: number }[]>`
       SELECT count(*) FILTER (WHERE is_live)::int AS live, count(*) FILTER (WHERE NOT is_live)::int AS silent
       FROM (SELECT heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms' AS is_live FROM fronts WHERE node = ${node}) AS own`
-    return ok({ open: open.map(({ id }) => id), liveFronts: fronts?.live ?? 0, silentFronts: fronts?.silent ?? 0 })
+    const [journal] = await sql`SELECT FROM journals WHERE node = ${node} LIMIT 1`
+    const isKnown = journal !== undefined || (fronts?.live ?? 0) + (fronts?.silent ?? 0) > 0
+    return ok({ isKnown, open: open.map(({ id }) => id), liveFronts: fronts?.live ?? 0, silentFronts: fronts?.silent ?? 0 })
   })
 }
 
