@@ -39,7 +39,7 @@ t.test('close-node takes back what a node held that is gone, and refuses one tha
   await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '1 day'`
   t.match(await run('close-node', 'gone'), { code: 1, stderr: /fell silent without leaving/ })
   t.match(await run('close-node', 'gone', '--force'), { code: 0, stdout: /^1 journals closed, 1 forfeits\nUSD forfeited 0\.00000004, returned 0 / })
-  t.match(await auditOf(store), [{}, { operation: 'cli.ledger-close-node', objectId: 'gone' }])
+  t.match(await auditOf(store), [{}, { operation: 'cli.ledger-close-node', object_id: 'gone' }])
   t.match(await run('forgive', '--journal', journal, '--note', 'the disk is lost'), { code: 0 })
   t.match(await run('check'), { code: 0 })
 })
