@@ -4,16 +4,16 @@ import type { Store } from '../../../src/server/store/open.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { auditEvent } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
-import { runToEnd, sluice } from '../../support/node.ts'
 import { openTestStore } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
 interface Stand {
   readonly store: Store
   readonly organizationId: string
-  run(...args: readonly string[]): ReturnType<typeof runToEnd>
+  run(...args: readonly string[]): ReturnType<typeof runVerb>
 }
 
 async function stand(t: Test): Promise<Stand> {
@@ -23,7 +23,7 @@ async function stand(t: Test): Promise<Stand> {
     for (let n = 1; n <= 5; n++) await appendAudit(tx, auditEvent(organizationId, { objectId: `o${n}` }))
   })
   const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  return { store, organizationId, run: (...args) => runToEnd(settings, sluice('audit', ...args)) }
+  return { store, organizationId, run: (...args) => runVerb(settings, ['audit', ...args]) }
 }
 
 t.test('audit list shows the newest first and says how to go on', async (t) => {

@@ -3,11 +3,12 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BackupWriter, openBackup } from '../../../src/server/cli/backup-folder.ts'
-import { firstKeys, nodeSettings, runToEnd, sluice, startNode, type Settings, type TestNode } from '../../support/node.ts'
+import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../../support/node.ts'
 import { openBooks } from '../../support/ledger.ts'
 import { openJournal, setLimit } from '../../support/money.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
@@ -17,7 +18,7 @@ const FILE = `/api/v1/containers/sess_a/files/cfile_${Buffer.from('out/a.csv').t
 interface Stand {
   readonly settings: Settings
   readonly folder: string
-  run(...args: readonly string[]): ReturnType<typeof runToEnd>
+  run(...args: readonly string[]): ReturnType<typeof runVerb>
 }
 
 /** An installation without a node: books in a database of the test cluster, an object and a root key. */
@@ -30,7 +31,7 @@ async function stand(t: Test): Promise<Stand> {
   const settings = {
     DATABASE_URL: books.store.options.url, SLUICE_DATA: join(folder, 'data'), SLUICE_OBJECTS: join(folder, 'objects'), SLUICE_ROOT_KEY: '5'.repeat(64),
   }
-  return { settings, folder, run: (...args) => runToEnd(settings, sluice(...args)) }
+  return { settings, folder, run: (...args) => runVerb(settings, args) }
 }
 
 async function emptySettings(t: Test, folder: string): Promise<Settings> {
@@ -60,28 +61,28 @@ t.test('what a running node has is there after a restore: keys, files, secrets, 
   t.equal(await send(node, 'PUT', '/api/v1/containers/sess_a/files/out/a.csv', CONTENT), 200)
   t.equal(await send(node, 'POST', FILE.replace('/content', '/promote'), '{}'), 200)
   t.equal(await send(node, 'PUT', '/api/v1/vault/secrets/token', '{"value":"v","hosts":["api.example.com"]}'), 200)
-  t.match(await runToEnd(from, sluice('backup', join(folder, 'b'))), { code: 0, stdout: /WHOEVER HAS THIS FOLDER OPENS EVERYTHING/ })
+  t.match(await runVerb(from, ['backup', join(folder, 'b')]), { code: 0, stdout: /WHOEVER HAS THIS FOLDER OPENS EVERYTHING/ })
   await node.stop()
-  const restored = await runToEnd(to, sluice('restore', join(folder, 'b')))
+  const restored = await runVerb(to, ['restore', join(folder, 'b')])
   t.match(restored, { code: 0, stdout: /1 objects, 1 container files\n0 differences .* 0 broken chains/ }, restored.stderr)
   const again = await startNode(t, to)
   const authorization = `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`
   const answer = await fetch(again.ready.url + FILE, { headers: { authorization, connection: 'close' } })
   t.equal(await answer.text(), CONTENT)
-  t.match(await runToEnd(to, sluice('files', 'verify')), { code: 0 })
+  t.match(await runVerb(to, ['files', 'verify']), { code: 0 })
   // Every secret is opened and sealed anew: what does not open ends it with 1.
-  t.match(await runToEnd(to, sluice('vault', 'rotate-data', '--json')), { code: 0, stdout: /"resealed":1,.*"broken":\[\]/ })
+  t.match(await runVerb(to, ['vault', 'rotate-data', '--json']), { code: 0, stdout: /"resealed":1,.*"broken":\[\]/ })
 })
 
 t.test('a restore brings rows, months and forfeits of the ledger back as they were', async (t) => {
   const { folder, run } = await stand(t)
   t.match(await run('backup', join(folder, 'b'), '--without-root-key'), { code: 0, stdout: /root keys are not in it/ })
   const settings = await emptySettings(t, folder)
-  const restored = await runToEnd(settings, sluice('restore', join(folder, 'b')))
+  const restored = await runVerb(settings, ['restore', join(folder, 'b')])
   t.match(restored, { code: 0, stdout: /0 differences in the ledger of 3 rows[^]*1 fronts .* 0.000000011 USD/ })
   const before = (await run('ledger', 'export', '--csv')).stdout
-  t.ok((await runToEnd(settings, sluice('ledger', 'export', '--csv'))).stdout.startsWith(before))
-  t.match(await runToEnd(settings, sluice('ledger', 'forfeits')), { stdout: /0.000000005/ })
+  t.ok((await runVerb(settings, ['ledger', 'export', '--csv'])).stdout.startsWith(before))
+  t.match(await runVerb(settings, ['ledger', 'forfeits']), { stdout: /0.000000005/ })
 })
 
 t.test('a restore refuses a database, a data directory or a folder of objects that is not empty', async (t) => {
@@ -91,11 +92,11 @@ t.test('a restore refuses a database, a data directory or a folder of objects th
   const empty = await emptySettings(t, folder)
   mkdirSync(join(folder, 'new-objects', 'objects'), { recursive: true })
   writeFileSync(join(folder, 'new-objects', 'objects', 'x'), '')
-  t.match(await runToEnd(empty, sluice('restore', join(folder, 'b'))), { code: 1, stderr: /holds files/ })
+  t.match(await runVerb(empty, ['restore', join(folder, 'b')]), { code: 1, stderr: /holds files/ })
   mkdirSync(join(folder, 'keyed'))
   writeFileSync(join(folder, 'keyed', 'root-key'), '')
   const keyed = { ...settings, SLUICE_DATA: join(folder, 'keyed') }
-  t.match(await runToEnd(keyed, sluice('restore', join(folder, 'b'))), { code: 1, stderr: /has a root key/ })
+  t.match(await runVerb(keyed, ['restore', join(folder, 'b')]), { code: 1, stderr: /has a root key/ })
 })
 
 t.test('a backup of which one byte is another, or that names a file elsewhere, is refused', async (t) => {
@@ -129,5 +130,5 @@ t.test('a backup of a newer schema is refused', async (t) => {
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { migrations: string[] }
   manifest.migrations.push('of tomorrow')
   writeFileSync(file, JSON.stringify(manifest))
-  t.match(await runToEnd(await emptySettings(t, folder), sluice('restore', join(folder, 'b'))), { code: 1, stderr: /use that version or a newer one/ })
+  t.match(await runVerb(await emptySettings(t, folder), ['restore', join(folder, 'b')]), { code: 1, stderr: /use that version or a newer one/ })
 })

@@ -6,9 +6,9 @@ import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { setAccount, turnTo } from '../../support/accounts.ts'
 import { auditOf } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
-import { runToEnd, sluice } from '../../support/node.ts'
 import { openTestStore } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
@@ -16,14 +16,14 @@ interface Stand {
   readonly store: Store
   readonly organizationId: string
   readonly workspaceId: string
-  run(...args: readonly string[]): ReturnType<typeof runToEnd>
+  run(...args: readonly string[]): ReturnType<typeof runVerb>
 }
 
 async function stand(t: Test): Promise<Stand> {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  return { store, organizationId: organization.id, workspaceId: workspace.id, run: (...args) => runToEnd(settings, sluice(...args)) }
+  return { store, organizationId: organization.id, workspaceId: workspace.id, run: (...args) => runVerb(settings, args) }
 }
 
 t.test('budgets put, get, list and delete work as their routes do', async (t) => {

@@ -7,11 +7,12 @@ import type { FileRecord } from '../../../src/server/ports/files.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { storedFile } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
-import { firstKeys, nodeSettings, runToEnd, sluice, startNode, type Settings } from '../../support/node.ts'
+import { firstKeys, nodeSettings, startNode, type Settings } from '../../support/node.ts'
 import { text } from '../../support/sessions.ts'
 import { openFolder, openS3, put } from '../../support/storage.ts'
 import { openTransfers, type TransferStand } from '../../support/transfers.ts'
 import { fieldPart, filePart, form, sendForm } from '../../support/upload-echo.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
@@ -35,7 +36,7 @@ async function stand(t: Test): Promise<CliStand> {
   const settings = {
     DATABASE_URL: transfers.store.options.url, SLUICE_DATA: join(folder, 'data'), SLUICE_OBJECTS: objectsFolder, SLUICE_ROOT_KEY: ROOT_KEY,
   }
-  const run = (...args: readonly string[]) => runToEnd(settings, sluice(...args))
+  const run = (...args: readonly string[]) => runVerb(settings, args)
   return {
     ...transfers, settings, objectsFolder, run,
     json: async (...args) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>,
@@ -135,11 +136,11 @@ t.test('files verify tells what is missing, damaged, unreadable or without a row
 t.test('files verify under another root key says so, and makes none of its own', async (t) => {
   const { upload, settings } = await stand(t)
   await upload(text(1_000))
-  const other = await runToEnd({ ...settings, SLUICE_ROOT_KEY: randomBytes(32).toString('hex') }, sluice('files', 'verify'))
+  const other = await runVerb({ ...settings, SLUICE_ROOT_KEY: randomBytes(32).toString('hex') }, ['files', 'verify'])
   t.equal(other.code, 1)
   t.notMatch(other.stdout + other.stderr, new RegExp(ROOT_KEY))
   const { SLUICE_ROOT_KEY: _given, ...without } = settings
-  const none = await runToEnd(without, sluice('files', 'verify'))
+  const none = await runVerb(without, ['files', 'verify'])
   t.match(none, { code: 1, stderr: /there is no root key in .*: set SLUICE_ROOT_KEY/ })
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
 })
@@ -165,7 +166,7 @@ t.test('a verb that a slip of the pen leads elsewhere makes nothing there and re
   const id = await upload(text(1_000))
   const elsewhere = join(settings['SLUICE_DATA'] ?? '', 'elsewhere')
   for (const args of [['files', 'rm', id], ['files', 'verify'], ['sweep']]) {
-    t.match(await runToEnd({ ...settings, SLUICE_OBJECTS: elsewhere }, sluice(...args)), { code: 1, stderr: /there is no folder .*elsewhere/ })
+    t.match(await runVerb({ ...settings, SLUICE_OBJECTS: elsewhere }, args), { code: 1, stderr: /there is no folder .*elsewhere/ })
   }
   t.notOk(existsSync(elsewhere))
   t.match(await census(), { ready: 1, objects: 1 })
@@ -184,14 +185,14 @@ t.test('the verbs work on a bucket, and wrong secrets end them with 1 and withou
   }
   const wrong = { ...settings, AWS_SECRET_ACCESS_KEY: 'wrong-canary-secret' }
   for (const args of [['files', 'verify'], ['sweep', '--min-age', '0'], ['doctor']]) {
-    const refused = await runToEnd(wrong, sluice(...args, '--json'))
+    const refused = await runVerb(wrong, [...args, '--json'])
     t.equal(refused.code, 1, args.join(' '))
     t.notMatch(refused.stdout + refused.stderr, /canary|at Object|node_modules/)
   }
-  const verified = await runToEnd(settings, sluice('files', 'verify', '--json'))
+  const verified = await runVerb(settings, ['files', 'verify', '--json'])
   t.match(JSON.parse(verified.stdout), { checked: 1, findings: [{ problem: 'orphan', id: 'file_orphan' }] })
-  t.match(JSON.parse((await runToEnd(settings, sluice('sweep', '--min-age', '0', '--json'))).stdout), { objects: 1 })
-  t.match(await runToEnd(settings, sluice('files', 'rm', id)), { code: 0 })
+  t.match(JSON.parse((await runVerb(settings, ['sweep', '--min-age', '0', '--json'])).stdout), { objects: 1 })
+  t.match(await runVerb(settings, ['files', 'rm', id]), { code: 0 })
   t.equal(s3.objects.size, 0)
 })
 
@@ -216,7 +217,7 @@ t.test('doctor looks at storage and the root key, and makes neither', async (t) 
     [{ SLUICE_DATA: dataDir, SLUICE_OBJECTS: join(folder, 'plain') }, { level: 'problem', fix: /SLUICE_OBJECTS/ }, { level: 'ok' }],
   ]
   for (const [settings, storage, rootKey] of cases) {
-    const { stdout } = await runToEnd(settings, sluice('doctor', '--json'))
+    const { stdout } = await runVerb(settings, ['doctor', '--json'])
     const { findings } = JSON.parse(stdout) as { findings: { check: string }[] }
     t.match(findings.find(({ check }) => check === 'storage'), storage)
     t.match(findings.find(({ check }) => check === 'root_key'), rootKey)
@@ -238,12 +239,12 @@ t.test('beside a running node the verbs read its files and its root key, and its
   const made = await fetch(`${node.ready.url}/api/v1/files`, { method: 'POST', body, headers: { authorization, connection: 'close' } })
   t.equal(made.status, 200)
   const { id } = (await made.json()) as { id: string }
-  t.match(JSON.parse((await runToEnd(settings, sluice('files', 'list', '--json'))).stdout), { data: [{ id }] })
-  t.same(JSON.parse((await runToEnd(settings, sluice('files', 'verify', '--json'))).stdout), { checked: 1, findings: [] })
-  t.match(await runToEnd(settings, sluice('files', 'rm', id)), { code: 0 })
+  t.match(JSON.parse((await runVerb(settings, ['files', 'list', '--json'])).stdout), { data: [{ id }] })
+  t.same(JSON.parse((await runVerb(settings, ['files', 'verify', '--json'])).stdout), { checked: 1, findings: [] })
+  t.match(await runVerb(settings, ['files', 'rm', id]), { code: 0 })
   t.match((await node.get(`/api/v1/files/${id}`)).status, 404)
-  t.equal((await runToEnd(settings, sluice('sweep'))).code, 0)
-  const { findings } = JSON.parse((await runToEnd(settings, sluice('doctor', '--json'))).stdout) as { findings: { check: string }[] }
+  t.equal((await runVerb(settings, ['sweep'])).code, 0)
+  const { findings } = JSON.parse((await runVerb(settings, ['doctor', '--json'])).stdout) as { findings: { check: string }[] }
   t.match(findings.find(({ check }) => check === 'root_key'), { level: 'ok', detail: `${dataDir}/root-key; back it up` })
   await node.stop()
   t.notMatch((await startNode(t, settings)).output(), /Root key/, 'an old key is not called new')

@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { hashOfKey } from '../../../src/schemas/api-keys.ts'
 import { RATE_LIMIT_RPM_MAX } from '../../../src/schemas/limits.ts'
 import { run } from '../../../src/server/cli/run.ts'
-import { plainEnvironment } from '../../support/load.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
 type Verb = (...args: string[]) => Promise<Said>
@@ -20,8 +17,6 @@ interface Said {
   readonly error: string
 }
 
-const SLUICE = fileURLToPath(new URL('../../../../bin/sluice', import.meta.url))
-
 /** `sluice … --json` over a database of the test's own. */
 async function installation(t: Tap, kind: 'migrated' | 'empty' = 'migrated'): Promise<Verb> {
   return verbOver(t, (await openTestDatabase(t, kind)).url)
@@ -31,12 +26,7 @@ function verbOver(t: Tap, url: string): Verb {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
   t.teardown(() => rmSync(dataDir, { recursive: true }))
   return async (...args) => {
-    const env = { PATH: plainEnvironment()['PATH'] ?? '', DATABASE_URL: url, SLUICE_DATA: dataDir }
-    const child = spawn(process.execPath, [SLUICE, ...args, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-    let [out, error] = ['', '']
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-    child.stderr.on('data', (chunk: Buffer) => (error += chunk.toString()))
-    const [code] = (await once(child, 'close')) as [number | null]
+    const { code, stdout: out, stderr: error } = await runVerb({ DATABASE_URL: url, SLUICE_DATA: dataDir }, [...args, '--json'])
     return { code, error, out: out === '' ? {} : (JSON.parse(out) as Record<string, unknown>) }
   }
 }

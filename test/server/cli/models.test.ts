@@ -1,24 +1,18 @@
-import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { catalogueFile } from '../../support/catalogue.ts'
-import { plainEnvironment } from '../../support/load.ts'
+import { runToEnd } from '../../support/node.ts'
+import { runVerb } from '../../support/verbs.ts'
 
-const SLUICE = fileURLToPath(new URL('../../../../bin/sluice', import.meta.url))
-
-function sluice(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [SLUICE, ...args], {
-    env: { ...plainEnvironment(), ...env },
-    encoding: 'utf8',
-  })
-  return { status, stdout, stderr }
+async function sluice(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { code, ...said } = await runVerb(env, args)
+  return { status: code, ...said }
 }
 
 t.test('models list prints a line for each model, and their wire form as JSON', async (t) => {
-  const plain = sluice(['models', 'list'])
+  const plain = await sluice(['models', 'list'])
   t.match(plain, { status: 0, stdout: /^openai\/text-embedding-3-small +text->embeddings +8192 +\$0\.00000002 +openai \(OPENAI_API_KEY is not set\)$/m })
-  t.match(sluice(['models', 'list'], { OPENAI_API_KEY: 'k' }), { stdout: /0\.00000002 +openai$/m })
-  const { data, providers } = JSON.parse(sluice(['models', 'list', '--json']).stdout) as { data: { id: string }[]; providers: object[] }
+  t.match(await sluice(['models', 'list'], { OPENAI_API_KEY: 'k' }), { stdout: /0\.00000002 +openai$/m })
+  const { data, providers } = JSON.parse((await sluice(['models', 'list', '--json'])).stdout) as { data: { id: string }[]; providers: object[] }
   t.match(providers, [{ slug: 'local', is_configured: true }, { slug: 'openai', api_key_env: 'OPENAI_API_KEY', is_configured: false }])
   t.equal(data.length, plain.stdout.trimEnd().split('\n').length - 1)
   t.match(data[0], { id: 'sluice/lexical-1', pricing: { prompt: '0' } })
@@ -26,46 +20,46 @@ t.test('models list prints a line for each model, and their wire form as JSON', 
 
 t.test('models list has the models of SLUICE_CATALOG', async (t) => {
   const file = catalogueFile(t, { replace: true, models: [{ id: 'mine/new', name: 'New' }] })
-  t.match(sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 0, stdout: /^mine\/new +text->text +- +free +-$/m })
+  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 0, stdout: /^mine\/new +text->text +- +free +-$/m })
 })
 
 t.test('models list fails when SLUICE_CATALOG has mistakes, and tells them', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
-  t.match(sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 1, stderr: /\/models\/0\/name: is missing/ })
+  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 1, stderr: /\/models\/0\/name: is missing/ })
 })
 
 t.test('catalog check passes a file that extends the shipped catalogue', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new', name: 'New', endpoints: [{ provider: 'openai', upstream_model: 'x' }] }] })
-  t.match(sluice(['catalog', 'check', file]), { status: 0, stdout: /^no mistakes; with this file \d+ models/ })
-  t.match(JSON.parse(sluice(['catalog', 'check', file, '--json']).stdout), { ok: true, providers: 6 })
+  t.match(await sluice(['catalog', 'check', file]), { status: 0, stdout: /^no mistakes; with this file \d+ models/ })
+  t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), { ok: true, providers: 6 })
 })
 
 t.test('catalog check exits 1 with every mistake by its path', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new', name: 'New', pricing: { prompt: 1 } }, { id: 'x' }] })
-  t.match(sluice(['catalog', 'check', file]), {
+  t.match(await sluice(['catalog', 'check', file]), {
     status: 1,
     stdout: /\/models\/0\/pricing\/prompt: .*\n.*\/models\/1\/id: .*\n.*\/models\/1\/name: is missing/,
   })
-  t.match(sluice(['catalog', 'check', file, '--json']), { status: 1, stdout: /"ok":false,"problems":\[\{"file":/ })
+  t.match(await sluice(['catalog', 'check', file, '--json']), { status: 1, stdout: /"ok":false,"problems":\[\{"file":/ })
 })
 
 t.test('catalog check warns of modalities that it does not know', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new', name: 'New', architecture: { output_modalities: ['embedding'] } }] })
-  t.match(sluice(['catalog', 'check', file]), { status: 0, stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno mistakes/ })
+  t.match(await sluice(['catalog', 'check', file]), { status: 0, stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno mistakes/ })
 })
 
 t.test('a node that does not start for its catalogue tells its mistakes as catalog check does', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
-  const { status, stderr } = sluice(['serve'], { SLUICE_CATALOG: file, SLUICE_DATA: t.testdir() })
+  const { code: status, stderr } = await runToEnd({ SLUICE_CATALOG: file, SLUICE_DATA: t.testdir() })
   t.not(status, 0)
   t.match(stderr, `SLUICE_CATALOG: ${file} /models/0/name: is missing; expected a non-empty string`)
 })
 
 t.test('doctor names the keys of providers that are not set', async (t) => {
   const env = { SLUICE_DATA: t.testdir(), OPENAI_API_KEY: 'k' }
-  t.match(sluice(['doctor'], env).stdout, /^ok +provider_keys +not set: COHERE_API_KEY, GEMINI_API_KEY/m)
+  t.match((await sluice(['doctor'], env)).stdout, /^ok +provider_keys +not set: COHERE_API_KEY, GEMINI_API_KEY/m)
 })
 
 t.test('catalog check without a file is bad usage', async (t) => {
-  t.match(sluice(['catalog', 'check']), { status: 2, stderr: /missing required argument/ })
+  t.match(await sluice(['catalog', 'check']), { status: 2, stderr: /missing required argument/ })
 })

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
@@ -12,22 +11,20 @@ import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { auditOf } from '../../support/audit.ts'
 import { openFileStand } from '../../support/files.ts'
 import { threads } from '../../support/front.ts'
-import { plainEnvironment } from '../../support/load.ts'
 import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
-import { ROOT } from '../../support/source.ts'
 import { openFolder } from '../../support/storage.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 const ROOT_KEY = randomBytes(32).toString('base64')
 
 async function stand(t: Parameters<typeof openFileStand>[0]) {
   const { store, workspaceId } = await openFileStand(t)
   const dataDir = join(await openFolder(t), 'data')
-  const run = (args: readonly string[], input = '') => {
-    const ran = spawnSync(process.execPath, [`${ROOT}bin/sluice`, 'workspaces', ...args], {
-      encoding: 'utf8', input, env: { ...plainEnvironment(), DATABASE_URL: store.options.url, SLUICE_DATA: dataDir, SLUICE_ROOT_KEY: ROOT_KEY },
-    })
-    return { status: ran.status, text: ran.stdout + ran.stderr }
+  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: dataDir, SLUICE_ROOT_KEY: ROOT_KEY }
+  const run = async (args: readonly string[], input = '') => {
+    const { code, stdout, stderr } = await runVerb(settings, ['workspaces', ...args], input)
+    return { status: code, text: stdout + stderr }
   }
   const set = (args: readonly string[], input = '') => run(['set', ...args], input)
   const rootKeys = openRootKeys({ setting: new Secret(ROOT_KEY), file: null, dataDir })
@@ -44,7 +41,7 @@ async function stand(t: Parameters<typeof openFileStand>[0]) {
 
 t.test('workspaces set puts provider keys into the vault, for the host of each provider alone, and prints none', async (t) => {
   const { set, read, openai } = await stand(t)
-  const first = set(['default', '--provider-key', 'openai=sk-a=b', '--provider-key', 'anthropic=sk-ant', '--provider-key', 'google=g', '--json'])
+  const first = await set(['default', '--provider-key', 'openai=sk-a=b', '--provider-key', 'anthropic=sk-ant', '--provider-key', 'google=g', '--json'])
   t.match(JSON.parse(first.text), {
     provider_keys: [{ provider: 'openai', is: 'set' }, { provider: 'anthropic', is: 'set' }, { provider: 'google', is: 'set' }],
   })
@@ -52,19 +49,19 @@ t.test('workspaces set puts provider keys into the vault, for the host of each p
   t.same([await openai(), await read('anthropic_api_key', 'api.anthropic.com')], ['sk-a=b', 'sk-ant'])
   t.equal(await read('google_api_key', 'generativelanguage.googleapis.com'), 'g')
   for (const host of ['openai.com', 'eu.api.openai.com', 'api.anthropic.com']) t.equal(await read('openai_api_key', host), null, host)
-  t.equal(set(['default', '--provider-key', 'openai=-'], 'sk-piped\n').text, 'openai: set\n')
+  t.equal((await set(['default', '--provider-key', 'openai=-'], 'sk-piped\n')).text, 'openai: set\n')
   t.equal(await openai(), 'sk-piped')
-  t.equal(set(['default', '--provider-key', 'openai=']).text, 'openai: removed\n')
-  t.equal(set(['default', '--provider-key', 'openai=']).text, 'openai: absent\n')
+  t.equal((await set(['default', '--provider-key', 'openai='])).text, 'openai: removed\n')
+  t.equal((await set(['default', '--provider-key', 'openai='])).text, 'openai: absent\n')
   t.equal(await openai(), null)
 })
 
 t.test('workspaces set audits what it does to provider keys, tells the fronts, and heeds neither programme nor vault writes', async (t) => {
   const { set, store, openai } = await stand(t)
-  set(['default', '--programme', 'off', '--vault-writes', 'off'])
-  set(['default', '--provider-key', 'openai=sk-canary'])
+  await set(['default', '--programme', 'off', '--vault-writes', 'off'])
+  await set(['default', '--provider-key', 'openai=sk-canary'])
   t.equal(await openai(), 'sk-canary')
-  set(['default', '--provider-key', 'openai='])
+  await set(['default', '--provider-key', 'openai='])
   const events = (await auditOf(store)).slice(1)
   t.match(events, [
     { operation: 'cli.workspaces-set', actor: { kind: 'cli' }, object_kind: 'secret', before: null,
@@ -79,21 +76,21 @@ t.test('workspaces set audits what it does to provider keys, tells the fronts, a
 
 t.test('workspaces set refuses what it cannot do, without showing a key', async (t) => {
   const { set } = await stand(t)
-  const { status, text } = set(['default', '--provider-key', 'local=sk-canary'])
+  const { status, text } = await set(['default', '--provider-key', 'local=sk-canary'])
   t.equal(status, 2)
   t.match(text, /providers are openai, anthropic, cohere/)
   t.notMatch(text, /canary/)
-  t.match(set(['nowhere', '--provider-key', 'openai=sk']), { status: 1, text: /no such workspace/ })
+  t.match(await set(['nowhere', '--provider-key', 'openai=sk']), { status: 1, text: /no such workspace/ })
 })
 
 t.test('workspaces set switches programme and vault writes, list shows them, and a set of nothing is refused', async (t) => {
   const { set, run } = await stand(t)
-  t.equal(set(['default', '--programme', 'off', '--vault-writes', 'off']).text, 'programme: off\nvault writes: off\n')
-  const listed = JSON.parse(run(['list', '--json']).text) as { data: object[] }
+  t.equal((await set(['default', '--programme', 'off', '--vault-writes', 'off'])).text, 'programme: off\nvault writes: off\n')
+  const listed = JSON.parse((await run(['list', '--json'])).text) as { data: object[] }
   t.match(listed.data, [{ slug: 'default', programme: false, vault_writes: false }, { slug: 'other', programme: true, vault_writes: true }])
-  t.match(JSON.parse(set(['default', '--programme', 'on', '--json']).text), { programme: true, vault_writes: false, provider_keys: [] })
-  t.match(set(['default', '--programme', 'maybe']), { status: 2, text: /on, off/ })
-  t.match(set(['default']), { status: 2, text: /--programme, --vault-writes or --provider-key/ })
+  t.match(JSON.parse((await set(['default', '--programme', 'on', '--json'])).text), { programme: true, vault_writes: false, provider_keys: [] })
+  t.match(await set(['default', '--programme', 'maybe']), { status: 2, text: /on, off/ })
+  t.match(await set(['default']), { status: 2, text: /--programme, --vault-writes or --provider-key/ })
 })
 
 const HOSTS = new Map([['openai', 'api.openai.com']])

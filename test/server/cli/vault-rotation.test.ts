@@ -9,9 +9,10 @@ import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { openVaults } from '../../../src/server/vault/vaults.ts'
 import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
-import { runToEnd, sluice, type Settings } from '../../support/node.ts'
+import type { Settings } from '../../support/node.ts'
 import { openFolder } from '../../support/storage.ts'
 import { BY, HOST, openVaultStand } from '../../support/vault-front.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
@@ -23,7 +24,7 @@ async function stand(t: Parameters<typeof openVaultStand>[0]) {
   const file = join(dataDir, 'root-key')
   const first = openRootKeys({ setting: null, file: null, dataDir })
   const settings: Settings = { DATABASE_URL: store.options.url, SLUICE_DATA: dataDir }
-  const run = (args: readonly string[], more: Settings = {}) => runToEnd({ ...settings, ...more }, sluice('vault', ...args))
+  const run = (args: readonly string[], more: Settings = {}) => runVerb({ ...settings, ...more }, ['vault', ...args])
   const json = async (...args: readonly string[]) => JSON.parse((await run([...args, '--json'])).stdout) as Record<string, unknown>
   const vaults = openVaults({ rows, jobs, keys: new VaultKeys({ rootKeys: first, rows }) })
   for (const name of ['a', 'b']) must(await vaults.put(scope, { name, hosts: [HOST], value: new Secret(`value of ${name}`) }, BY))

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../../src/schemas/limits.ts'
@@ -7,11 +6,10 @@ import { openReleases } from '../../../src/server/vault/releases.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
 import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { auditOf, CLI } from '../../support/audit.ts'
-import { plainEnvironment } from '../../support/load.ts'
 import { SILENT } from '../../support/log.ts'
-import { ROOT } from '../../support/source.ts'
 import { openFolder } from '../../support/storage.ts'
 import { openVaultStand } from '../../support/vault-front.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
@@ -21,12 +19,12 @@ async function stand(t: Test) {
   const vault = await openVaultStand(t)
   const rootKey = randomBytes(32).toString('hex')
   const dataDir = await openFolder(t)
-  const env = { ...plainEnvironment(), DATABASE_URL: vault.store.options.url, SLUICE_DATA: dataDir, SLUICE_ROOT_KEY: rootKey }
+  const settings = { DATABASE_URL: vault.store.options.url, SLUICE_DATA: dataDir, SLUICE_ROOT_KEY: rootKey }
   const id = await vault.addVault('team')
-  const run = (args: readonly string[], input = VALUE) => {
+  const run = async (args: readonly string[], input = VALUE) => {
     const [verb = '', ...others] = args
-    const ran = spawnSync(process.execPath, [`${ROOT}bin/sluice`, 'vault', verb, '--vault', id, ...others], { encoding: 'utf8', input, env })
-    return { status: ran.status, text: ran.stdout + ran.stderr }
+    const { code, stdout, stderr } = await runVerb(settings, ['vault', verb, '--vault', id, ...others], input)
+    return { status: code, text: stdout + stderr }
   }
   const rootKeys = openRootKeys({ setting: new Secret(rootKey), file: null, dataDir })
   const { rows, jobs } = vault
@@ -41,7 +39,7 @@ async function stand(t: Test) {
 
 t.test('vault put stores a secret that an intern with the vault attached gets, at its host and nowhere else', async (t) => {
   const { id, run, release, attach, intern, store } = await stand(t)
-  const { status, text } = run(['put', 'token', '--host', 'API.Example.com.', '--host', 'b.example', '--json'], `${VALUE}\n`)
+  const { status, text } = await run(['put', 'token', '--host', 'API.Example.com.', '--host', 'b.example', '--json'], `${VALUE}\n`)
   t.equal(status, 0, text)
   t.match(JSON.parse(text), { name: 'token', hosts: ['api.example.com', 'b.example'], fingerprint: /^sha256:/ })
   t.notMatch(text, VALUE)
@@ -56,16 +54,16 @@ t.test('vault put stores a secret that an intern with the vault attached gets, a
 
 t.test('vault secrets lists them all, without values, and vault rm removes one', async (t) => {
   const { id, run, store } = await stand(t)
-  run(['put', 'token', '--host', 'a.example'])
+  await run(['put', 'token', '--host', 'a.example'])
   const [key] = await store.sql<{ id: string }[]>`SELECT id FROM vault_keys WHERE vault_id = ${id} AND purpose = 'sealing'`
   await store.sql`
     INSERT INTO secrets (vault_id, name, version, key_id, sealed)
     SELECT ${id}, 'n' || n, nextval('secret_versions'), ${key?.id ?? ''}, '\\x00' FROM generate_series(1, ${SECRETS_PAGE_MAX}) n`
-  const listed = run(['secrets', '--json'])
+  const listed = await run(['secrets', '--json'])
   t.equal((JSON.parse(listed.text) as { data: unknown[] }).data.length, SECRETS_PAGE_MAX + 1)
   t.notMatch(listed.text, VALUE)
-  t.match(run(['rm', 'token']), { status: 0, text: 'token: removed\n' })
-  t.match(run(['rm', 'token']), { status: 1, text: /no such secret/ })
+  t.match(await run(['rm', 'token']), { status: 0, text: 'token: removed\n' })
+  t.match(await run(['rm', 'token']), { status: 1, text: /no such secret/ })
   t.match((await auditOf(store)).at(-1), { operation: 'cli.vault-rm', object_id: 'token', before: { vault_id: id }, after: null })
 })
 
@@ -79,7 +77,7 @@ t.test('vault put refuses names, hosts and values that no vault takes, and shows
     [['token', ...Array.from({ length: SECRET_HOSTS_MAX + 1 }, (_, n) => ['--host', `h${n}.example`]).flat()], VALUE, /at most/],
   ]
   for (const [args, input, text] of wrong) {
-    const ran = run(['put', ...args], input)
+    const ran = await run(['put', ...args], input)
     t.match(ran, { status: 2, text }, args.slice(0, 3).join(' '))
     t.notMatch(ran.text, VALUE)
   }
@@ -89,6 +87,6 @@ t.test('the verbs of attachable vaults know no other vault', async (t) => {
   const { run, store, intern, workspace } = await stand(t)
   const [own] = await store.sql<{ vault_id: string }[]>`SELECT vault_id FROM interns WHERE id = ${intern.internId}`
   for (const id of [own?.vault_id ?? '', workspace.workspaceId, 'team']) {
-    t.match(run(['put', 'token', '--vault', id, '--host', 'a.example']), { status: 1, text: /no such vault/ }, id)
+    t.match(await run(['put', 'token', '--vault', id, '--host', 'a.example']), { status: 1, text: /no such vault/ }, id)
   }
 })

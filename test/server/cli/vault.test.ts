@@ -5,9 +5,9 @@ import { openInterns } from '../../../src/server/store/interns.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { auditOf, CLI } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
-import { runToEnd, sluice } from '../../support/node.ts'
 import { openTestStore } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
@@ -15,7 +15,7 @@ async function stand(t: Test) {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  const run = (...args: readonly string[]) => runToEnd(settings, sluice(...args))
+  const run = (...args: readonly string[]) => runVerb(settings, args)
   const json = async (...args: readonly string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
   return { store, organization, workspace, run, json }
 }

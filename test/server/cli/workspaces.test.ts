@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { auditOf } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
-import { runToEnd, sluice } from '../../support/node.ts'
 import { openTestStore } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
+import { runVerb } from '../../support/verbs.ts'
 
 t.setTimeout(240_000)
 
@@ -12,7 +12,7 @@ async function stand(t: Test) {
   const store = await openTestStore(t)
   const { workspace } = must(await createOrganization(store, { name: 'o' }))
   const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  const run = (...args: readonly string[]) => runToEnd(settings, sluice(...args))
+  const run = (...args: readonly string[]) => runVerb(settings, args)
   const json = async (...args: readonly string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
   return { store, workspace, run, json }
 }
