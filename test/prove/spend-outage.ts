@@ -1,4 +1,5 @@
-/** Issue 5, acceptance 4: Redis goes, hangs and comes back without a trace in the books; Postgres too, when what was lent is spent. */
+/** Issue 5, acceptance 4: a warm front makes no trip a call; Redis goes, hangs and comes back without a trace in the books; Postgres
+ * too, when what was lent is spent. */
 import { workspaceAccount } from '../../src/schemas/accounts.ts'
 import { pause } from '../support/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
@@ -11,6 +12,10 @@ const RPM = 30_000
 const REDIS_WAIT_MS_MAX = 100
 const RECOVERY_MS_MAX = 3_000
 const GIVE_UP_MS = 30_000
+/** Calls a second of a front that count as busy, and trips a call that go by time: heartbeats, polls, flushes, blocks of tokens. */
+const BUSY_PER_S = 50
+const TRIPS_PER_CALL_MAX = 0.6
+const WARM_MS = 8_000
 const RETURNED_MS_MAX = 30_000
 
 export const program: Program = {
@@ -31,6 +36,7 @@ export const program: Program = {
     const running = spenders.run()
     const outMs = proof.isShort ? 1_000 : 6_000
     await pause(outMs)
+    await warm(proof, bench, spenders)
     await phase(proof, spenders, { name: 'Redis is gone', outMs, begin: () => redis.kill(), end: () => redis.start() })
     await phase(proof, spenders, { name: 'Redis is frozen', outMs, begin: () => redis.pause(), end: () => redis.resume() })
     await withoutPostgres(proof, bench, spenders)
@@ -41,6 +47,27 @@ export const program: Program = {
     const ended = bench.stand.output().split('\n').filter((line) => /child_ended|front_ended|crash|fatal|uncaught|fenced/i.test(line))
     proof.check('no front ends', ended.length === 0, ended.slice(0, 3).join(' ') || 'none')
   },
+}
+
+/** Acceptance 5: fronts that are called often ask the stores by time and not by call. */
+async function warm(proof: Proof, { store, redis }: SpendStand, spenders: Spenders): Promise<void> {
+  const read = async (): Promise<{ answered: number; transactions: number; scripts: number }> => {
+    const [row] = await store.sql<{ count: string }[]>`
+      SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()`
+    return { answered: spenders.statuses[200] ?? 0, transactions: Number(row?.count), scripts: (await redis?.scripts()) ?? 0 }
+  }
+  const before = await read()
+  const startedAt = performance.now()
+  await pause(proof.isShort ? WARM_MS / 4 : WARM_MS)
+  const after = await read()
+  const answered = after.answered - before.answered
+  const perS = (answered / (performance.now() - startedAt)) * 1_000
+  const trips = after.transactions - before.transactions + after.scripts - before.scripts
+  proof.check(
+    'a call on the warm path makes no trip to a store', perS >= 2 * BUSY_PER_S && trips < answered * TRIPS_PER_CALL_MAX,
+    `${answered} calls, ${perS.toFixed(0)} a second on two fronts; ${after.transactions - before.transactions} transactions, `
+      + `${after.scripts - before.scripts} scripts, whoever made them`,
+  )
 }
 
 interface Phase {

@@ -150,6 +150,7 @@ t.test('the lives of a lent rate token add up to the slack of the bound', async 
   t.equal(limits.RATE_USE_MS + limits.RATE_RETURN_MS, limits.RATE_SLACK_MS)
   t.ok(limits.RATE_BLOCK_MS < limits.RATE_SLACK_MS)
   t.ok(limits.RATE_PREFETCH_MIN > 1)
+  t.ok(limits.RATE_STEADY_BLOCKS > 1)
 })
 
 /** Milliseconds after which uWebSockets.js cuts a connection by itself; not settable. Facts: front-end §1, §9. */

@@ -1,6 +1,7 @@
 /** Postgres and Redis as an operator would run them beside the node, to be stopped and brought back. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgresBinaries } from '../../src/server/supervisor/postgres-binaries.ts'
@@ -27,6 +28,8 @@ export interface OutsideStore {
 }
 
 export interface OutsideRedis extends OutsideStore {
+  /** Scripts that it has carried out: a step of a rate limit each. */
+  scripts(): Promise<number>
   /** It keeps its connections and answers nobody, until `resume`. */
   pause(): void
   resume(): void
@@ -100,6 +103,7 @@ export async function outsideRedis(): Promise<OutsideRedis | null> {
   return {
     url: `redis://127.0.0.1:${port}`,
     kill,
+    scripts: () => scriptsOf(port),
     pause: () => void running?.kill('SIGSTOP'),
     resume: () => void running?.kill('SIGCONT'),
     async start() {
@@ -110,6 +114,15 @@ export async function outsideRedis(): Promise<OutsideRedis | null> {
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+function scriptsOf(port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.end('INFO commandstats\r\n'))
+    let said = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (said += text)).once('error', reject)
+    socket.once('end', () => resolve([...said.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, match) => sum + Number(match[1]), 0)))
+  })
 }
 
 export function isOnPath(name: string): Promise<boolean> {

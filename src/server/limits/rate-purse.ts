@@ -1,5 +1,5 @@
 import {
-  RATE_BLOCK_MS, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_USE_MS, RATE_WAIT_MS_MAX,
+  RATE_BLOCK_MS, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_STEADY_BLOCKS, RATE_USE_MS, RATE_WAIT_MS_MAX,
 } from '../../schemas/limits.ts'
 import { burstOf } from '../../schemas/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
@@ -56,6 +56,8 @@ export class RatePurse implements Purse<number, Admitted> {
   #slotAt = 0
   #used = 0
   #usedBefore = 0
+  /** Slots in a row with an admission; one without counts back two. */
+  #steady = 0
   /** The window that stands in while the authority is away, and when it began. */
   #local: Window | null = null
   #localFrom = 0
@@ -213,12 +215,16 @@ export class RatePurse implements Purse<number, Admitted> {
     // A block that comes late is spoilt on arrival: the waiting calls of a long trip are a block by themselves.
     if (this.#tripMs > RATE_USE_MS / 2) return 1
     const recent = Math.max(this.#used, this.#usedBefore)
-    return recent < RATE_PREFETCH_MIN ? 1 : recent
+    if (recent >= RATE_PREFETCH_MIN) return recent
+    // What a short burst borrows ahead is lost behind it; what a steady caller borrows is used, as far as it keeps.
+    return this.#steady < RATE_STEADY_BLOCKS ? 1 : Math.max(1, Math.floor((recent * RATE_USE_MS) / RATE_BLOCK_MS))
   }
 
   #count(now: number, tokens: number): void {
     const slots = Math.floor((now - this.#slotAt) / RATE_BLOCK_MS)
     if (slots !== 0) {
+      const idle = this.#used > 0 ? slots - 1 : slots
+      this.#steady = Math.max(0, Math.min(this.#steady + slots - idle, 2 * RATE_STEADY_BLOCKS) - 2 * idle)
       this.#usedBefore = slots === 1 ? this.#used : 0
       this.#used = 0
       this.#slotAt = slots === 1 ? this.#slotAt + RATE_BLOCK_MS : now

@@ -97,6 +97,22 @@ t.test('a changed limit takes effect with the next call', async (t) => {
   t.same(await call(keyOf(null)), { failure: null, headers: null }, 'and a limit that was taken away')
 })
 
+for (const [perS, tripsMax] of [[60, 0.7], [100, 0.5], [500, 0.15]] as const) {
+  t.test(`of ${perS} steady calls a second not each asks the authority`, async (t) => {
+    const { admission, redis, wait } = open()
+    const key = keyOf(1_000_000)
+    const call = async (): Promise<void> => {
+      const answer = admission.admit(key)
+      await wait(1_000 / perS)
+      t.equal((await answer).failure, null)
+    }
+    for (let n = 0; n < perS / 2; n++) await call()
+    const before = redis.steps
+    for (let n = 0; n < perS; n++) await call()
+    t.ok(redis.steps - before <= perS * tripsMax, `${redis.steps - before} steps`)
+  })
+}
+
 t.test('a token that was lent ahead is not used beyond its time', async (t) => {
   const { admission, redis, wait, call } = open()
   const key = keyOf(60_000)
