@@ -49,7 +49,7 @@ export function faultOfDays({ from, to }: { readonly from?: string; readonly to?
 }
 
 /** `Date` takes the 31st of a short month for the 1st of the next; days near the ends of its years cannot be counted from. */
-function isDay(text: string): boolean {
+export function isDay(text: string): boolean {
   const at = Date.parse(`${text}T00:00:00Z`)
   return new RegExp(DATE).test(text) && !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) && text >= '1970' && text < '9999'
 }

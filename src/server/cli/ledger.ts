@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { isDay } from '../../schemas/activity.ts'
 import { usdText } from '../../schemas/usd.ts'
 import { checkLedger, type LedgerCheck } from '../ledger/check.ts'
 import { closeNode, journalsOf, type NodeJournals } from '../ledger/close-node.ts'
@@ -152,8 +153,7 @@ function wireOf(forfeit: Forfeit): object {
 }
 
 function dayOf(text: string): string {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
-  if (!isDay) throw new InvalidArgumentError('It takes a day such as 2026-01-31.')
+  if (!isDay(text)) throw new InvalidArgumentError('It takes a day such as 2026-01-31.')
   return text
 }
 

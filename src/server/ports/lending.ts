@@ -62,19 +62,23 @@ export interface Pulse {
   readonly wanted: readonly string[]
 }
 
+/** Which call an entry is of. */
+export interface BookedCall {
+  readonly day: Day
+  readonly atMs: number
+  readonly requestId: string
+  readonly operation: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly keyHash: string
+  readonly keyAccountId: string
+  readonly model: string
+}
+
 /** One entry of the books, as journals keep it. Whole nano-USD. `paid`: accounts whose lease it came from. */
 export type BookEntry =
-  | {
+  | BookedCall & {
       readonly kind: 'settle'
-      readonly day: Day
-      readonly atMs: number
-      readonly requestId: string
-      readonly operation: string
-      readonly organizationId: string
-      readonly workspaceId: string
-      readonly keyHash: string
-      readonly keyAccountId: string
-      readonly model: string
       readonly provider: string
       readonly tokens: number
       readonly milliseconds: number
@@ -90,16 +94,7 @@ export type BookEntry =
 export type PaidFrom = Readonly<Record<AccountKind, boolean>>
 
 /** A take that nobody settled. */
-export interface OpenTake {
-  readonly day: Day
-  readonly atMs: number
-  readonly requestId: string
-  readonly operation: string
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly keyHash: string
-  readonly keyAccountId: string
-  readonly model: string
+export interface OpenTake extends BookedCall {
   /** What was taken of each account. */
   readonly amounts: Readonly<Record<AccountKind, number>>
   readonly paid: PaidFrom

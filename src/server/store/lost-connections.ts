@@ -21,7 +21,7 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
       try {
         return await run(offLost(tx, () => isLost))
       } catch (problem) {
-        if (isLost || isLoss(problem)) await NEVER
+        if (isLost || isLoss(problem)) await never()
         throw problem
       }
     })
@@ -37,7 +37,10 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
 type Run = (tx: postgres.TransactionSql) => unknown
 type Begin = (...given: [Run] | [string, Run]) => Promise<unknown>
 
-const NEVER = new Promise<never>(() => undefined)
+/** A new one each time: whoever waits for one that is shared is never let go of. */
+function never(): Promise<never> {
+  return new Promise(() => undefined)
+}
 
 function isLoss(problem: unknown): boolean {
   if (problem instanceof postgres.PostgresError) return LAST_WORDS.test(problem.severity)
@@ -49,6 +52,6 @@ function isLoss(problem: unknown): boolean {
 function offLost(tx: postgres.TransactionSql, isLost: () => boolean): postgres.TransactionSql {
   return new Proxy(tx, {
     apply: (statement, self, given: never[]): unknown =>
-      isLost() ? NEVER : Reflect.apply(statement as (...given: never[]) => unknown, self, given),
+      isLost() ? never() : Reflect.apply(statement as (...given: never[]) => unknown, self, given),
   })
 }
