@@ -16,7 +16,7 @@ export interface Sample {
   readonly p99Ms: number
   readonly generatorCores: number
   readonly isGeneratorLimit: boolean
-  /** Answers that were not 200. */
+  /** Answers that were not good. */
   readonly failed: number
   readonly failures: readonly string[]
 }
@@ -67,6 +67,7 @@ async function sample(
   durationMs: number,
   warmUpMs: number,
 ): Promise<Sample> {
+  await target.before?.()
   const cpuBefore = treeCpuS(target.pid)
   const result = await runLoad({
     host: '127.0.0.1',
@@ -77,12 +78,12 @@ async function sample(
     pace: { kind: 'closed' },
     requests: [target.request],
   })
-  return toSample(target.name, result, treeCpuS(target.pid) - cpuBefore)
+  return toSample(target, result, treeCpuS(target.pid) - cpuBefore)
 }
 
-function toSample(target: string, result: LoadResult, cpuS: number): Sample {
+function toSample({ name, successStatus = 200 }: Target, result: LoadResult, cpuS: number): Sample {
   return {
-    target,
+    target: name,
     cpuUs: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6,
     requestsPerS: (result.requests / result.measuredMs) * 1_000,
     p50Ms: result.latency.p50,
@@ -90,7 +91,7 @@ function toSample(target: string, result: LoadResult, cpuS: number): Sample {
     p99Ms: result.latency.p99,
     generatorCores: result.generatorCores,
     isGeneratorLimit: result.generatorCores > GENERATOR_CORES_MAX,
-    failed: result.requests - (result.statuses[200] ?? 0),
+    failed: result.requests - (result.statuses[successStatus] ?? 0),
     failures: result.failures,
   }
 }

@@ -7,6 +7,10 @@ export interface Target {
   readonly pid: number
   readonly port: number
   readonly request: LoadRequest
+  /** Of a good answer; 200 unless given. */
+  readonly successStatus?: number
+  /** Before each of its samples. */
+  readonly before?: () => Promise<void>
   /** Said under the table: what is and what is not alike. */
   readonly note: string
   stop(): Promise<void>

@@ -30,6 +30,10 @@ const SCENARIOS = {
     text: 'CPU of a call with all limits against one with none; what rate limits of all sizes let through on 1 to 4 fronts',
     options: 'limits',
   },
+  videos: {
+    text: 'accepted video jobs a second and their latency against an insert and an enqueue with BullMQ alone and pg-boss alone',
+    options: 'videos',
+  },
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -42,6 +46,7 @@ build()
 const { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } = await import('../dist/bench/embeddings-options.js')
 const { readTransferOptions, TRANSFER_OPTIONS_TEXT } = await import('../dist/bench/transfers/options.js')
 const { LIMITS_OPTIONS_TEXT, readLimitsOptions } = await import('../dist/bench/limits/options.js')
+const { readVideosOptions, VIDEOS_OPTIONS_TEXT } = await import('../dist/bench/videos/options.js')
 const { readVaultOptions, VAULT_OPTIONS_TEXT } = await import('../dist/bench/vault/options.js')
 /** How options are read and what they are, by the name of their kind. */
 const OPTIONS = {
@@ -49,6 +54,7 @@ const OPTIONS = {
   transfers: [readTransferOptions, TRANSFER_OPTIONS_TEXT],
   vault: [readVaultOptions, VAULT_OPTIONS_TEXT],
   limits: [readLimitsOptions, LIMITS_OPTIONS_TEXT],
+  videos: [readVideosOptions, VIDEOS_OPTIONS_TEXT],
 }
 
 const unknown = names.find((name) => !Object.hasOwn(SCENARIOS, name))

@@ -11,6 +11,8 @@ import { summaryOf } from './tap-summary.mjs'
 
 /** Decision: two test files at once. Many of them start several processes of their own. */
 const JOBS = 2
+/** Decision: beside them one of those that for most of their time wait for the product's own leases and delays. */
+const isWaiting = (path) => path.startsWith('dist/test/prove/videos')
 /** Decision: a test that has said nothing else may take 300 s, on a machine that does ten other things. */
 const TIMEOUT_S = 300
 /** Behind tap's own limit, which names the test: for a file whose loop is blocked, in milliseconds. */
@@ -28,6 +30,8 @@ if (positionals.length === 0) {
 }
 build()
 const files = positionals.length > 0 ? positionals : testFiles()
+const waiting = files.filter(isWaiting)
+const others = files.filter((path) => !isWaiting(path))
 const running = new Set()
 let [passed, failed] = [0, 0]
 
@@ -37,12 +41,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-await Promise.all(Array.from({ length: JOBS }, work))
+await Promise.all([work([waiting]), ...Array.from({ length: JOBS }, () => work([others, waiting]))])
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 
-async function work() {
-  for (let file = files.shift(); file !== undefined; file = files.shift()) {
+/** @param lists of files, the first to be worked off first */
+async function work(lists) {
+  const next = () => lists.find((list) => list.length > 0)?.shift()
+  for (let file = next(); file !== undefined; file = next()) {
     const startedAt = performance.now()
     const result = await runFile(file)
     passed += result.passed
@@ -77,6 +83,6 @@ function runFile(file) {
 /** The long ones first: at the end both jobs should have something to do. */
 function testFiles() {
   const found = readdirSync('dist/test', { recursive: true }).filter((path) => path.endsWith('.test.js'))
-  const isLong = (path) => /^(?:prove|server\/(?:cli|supervisor))\//.test(path)
+  const isLong = (path) => /^(?:prove|workers\/clip|server\/(?:cli|main|supervisor))\//.test(path)
   return found.sort().sort((a, b) => Number(isLong(b)) - Number(isLong(a))).map((path) => join('dist/test', path))
 }

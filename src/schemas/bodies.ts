@@ -9,6 +9,7 @@ import {
   CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
 } from './private-endpoints.ts'
 import { CopySecretsBody, SecretBody } from './vault.ts'
+import { VideoBody } from './videos.ts'
 import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
@@ -18,7 +19,7 @@ export interface BodyForm {
   /**
    * The one member that may be large. When a body is too large for the loop, it is checked in a short job and this
    * member comes back as its bytes (`BulkBytes`), since cloning the parsed value would block as long as parsing it.
-   * A form without one comes back whole: its `bytesMax` is about 1 MiB, and a few long texts are cloned at once.
+   * A form without one comes back whole: its `bytesMax` is a few MiB, and a few long texts are cloned at once.
    */
   readonly bulk?: string
   /** It holds what nobody may find: its bytes are cleared when they were read. */
@@ -40,6 +41,7 @@ export const BODIES = {
   validate_private_endpoint: { schema: ValidateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   credit: { schema: CreditBody, bytesMax: JSON_BODY_BYTES_MAX },
   budget: { schema: BudgetBody, bytesMax: JSON_BODY_BYTES_MAX },
+  video: { schema: VideoBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_create: { schema: CreateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_update: { schema: UpdateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },

@@ -17,3 +17,10 @@ export const ErrorEnvelope = Type.Object({
   }),
 })
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>
+
+/** The same of operations on videos. §2.1, C1. */
+export const AccountErrorEnvelope = Type.Object({
+  ...ErrorEnvelope.properties,
+  sluice_metadata: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),
+  user_id: Type.Union([Type.String(), Type.Null()], { description: 'Null unless known.' }),
+})

@@ -20,6 +20,7 @@ interface Shape {
   readonly minLength?: number
   readonly maxLength?: number
   readonly minimum?: number
+  readonly exclusiveMinimum?: number
   readonly maximum?: number
   readonly pattern?: string
   readonly format?: string
@@ -168,7 +169,7 @@ function complaint(shape: Shape, value: unknown): string {
     return chars > (shape.maxLength ?? Infinity) ? 'is too long' : 'has the wrong form'
   }
   if (typeof value === 'number') {
-    if (value < (shape.minimum ?? -Infinity)) return 'is too small'
+    if (value < (shape.minimum ?? -Infinity) || value <= (shape.exclusiveMinimum ?? -Infinity)) return 'is too small'
     return value > (shape.maximum ?? Infinity) ? 'is too large' : 'is not a whole number'
   }
   return 'is not valid'

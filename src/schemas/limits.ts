@@ -48,6 +48,8 @@ export const REPLY_BYTES_PER_S_MIN = 64 * KIB
 export const DEADLINE_GRACE_MS = 250
 /** Milliseconds that a short job may run, five times the slowest honest one; its thread is ended then. Decision. */
 export const SHORT_JOB_MS_MAX = 20_000
+/** The same in a runner, whose threads give way: the longest clip takes 3 s of CPU, and its images up to 10. Decision. */
+export const BACKGROUND_JOB_MS_MAX = 120_000
 /** Issues that one failure lists. C13. */
 export const ISSUES_MAX = 20
 

@@ -6,6 +6,14 @@ export type Protocol = (typeof PROTOCOLS)[number]
 const WITHOUT_EMBEDDINGS = 'anthropic'
 export type EmbeddingProtocolName = Exclude<Protocol, typeof WITHOUT_EMBEDDINGS>
 
+/** Those that have calls for video. Design §10. */
+const WITH_VIDEO = ['openai', 'google', 'local'] as const satisfies readonly Protocol[]
+export type VideoProtocolName = (typeof WITH_VIDEO)[number]
+
+export function hasVideo(protocol: Protocol): protocol is VideoProtocolName {
+  return WITH_VIDEO.some((name) => name === protocol)
+}
+
 export function hasEmbeddings(protocol: Protocol): protocol is EmbeddingProtocolName {
   return protocol !== WITHOUT_EMBEDDINGS
 }

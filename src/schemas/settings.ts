@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { RATE_LIMIT_RPM_MAX } from './limits.ts'
+import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from './video-limits.ts'
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
@@ -10,6 +11,10 @@ const FOLDER = '(?![sS]3:|[A-Za-z][A-Za-z0-9+.-]*://|\\s).*\\S'
 
 /** One name, exactly: neither a wildcard nor a port, and no address, which belongs to no region. */
 const HOST_NAME = '^(?=.{1,254}$)(?!.*\\.[0-9]+\\.?$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\\.?$'
+
+/** Without a path: what callers are told begins with it. */
+const ORIGIN = '^https?://([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])'
+  + '(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?/?$'
 
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
@@ -58,6 +63,9 @@ export const Settings = Type.Object({
   )),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
   SLUICE_LEDGER_KEPT_MONTHS: count('a number of months from 1 to 1200, or 0 for ever', 0, 1_200, 0),
+  SLUICE_PUBLIC_URL: Type.Optional(text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN })),
+  SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),
+  SLUICE_VIDEO_CLIP_DAYS: count('a number of days from 1 to 3650', 1, VIDEO_CLIP_DAYS_MAX, 7),
   SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
 })
 export type Settings = Static<typeof Settings>

@@ -6,6 +6,7 @@ import { Compile } from 'typebox/compile'
 import { parseAllowEntry } from '../schemas/destinations.ts'
 import { masked } from '../schemas/masked.ts'
 import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
+import { originAt } from '../schemas/origins.ts'
 import { Secret } from '../schemas/secret.ts'
 import { Settings } from '../schemas/settings.ts'
 
@@ -44,6 +45,10 @@ export interface Config {
   readonly rateLimitRpm: number | null
   /** Whole months of the ledger that are kept beside the current one; 0 = for ever. */
   readonly ledgerKeptMonths: number
+  /** What URLs that callers are given begin with: without a path and a slash. */
+  readonly publicOrigin: string
+  readonly videoJobHours: number
+  readonly videoClipDays: number
 }
 
 /** Where the bytes of files are. Design §5. */
@@ -215,6 +220,9 @@ function configOf(values: Settings): Config {
     rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
     ledgerKeptMonths: values.SLUICE_LEDGER_KEPT_MONTHS,
+    publicOrigin: values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ?? originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
+    videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,
+    videoClipDays: values.SLUICE_VIDEO_CLIP_DAYS,
   })
 }
 

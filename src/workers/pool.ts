@@ -1,9 +1,9 @@
 import { Piscina } from 'piscina'
 import { endedBy } from '../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
-import { SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
+import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
 import type { Log } from '../server/ports/observe.ts'
-import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import type { PromptJobName, ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { JobQueue, type Turn } from './job-queue.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { runTask } from './tasks.ts'
@@ -17,6 +17,8 @@ import { youngHeap } from './young-heap.ts'
 const THREAD_HEAP_MIB = 1_536
 /** As that of the process. Decision. */
 const SEMI_SPACE_MIB = 8
+/** How much less a thread of a runner counts than the loops of fronts on the same machine: nobody waits for a clip as for a call. Decision. */
+const BACKGROUND_NICE = 5
 
 export interface Pools {
   readonly jobs: ShortJobs
@@ -33,6 +35,7 @@ export interface Pools {
  * @param options.queueMax short jobs that may wait for a thread; one more is `busy`, of the caller who has the most of them
  * @param options.callerQueueMax of one caller, as many as of all when left out; one more is `busy`
  * @param options.jobMsMax milliseconds of one short job; beyond, its thread is ended and another one started
+ * @param options.isBackground of a runner: short jobs give way to fronts on the same machine, and may take so much longer; their threads start with the first
  */
 export function openPools(options: {
   readonly shortThreads: number
@@ -40,11 +43,13 @@ export function openPools(options: {
   readonly queueMax: number
   readonly callerQueueMax?: number
   readonly jobMsMax?: number
+  readonly isBackground?: boolean
   readonly log: Pick<Log, 'error'>
 }): Pools {
-  const { shortThreads, queueMax, callerQueueMax = queueMax, jobMsMax = SHORT_JOB_MS_MAX, log } = options
+  const { shortThreads, queueMax, callerQueueMax = queueMax, isBackground = false, log } = options
+  const { jobMsMax = isBackground ? BACKGROUND_JOB_MS_MAX : SHORT_JOB_MS_MAX } = options
   const queue = new JobQueue({ sizeMax: queueMax, callerMax: callerQueueMax })
-  const jobs = new ShortPool({ threadCount: shortThreads, queue, jobMsMax, log })
+  const jobs = new ShortPool({ threadCount: shortThreads, queue, jobMsMax, isBackground, log })
   const sessions = new SessionPool({ threadCount: options.sessionThreads, log })
   const close = async (): Promise<void> => {
     await Promise.all([jobs.close(), sessions.close()])
@@ -56,6 +61,7 @@ interface ShortPoolOptions {
   readonly threadCount: number
   readonly queue: JobQueue
   readonly jobMsMax: number
+  readonly isBackground: boolean
   readonly log: Pick<Log, 'error'>
 }
 
@@ -71,30 +77,38 @@ const TOO_LATE: Failure = { name: 'deadline_exceeded' }
  * Piscina's own way to cancel ends the thread that runs it.
  */
 class ShortPool implements ShortJobs {
-  readonly #threads: Piscina<ThreadJob, unknown>
-  readonly #threadCount: number
-  readonly #jobMsMax: number
+  readonly #options: ShortPoolOptions
+  /** Null until somebody needs them: most runners render no clip, and a thread takes half a second of CPU to load. */
+  #threads: Piscina<ThreadJob, unknown> | null = null
   readonly #waiting: JobQueue
   #running = 0
   #isClosed = false
   /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
-  #loaded: Promise<unknown>
+  #loaded: Promise<unknown> = Promise.resolve()
 
-  constructor({ threadCount, queue, jobMsMax, log }: ShortPoolOptions) {
-    this.#jobMsMax = jobMsMax
-    this.#threadCount = threadCount
-    this.#waiting = queue
-    this.#threads = new Piscina({
+  constructor(options: ShortPoolOptions) {
+    this.#options = options
+    this.#waiting = options.queue
+    if (!options.isBackground) this.#open()
+  }
+
+  #open(): Piscina<ThreadJob, unknown> {
+    if (this.#threads !== null) return this.#threads
+    const { threadCount, isBackground, log } = this.#options
+    const threads = new Piscina<ThreadJob, unknown>({
       filename: new URL('./thread.js', import.meta.url).href,
       minThreads: threadCount,
       maxThreads: threadCount,
+      niceIncrement: isBackground ? BACKGROUND_NICE : 0,
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB, ...youngHeap(SEMI_SPACE_MIB) },
     })
-    hear(this.#threads, log)
-    this.#loaded = this.#load()
+    hear(threads, log)
+    this.#threads = threads
+    this.#loaded = this.#load(threads)
+    return threads
   }
 
-  here<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
+  here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
     return runTask(name, input)
   }
 
@@ -103,16 +117,19 @@ class ShortPool implements ShortJobs {
     input: ShortJobTypes[N]['in'],
     more: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>> {
+    if (this.#isClosed) return fail('draining')
+    // Before anything is awaited: `close` waits for threads that it knows of.
+    const threads = this.#open()
     const refusal = await this.#turn(more)
     if (refusal !== null) return { ok: false, failure: refusal }
     const limit = this.#limit()
     try {
       const { signal } = limit
-      const out = await this.#threads.run({ name, input }, { transferList: [...(more.transfer ?? [])], signal })
+      const out = await threads.run({ name, input }, { transferList: [...(more.transfer ?? [])], signal })
       return ok(out as ShortJobTypes[N]['out'])
     } catch (cause) {
       // A bug in a task, or a thread that ended (out of memory, out of time): Piscina starts another one.
-      this.#loaded = this.#load()
+      this.#loaded = this.#load(threads)
       if (this.#isClosed) return fail('draining', { cause })
       return fail(limit.signal.aborted ? 'deadline_exceeded' : 'internal', { cause })
     } finally {
@@ -130,7 +147,7 @@ class ShortPool implements ShortJobs {
     this.#isClosed = true
     this.#waiting.refuse({ name: 'draining' })
     await this.#loaded
-    await this.#threads.destroy()
+    await this.#threads?.destroy()
   }
 
   /** Ends the thread of a job that runs for too long. It begins to count when the threads are loaded. */
@@ -139,7 +156,7 @@ class ShortPool implements ShortJobs {
     let timer: NodeJS.Timeout | undefined
     let isOver = false
     void this.#loaded.then(() => {
-      if (!isOver) timer = setTimeout(() => ender.abort(), this.#jobMsMax)
+      if (!isOver) timer = setTimeout(() => ender.abort(), this.#options.jobMsMax)
     })
     const stop = (): void => {
       isOver = true
@@ -149,17 +166,16 @@ class ShortPool implements ShortJobs {
   }
 
   /** One empty job for each thread, so that the first real one finds it warm. */
-  #load(): Promise<unknown> {
+  #load(threads: Piscina<ThreadJob, unknown>): Promise<unknown> {
     const nothing: ThreadJob = { name: 'read_body', input: { body: 'embeddings', bytes: new Uint8Array(0) } }
-    return Promise.allSettled(Array.from({ length: this.#threadCount }, () => this.#threads.run(nothing)))
+    return Promise.allSettled(Array.from({ length: this.#options.threadCount }, () => threads.run(nothing)))
   }
 
   #turn({ caller, signal, endsAt = Infinity }: ShortJobMore): Failure | null | Promise<Failure | null> {
-    if (this.#isClosed) return { name: 'draining' }
     if (signal?.aborted === true) return endedBy(signal)
     const leftMs = endsAt - performance.now()
     if (leftMs <= 0) return TOO_LATE
-    if (this.#running < this.#threadCount) {
+    if (this.#running < this.#options.threadCount) {
       this.#running++
       return null
     }

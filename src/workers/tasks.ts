@@ -1,4 +1,4 @@
-import type { ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import type { LateJobName, PromptJobName, ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
@@ -9,16 +9,21 @@ import { sliceTexts } from './slice-texts.ts'
 
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {
-  run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
+  run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] | Promise<ShortJobTypes[N]['out']>
   /** Bytes of the answer whose buffers are moved to the asking thread instead of being copied; no buffer twice. */
   moves(out: ShortJobTypes[N]['out']): readonly Uint8Array[]
+}
+
+/** One that has answered when it returns. */
+interface PromptTask<N extends PromptJobName> extends Task<N> {
+  run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }
 
 /**
  * The registry that threads load: one line per task, each task a file of its own that exports its function.
  * A new task is declared in `ports/short-jobs.ts` and named here.
  */
-export const TASKS: { readonly [N in ShortJobName]: Task<N> } = {
+const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   read_body: { run: readBody, moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []) },
   slice_texts: {
     run: sliceTexts,
@@ -34,8 +39,24 @@ export const TASKS: { readonly [N in ShortJobName]: Task<N> } = {
   copy_secrets: { run: copySecrets, moves: (copies) => (copies ?? []).map(({ sealed }) => sealed) },
 }
 
+/** Loaded with their first job: threads and loops that never render need no encoder. */
+const LATE_TASKS: { readonly [N in LateJobName]: Task<N> } = {
+  render_clip: {
+    run: async (input) => (await import('./clip/render.ts')).renderClip(input),
+    moves: (rendered) => (rendered.ok ? [rendered.mp4] : []),
+  },
+}
+
+export const TASKS: { readonly [N in ShortJobName]: Task<N> } = { ...PROMPT_TASKS, ...LATE_TASKS }
+
 /** Runs a task on this thread. */
-export function runTask<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
+export function runTask<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
+  const task: PromptTask<N> = PROMPT_TASKS[name]
+  return task.run(input)
+}
+
+/** Runs a task of either kind on this thread. */
+export async function answerTask<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): Promise<ShortJobTypes[N]['out']> {
   const task: Task<N> = TASKS[name]
   return task.run(input)
 }

@@ -11,6 +11,11 @@ export interface ThreadJob<N extends ShortJobName = ShortJobName> {
 export default function runJob<N extends ShortJobName>(job: ThreadJob<N>): unknown {
   const task: Task<N> = TASKS[job.name]
   const out = task.run(job.input)
+  // Most have answered by now, and need not wait for a turn.
+  return out instanceof Promise ? out.then((late) => moving(task, late)) : moving(task, out)
+}
+
+function moving<N extends ShortJobName>(task: Task<N>, out: ShortJobTypes[N]['out']): unknown {
   const moved = task.moves(out).map((bytes) => bytes.buffer)
   return moved.length === 0 || out === null ? out : move({ [transferableSymbol]: moved, [valueSymbol]: out })
 }

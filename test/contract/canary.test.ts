@@ -1,12 +1,21 @@
 import t from 'tap'
 import { hangsUp, refuses, sendsHalfJson, sendsHtml, type Behaviour } from '../support/provider-behaviours.ts'
 import { startProvider } from '../support/provider.ts'
+import { pause } from '../support/spawned.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../support/stand.ts'
 
 /** What must never come out: the provider's key, a caller's key, what a caller embeds. */
 const PROVIDER_CANARY = 'sk-canary-provider-5b1c0f'
 const TEXT_CANARY = 'canary-text-93ae77'
 const UNKNOWN_CANARY = 'sk-sluice-v1-canary-unknown-2d4f'
+/** Of a video job: what is asked for, and the secrets in its addresses. */
+const PROMPT_CANARY = 'canary prompt 4e1d88'
+const CALLBACK_CANARY = 'canary-callback-c07b2a'
+const IMAGE_CANARY = 'canary-image-71d3f9'
+
+const LOOK_MS = 100
+
+t.setTimeout(120_000)
 
 const provider = await startProvider()
 const stand = await startStand({
@@ -84,6 +93,66 @@ t.test('neither logs nor pages of the operator hold a canary or an API key', asy
     .join('\n')
   for (const key of [stand.keys.inference_key, stand.keys.management_key]) t.notMatch(logs, key)
 })
+
+t.test('no prompt, address or webhook secret of a video job is in a reply, a log or a page', async (t) => {
+  const { data: [{ secret }] } = await stand.cli('webhooks', 'secret', 'show', 'default') as { data: [{ secret: string }] }
+  const job = { model: 'sluice/clip-1', prompt: PROMPT_CANARY, duration: 1, callback_url: `https://hooks.invalid/in?token=${CALLBACK_CANARY}` }
+  const image_url = { url: `https://images.invalid/a.png?sig=${IMAGE_CANARY}` }
+  const bodies = [
+    job,
+    { ...job, frame_images: [{ type: 'image_url', image_url, frame_type: 'first_frame' }] },
+    { ...job, duration: 99 },
+    { ...job, callback_url: `https://hooks.invalid:22/${CALLBACK_CANARY}` },
+    { ...job, prompt: [PROMPT_CANARY], [PROMPT_CANARY]: 1 },
+  ]
+  const said = await Promise.all(bodies.map((body) => videos('', body)))
+  t.same(said.map(({ status }) => status), [202, 202, 400, 400, 400])
+  const ids = said.slice(0, 2).map(({ body }) => String(body['id']))
+  const ends = await Promise.all(ids.map(untilEnded))
+  t.same(ends.map(({ body }) => body['status']), ['completed', 'failed'], 'the canaries are alive')
+  await untilTried(ids)
+  for (const id of ids) t.match(stand.output(), id, 'the log speaks of the job')
+  const pages = await Promise.all(['/metrics', '/readyz', '/healthz'].map((path) => stand.admin(path)))
+  const verbs = [['webhooks', 'list'], ['doctor'], ['usage'], ['ledger', 'check'], ['audit', 'list']]
+  const printed = await Promise.all(verbs.map((verb) => stand.cli(...verb)))
+  const listed = await videos('')
+  const outputs = [stand.output(), JSON.stringify([pages, printed]), ...[...said, ...ends, listed].map(({ text }) => text)]
+  for (const canary of [PROMPT_CANARY, CALLBACK_CANARY, IMAGE_CANARY, secret]) {
+    t.same(outputs.filter((text) => text.includes(canary)).map((text) => text.slice(0, 80)), [], canary.slice(0, 20))
+  }
+})
+
+interface Said {
+  readonly status: number
+  readonly text: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+async function videos(path: string, body?: object): Promise<Said> {
+  const answer = await fetch(`${stand.keys.base_url}/videos${path}`, {
+    headers: { authorization: `Bearer ${stand.keys.inference_key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  })
+  const text = `${JSON.stringify([...answer.headers])} ${await answer.clone().text()}`
+  return { status: answer.status, text, body: await answer.json() as Said['body'] }
+}
+
+async function untilEnded(id: string): Promise<Said> {
+  for (;;) {
+    const said = await videos(`/${id}`)
+    if (said.body['status'] === 'completed' || said.body['status'] === 'failed') return said
+    await pause(LOOK_MS)
+  }
+}
+
+/** An attempt of each has failed: what is logged of it has been. */
+async function untilTried(ids: readonly string[]): Promise<void> {
+  for (;;) {
+    const text = JSON.stringify(await stand.cli('webhooks', 'list'))
+    if (ids.every((id) => text.includes(id)) && !text.includes('"attempts":0')) return
+    await pause(LOOK_MS)
+  }
+}
 
 async function send(to: Stand, { key, input }: { key: string; input: unknown }): Promise<string> {
   const request = to.embeddings(key)

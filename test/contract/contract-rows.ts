@@ -1,6 +1,7 @@
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
+import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
 
 /** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
@@ -360,6 +361,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   },
   ...PRIVATE_ENDPOINT_ROWS,
   ...MONEY_ROWS,
+  ...VIDEO_ROWS,
   ...KEY_ROWS,
   ...WORKSPACE_ROWS,
 }

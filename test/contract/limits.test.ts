@@ -1,11 +1,28 @@
 import t from 'tap'
+import * as clipLimits from '../../src/schemas/clip-limits.ts'
 import * as fileLimits from '../../src/schemas/file-limits.ts'
 import * as otherLimits from '../../src/schemas/limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
+import * as videoLimits from '../../src/schemas/video-limits.ts'
+import * as videoModelLimits from '../../src/schemas/video-model-limits.ts'
+import * as videoProviderLimits from '../../src/schemas/video-provider-limits.ts'
+import * as webhookLimits from '../../src/schemas/webhook-limits.ts'
 import { readSources, type SourceFile } from '../support/source.ts'
 
-const limits = { ...otherLimits, ...fileLimits, ...moneyLimits }
-const LIMITS_FILES = ['src/schemas/file-limits.ts', 'src/schemas/limits.ts', 'src/schemas/money-limits.ts']
+const FILES = [clipLimits, otherLimits, fileLimits, moneyLimits, videoLimits, videoModelLimits, videoProviderLimits, webhookLimits]
+const limits = {
+  ...clipLimits, ...otherLimits, ...fileLimits, ...moneyLimits, ...videoLimits, ...videoModelLimits, ...videoProviderLimits, ...webhookLimits,
+}
+const LIMITS_FILES = [
+  'src/schemas/clip-limits.ts',
+  'src/schemas/file-limits.ts',
+  'src/schemas/limits.ts',
+  'src/schemas/money-limits.ts',
+  'src/schemas/video-limits.ts',
+  'src/schemas/video-model-limits.ts',
+  'src/schemas/video-provider-limits.ts',
+  'src/schemas/webhook-limits.ts',
+]
 
 /** Limits that no test can use, with the reason. */
 const UNTESTED: Readonly<Record<string, string>> = {
@@ -15,6 +32,8 @@ const UNTESTED: Readonly<Record<string, string>> = {
   PROVIDER_FILES_CALL_MS: 'tests of files at providers pass shorter times',
   PROVIDER_FILE_STALL_MS: 'tests of files at providers pass shorter times',
   PROVIDER_UPLOAD_ANSWER_MS: 'tests of files at providers pass shorter times',
+  VIDEO_CLIPS_EXPIRED_AT_ONCE: 'hundreds of clips would have to expire',
+  VIDEO_EXPIRE_MS: 'a test would take a minute',
 }
 
 const src = readSources('src')
@@ -25,7 +44,7 @@ t.test('every file of limits is looked at, and no name stands in two', async (t)
     src.map(({ path }) => path).filter((path) => path.endsWith('limits.ts') && path.startsWith('src/schemas/')),
     LIMITS_FILES,
   )
-  const ofAll = [otherLimits, fileLimits, moneyLimits].map((file) => Object.keys(file).length)
+  const ofAll = FILES.map((file) => Object.keys(file).length)
   t.equal(Object.keys(limits).length, ofAll.reduce((sum, count) => sum + count))
 })
 

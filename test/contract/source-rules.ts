@@ -30,6 +30,7 @@ const STATUS_HOMES: readonly { readonly path: RegExp; readonly reason: string }[
     reason: 'the definitions, which list the statuses of their contract row',
   },
   { path: /^src\/server\/upstream\//, reason: 'reads the statuses of providers (C23)' },
+  { path: /^src\/server\/runner\/webhooks\/attempt\.ts$/, reason: 'reads the statuses of receivers (C17)' },
 ]
 
 /** Error statuses spelled outside the catalogue and the definitions, as numbers or at the head of a text. */

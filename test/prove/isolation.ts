@@ -60,7 +60,7 @@ function missing(operation: AnyOperation): Params {
   const uuid = randomUUID()
   const isOf = (word: string): boolean => operation.path.startsWith(word)
   return {
-    id: uuid, workspace_ref: uuid, intern_id: uuid, hash: 'f'.repeat(64), name: 'secret_of_nobody', interval: 'monthly',
+    id: uuid, job_id: `vid_${'0'.repeat(32)}`, workspace_ref: uuid, intern_id: uuid, hash: 'f'.repeat(64), name: 'secret_of_nobody', interval: 'monthly',
     file_id: isOf('/containers') ? `cfile_${Buffer.from('nothing.txt').toString('base64url')}` : `file_${'0'.repeat(32)}`,
     container_id: 'box-of-nobody', author: 'nobody', slug: 'nothing', model: 'nobody/nothing', host: 'api.example.com', path: 'x',
   }
@@ -120,6 +120,7 @@ function elsewhere(operation: AnyOperation, place: Place): Params | null {
   else if (isOf('/interns/')) params['intern_id'] = place.internId
   else if (isOf('/vault/interns/')) [params['intern_id'], params['name']] = [place.internId, place.secret]
   else if (isOf('/vault/secrets/') && operation.method !== 'put') params['name'] = place.secret
+  else if (isOf('/videos/')) params['job_id'] = place.videoId
   else if (isOf('/files/')) params['file_id'] = place.fileId
   else if (isOf('/containers/') && operation.method !== 'put') [params['container_id'], params['file_id']] = [place.containerId, place.containerFileId]
   else return null
@@ -175,7 +176,9 @@ async function everything(stand: Stand, { management, places }: Owner): Promise<
   }
   for (const place of Object.values(places)) {
     const { key } = place.inference
-    for (const path of [`/files/${place.fileId}`, `/containers/${place.containerId}/files`, '/vault/secrets']) await read(path, key)
+    for (const path of [
+      `/files/${place.fileId}`, `/containers/${place.containerId}/files`, '/vault/secrets', `/videos/${place.videoId}`, '/videos',
+    ]) await read(path, key)
     for (const path of [
       `/workspaces/${place.workspaceId}`, `/workspaces/${place.workspaceId}/budgets`, `/keys?workspace_id=${place.workspaceId}`,
       `/interns/${place.internId}`, `/private-endpoints/${place.endpointId}`,

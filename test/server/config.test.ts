@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/limits.ts'
 import { masked } from '../../src/schemas/masked.ts'
+import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/video-limits.ts'
 import { childEnvironment, readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
 
 function good(texts: Texts): Generation {
@@ -175,4 +176,29 @@ t.test('processes of ours give freed buffers back to the system, and an operator
   t.equal(childEnvironment()['MALLOC_MMAP_THRESHOLD_'], '1')
   if (before === undefined) delete process.env['MALLOC_MMAP_THRESHOLD_']
   else process.env['MALLOC_MMAP_THRESHOLD_'] = before
+})
+
+t.test('callers are told the address that the node listens on, unless there is a public one', async (t) => {
+  t.equal(good({}).config.publicOrigin, 'http://127.0.0.1:8080')
+  t.equal(good({ SLUICE_HOST: '0.0.0.0', SLUICE_PORT: '9000' }).config.publicOrigin, 'http://127.0.0.1:9000')
+  t.equal(good({ SLUICE_HOST: '::1' }).config.publicOrigin, 'http://[::1]:8080')
+  t.equal(good({ SLUICE_TLS_CERT: 'package.json', SLUICE_TLS_KEY: 'package.json' }).config.publicOrigin, 'https://127.0.0.1:8080')
+  for (const origin of ['https://sluice.example', 'http://10.0.0.7:65535', 'https://[2001:db8::1]:8443']) {
+    t.equal(good({ SLUICE_PUBLIC_URL: origin }).config.publicOrigin, origin)
+    t.equal(good({ SLUICE_PUBLIC_URL: `${origin}/` }).config.publicOrigin, origin)
+  }
+})
+
+t.test('a public address is an origin and nothing more', async (t) => {
+  const bad = ['sluice.example', 'ftp://sluice.example', 'https://sluice.example/v1', 'https://u:p@sluice.example', 'https://sluice.example?x', 'https://',
+    'https://sluice.example:65536', 'https://sluice.example:0', 'https://a b']
+  for (const origin of bad) t.same(problemsOf({ SLUICE_PUBLIC_URL: origin }).map(({ name }) => name), ['SLUICE_PUBLIC_URL'], origin)
+})
+
+t.test('video jobs and their clips end by settings that have a most', async (t) => {
+  t.match(good({}).config, { videoJobHours: 24, videoClipDays: 7 })
+  t.match(good({ SLUICE_VIDEO_JOB_HOURS: String(VIDEO_JOB_HOURS_MAX), SLUICE_VIDEO_CLIP_DAYS: String(VIDEO_CLIP_DAYS_MAX) }).config,
+    { videoJobHours: VIDEO_JOB_HOURS_MAX, videoClipDays: VIDEO_CLIP_DAYS_MAX })
+  const beyond = { SLUICE_VIDEO_JOB_HOURS: String(VIDEO_JOB_HOURS_MAX + 1), SLUICE_VIDEO_CLIP_DAYS: '0' }
+  t.same(problemsOf(beyond).map(({ name }) => name).sort(), ['SLUICE_VIDEO_CLIP_DAYS', 'SLUICE_VIDEO_JOB_HOURS'])
 })

@@ -37,9 +37,10 @@ export interface OutsideRedis extends OutsideStore {
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
+const SYNCED = { fsync: 'on', full_page_writes: 'on' }
 
-/** The Postgres of the product's own binaries on a port that it keeps. */
-export async function outsidePostgres(): Promise<OutsideStore> {
+/** The Postgres of the product's own binaries on a port that it keeps. @param isSynced its commits outlive the machine */
+export async function outsidePostgres({ isSynced = false } = {}): Promise<OutsideStore> {
   const home = await mkdtemp(join(tmpdir(), 'sluice-postgres-'))
   await chmod(home, 0o755)
   const [dataDir, outsideDir] = [join(home, 'data'), join(home, 'outside')]
@@ -50,7 +51,7 @@ export async function outsidePostgres(): Promise<OutsideStore> {
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: outsideDir })
   const { password } = await ensureCluster(place, { bin, setpriv, isSynced: false })
   const port = await freePort()
-  const settings = { ...SETTINGS, listen_addresses: '127.0.0.1', port: String(port) }
+  const settings = { ...SETTINGS, ...(isSynced && SYNCED), listen_addresses: '127.0.0.1', port: String(port) }
   const socketFolder = makeSocketFolder({
     at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account,
   })

@@ -73,3 +73,9 @@ export function listeningPortsOf(pid: number): ReadonlySet<number> {
   const inodes = inodesOf(pid)
   return new Set(socketRows().filter((row) => row.isListening && inodes.has(row.inode)).map((row) => row.localPort))
 }
+
+/** Ports from which a process calls a server. */
+export function callingPortsOf(pid: number, serverPort: number): ReadonlySet<number> {
+  const inodes = inodesOf(pid)
+  return new Set(socketRows().filter((row) => row.remotePort === serverPort && inodes.has(row.inode)).map((row) => row.localPort))
+}

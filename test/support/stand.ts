@@ -56,6 +56,8 @@ export interface StandWish {
   readonly price?: string
   /** Origin of a provider that stands in for the quick one. */
   readonly provider?: string
+  /** In place of the catalogue with one model on that provider. */
+  readonly catalogue?: object
 }
 
 /** Starts provider and node; `stop` ends both and removes the data. */
@@ -75,7 +77,7 @@ export async function startStand(wish: StandWish = {}): Promise<Stand> {
   }
   await writeFile(
     join(folder, 'catalog.json'),
-    JSON.stringify(catalogue(wish.provider ?? `http://127.0.0.1:${mock.port}`, wish.price ?? '0.00000002')),
+    JSON.stringify(wish.catalogue ?? catalogue(wish.provider ?? `http://127.0.0.1:${mock.port}`, wish.price ?? '0.00000002')),
   )
   const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
     // As if npm had started it: it then drains when the run is ended by force.

@@ -1,12 +1,16 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Outcome } from '../../src/schemas/failures.ts'
 import {
-  EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
+  BACKGROUND_JOB_MS_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
 } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { diskFailure } from '../../src/server/storage/disk-failure.ts'
 import { createIntake } from '../../src/workers/sessions/intake.ts'
+import { plainPng } from '../support/clip-images.ts'
+import { clipWish } from '../support/clips.ts'
 import { keptLog, SILENT } from '../support/log.ts'
 import { must } from '../support/must.ts'
 
@@ -129,6 +133,76 @@ t.test('a job that outlives the time of a short job is ended with its thread, an
   const outcomes = [pools.jobs.run('embed_lexical', long, BY), pools.jobs.run('read_body', job(), BY)]
   t.match(await Promise.all(outcomes), [{ ok: false, failure: { name: 'deadline_exceeded' } }, { ok: true }])
 })
+
+t.test('a job that answers later than it returns gets the thread for itself, and its bytes are moved', async (t) => {
+  const { jobs } = open(t)
+  const image = plainPng({ width: 8, height: 8 }, [1, 2, 3])
+  const [clip, body] = await Promise.all([
+    jobs.run('render_clip', clipWish({ firstFrame: image }), { ...BY, transfer: [image.buffer] }),
+    jobs.run('read_body', job(), BY),
+  ])
+  t.equal(image.length, 0, 'the buffer was moved away')
+  if (clip.ok && clip.value.ok) t.equal(clip.value.mp4.buffer.byteLength, clip.value.mp4.length, 'the buffer of the clip alone came back')
+  t.match([clip, body], [{ ok: true, value: { ok: true } }, { ok: true }])
+})
+
+t.test('a late job that crashes is an internal failure and the pool goes on', async (t) => {
+  const { jobs } = open(t)
+  t.match(await jobs.run('render_clip', clipWish({ seconds: 11 }), BY), { ok: false, failure: { name: 'internal' } })
+  t.match(await jobs.run('render_clip', clipWish(), BY), { ok: true, value: { ok: true } })
+})
+
+t.test('a late job that outlives its time is ended with its thread, and the next one runs', async (t) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 500, log: SILENT })
+  t.teardown(() => pools.close())
+  const long = clipWish({ seconds: 10, width: 1_280, height: 720 })
+  t.match(await pools.jobs.run('render_clip', long, BY), { ok: false, failure: { name: 'deadline_exceeded' } })
+  t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
+})
+
+t.test('the short jobs of a runner give way to fronts and may take longer', { skip: existsSync('/proc/self/task') ? false : 'no /proc' }, async (t) => {
+  const nicer = (): readonly string[] =>
+    readdirSync('/proc/self/task').map((thread) => niceOf(`/proc/self/task/${thread}/stat`)).filter((nice) => Number(nice) > getPriority())
+  t.ok(BACKGROUND_JOB_MS_MAX > SHORT_JOB_MS_MAX)
+  const before = nicer().length
+  const pools = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 4, isBackground: true, log: SILENT })
+  t.teardown(() => pools.close())
+  t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
+  t.ok(nicer().length > before, nicer().join())
+})
+
+t.test('the threads of a runner start with its first job, and those of a front at once', async (t) => {
+  let born = 0
+  const count = (): void => void born++
+  process.on('worker', count)
+  t.teardown(() => process.off('worker', count))
+  // Node tells of a thread in a later turn.
+  const threads = async (): Promise<number> => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return born
+  }
+  const of = (isBackground: boolean) => openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, isBackground, log: SILENT })
+  const runner = of(true)
+  t.equal(await threads(), 0)
+  t.match(await runner.jobs.run('read_body', job(), BY), { ok: true })
+  t.equal(await threads(), 1)
+  const front = of(false)
+  t.equal(await threads(), 2)
+  await Promise.all([runner.close(), front.close()])
+})
+
+t.test('a runner that ends as its first job comes answers it, and ends without harm', async (t) => {
+  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 4, isBackground: true, log: SILENT })
+  const outcome = jobs.run('read_body', job(), BY)
+  await close()
+  t.type((await outcome).ok, 'boolean')
+})
+
+/** The seventeenth field behind the name, which may hold spaces. */
+const niceOf = (file: string): string => {
+  const text = readFileSync(file, 'latin1')
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[16] ?? ''
+}
 
 t.test('closing answers what runs and what waits', async (t) => {
   const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })

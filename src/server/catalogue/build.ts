@@ -3,6 +3,8 @@ import type { Model, Pricing } from '../../schemas/models.ts'
 import type { Endpoint, ModelBodies, Provider, ResolvedModel } from '../ports/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { nano, nanoPerMillion } from '../../schemas/prices.ts'
+import { buildProviderVideo, endpointPricing, makesVideo, videoFacts } from './build-video.ts'
+import { wireVideoModel } from './wire-video.ts'
 import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
 
 /** What a caller pays for what the catalogue puts no price on; the four that §2.10 names are always told. */
@@ -25,6 +27,7 @@ export function buildProvider(entry: ProviderEntry): Provider {
     apiKeyEnv: entry.api_key_env ?? null,
     timeoutMs: entry.timeout_ms ?? UPSTREAM_TIMEOUT_MS_DEFAULT,
     rename: entry.rename ?? {},
+    video: buildProviderVideo(entry.protocol, entry.video),
   }
 }
 
@@ -53,7 +56,7 @@ function termsOf(variant: Exclude<NonNullable<ModelEntry['variants']>[number], s
 /** The same model as an alias answers it: the canonical one, and `alias_target`. C21. */
 export function underAlias(model: ResolvedModel): ResolvedModel {
   const wire: Model = { ...model.wire, alias_target: { name: model.wire.name, slug: model.canonicalSlug } }
-  return { ...model, wire, bodies: new RenderedBodies(wire, () => model.bodies.endpoints) }
+  return { ...model, wire, bodies: new RenderedBodies(wire, { endpoints: () => model.bodies.endpoints, video: () => model.bodies.video }) }
 }
 
 type Prices = Partial<Pricing> | undefined
@@ -66,22 +69,28 @@ interface Terms {
 }
 
 function resolved(terms: Terms, providers: ReadonlyMap<string, Provider>): ResolvedModel {
-  const { entry, id, pricing, endpoints } = terms
-  const offers = endpoints.map((endpoint) => offerOf(endpoint, pricing, providers))
+  const { entry, id, pricing } = terms
+  const offers = terms.endpoints.map((endpoint) => offerOf(endpoint, pricing, providers))
   // No price anywhere is not the price 0: such a model is free, and said to be so. C14.
-  const declared = pricing ?? endpoints.find((endpoint) => endpoint.pricing !== undefined)?.pricing
+  const declared = pricing ?? terms.endpoints.find((endpoint) => endpoint.pricing !== undefined)?.pricing
   const shown: Shown = { id, entry, pricing: { ...FREE, ...declared }, offers }
   const wire = wireModel(shown)
+  const video = videoFacts(entry)
+  const endpoints = offers.map((offer) => endpointOf(entry, offer))
   return {
     id,
     canonicalSlug: wire.canonical_slug,
     isEmbedding: wire.architecture.output_modalities.includes('embeddings'),
-    isUnpriced: declared === undefined,
+    isUnpriced: video === null ? declared === undefined : entry.video?.pricing_skus === undefined && endpoints.every((one) => one.isUnpriced),
     contextLength: wire.context_length,
     inputModalities: wire.architecture.input_modalities,
-    endpoints: offers.map((offer) => endpointOf(entry, offer)),
+    video,
+    endpoints,
     wire,
-    bodies: new RenderedBodies(wire, () => render(wireEndpoints(shown))),
+    bodies: new RenderedBodies(wire, {
+      endpoints: () => render(wireEndpoints(shown)),
+      video: () => video && render(wireVideoModel(wire, video, entry, terms.endpoints)),
+    }),
   }
 }
 
@@ -93,19 +102,22 @@ function offerOf(entry: EndpointEntry, pricing: Prices, providers: ReadonlyMap<s
 }
 
 function endpointOf(model: ModelEntry, { entry, provider, pricing, isUnpriced }: Offer): Endpoint {
+  const video = makesVideo(model) ? { pricing: endpointPricing(model, entry) } : null
   return {
     tag: tagOf(entry),
     provider,
     upstreamModel: entry.upstream_model,
     promptNanoPerMillion: counted(nanoPerMillion(pricing.prompt)),
     requestNano: counted(nano(pricing.request ?? '0')),
-    isUnpriced,
+    // A price of tokens is none of a video.
+    isUnpriced: video === null ? isUnpriced : video.pricing === null,
     quantization: entry.quantization ?? null,
     isZdr: entry.zdr ?? null,
     mayTrain: entry.may_train ?? null,
     isDistillable: entry.distillable ?? null,
     contextLength: entry.context_length ?? model.context_length ?? null,
     supportedParameters: entry.supported_parameters ?? model.supported_parameters ?? [],
+    video,
   }
 }
 
@@ -115,18 +127,24 @@ function counted(price: number | null): number {
   return price
 }
 
+interface Renderers {
+  readonly endpoints: () => Uint8Array
+  readonly video: () => Uint8Array | null
+}
+
 /** Renders a body when it is first asked for, so that a large catalogue boots fast, and never again. */
 class RenderedBodies implements ModelBodies {
   readonly #wire: Model
-  readonly #renderEndpoints: () => Uint8Array
+  readonly #others: Renderers
   #answer: Uint8Array | null = null
   #item: Uint8Array | null = null
   #bare: Uint8Array | null = null
   #endpoints: Uint8Array | null = null
+  #video: Uint8Array | null | undefined
 
-  constructor(wire: Model, renderEndpoints: () => Uint8Array) {
+  constructor(wire: Model, others: Renderers) {
     this.#wire = wire
-    this.#renderEndpoints = renderEndpoints
+    this.#others = others
   }
 
   get answer(): Uint8Array {
@@ -142,7 +160,11 @@ class RenderedBodies implements ModelBodies {
   }
 
   get endpoints(): Uint8Array {
-    return (this.#endpoints ??= this.#renderEndpoints())
+    return (this.#endpoints ??= this.#others.endpoints())
+  }
+
+  get video(): Uint8Array | null {
+    return this.#video === undefined ? (this.#video = this.#others.video()) : this.#video
   }
 }
 

@@ -3,6 +3,7 @@ import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models.ts'
 import { hasEmbeddings } from '../../schemas/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
+import { checkEndpointVideo, checkModelVideo, checkProviderVideo, checkTokenPrice } from './check-video.ts'
 import { checkNames } from './names.ts'
 import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from '../../schemas/prices.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
@@ -48,25 +49,29 @@ export function checkEntries(
   ]
 }
 
-/** Only `local` has nowhere to connect to. */
 function checkProvider(provider: ProviderEntry): readonly Issue[] {
-  if (provider.protocol === 'local' || provider.base_url !== undefined) return []
+  const issues = checkProviderVideo(provider)
+  // Only `local` has nowhere to connect to.
+  if (provider.protocol === 'local' || provider.base_url !== undefined) return issues
   const expected = `a URL, since the protocol is ${provider.protocol}`
-  return [{ path: '/base_url', message: 'is missing', expected }]
+  return [{ path: '/base_url', message: 'is missing', expected }, ...issues]
 }
 
 function checkModel(model: ModelEntry, known: KnownProviders): readonly Issue[] {
   const { variants: given = [] } = model
   const variants = given.map((variant) => (typeof variant === 'string' ? { suffix: variant } : variant))
   const isEmbedding = model.architecture?.output_modalities?.includes('embeddings') ?? false
+  const all = { ...known, model, isEmbedding }
   return [
     ...checkPricing(model.pricing, '/pricing'),
     ...checkDate(model.created),
-    ...checkEndpoints(model.endpoints ?? [], '/endpoints', { ...known, isEmbedding }),
+    ...checkModelVideo(model),
+    ...checkEndpoints(model.endpoints ?? [], '/endpoints', all),
     ...variants.flatMap((variant, index) => [
       ...checkSuffix(variant.suffix, index, variants),
       ...checkPricing(variant.pricing, `/variants/${index}/pricing`),
-      ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, { ...known, isEmbedding }),
+      ...checkTokenPrice(model, variant.pricing, `/variants/${index}/pricing`),
+      ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, all),
     ]),
   ]
 }
@@ -77,6 +82,7 @@ function checkSuffix(suffix: string, index: number, all: readonly { suffix: stri
 }
 
 interface Known extends KnownProviders {
+  readonly model: ModelEntry
   readonly isEmbedding: boolean
 }
 
@@ -86,6 +92,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     const here = pointer(path, index)
     const issues: Issue[] = [...checkPricing(endpoint.pricing, `${here}/pricing`)]
     const provider = known.providers.get(endpoint.provider)?.entry
+    issues.push(...checkEndpointVideo(known.model, endpoint, { path: here, protocol: provider?.protocol ?? null }))
     if (provider === undefined && known.faulty.includes(endpoint.provider)) return issues
     if (provider === undefined) {
       const slugs = new Set([...known.providers.values()].map(({ entry }) => entry.slug))

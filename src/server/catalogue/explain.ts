@@ -35,7 +35,9 @@ function explainObject(schema: TObject, value: Record<string, unknown>, path: st
 }
 
 function explainList(schema: TArray, value: readonly unknown[], path: string): readonly Issue[] {
-  return value.flatMap((item, at) => explain(schema.items, item, pointer(path, at)))
+  const issues = value.flatMap((item, at) => explain(schema.items, item, pointer(path, at)))
+  // It is the list itself then: too short, or with an item twice.
+  return issues.length > 0 ? issues : [{ path, message: 'is not valid', expected: expectedOf(schema) }]
 }
 
 /** Of a union the branch that takes this kind of value says more than the union does. */

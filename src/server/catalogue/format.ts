@@ -5,6 +5,7 @@ import {
 } from '../../schemas/models.ts'
 import { QUANTIZATIONS } from '../../schemas/preferences.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'
+import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 /** What may stand on either side of an id's slash; no colon, which begins a variant's suffix. */
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'
@@ -44,6 +45,7 @@ export const ProviderEntry = Type.Object({
   })),
   /** Spellings of fields, and of values as `input_type=search_query`. */
   rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
+  video: Type.Optional(ProviderVideoEntry),
 }, closed)
 export type ProviderEntry = Static<typeof ProviderEntry>
 
@@ -64,6 +66,7 @@ export const EndpointEntry = Type.Object({
   may_train: Type.Optional(Flag),
   distillable: Type.Optional(Flag),
   regions: Type.Optional(Names),
+  video: Type.Optional(EndpointVideoEntry),
 }, closed)
 export type EndpointEntry = Static<typeof EndpointEntry>
 
@@ -116,6 +119,8 @@ export const ModelEntry = Type.Object({
   benchmarks: Type.Optional(Benchmarks),
   reasoning: Type.Optional(Reasoning),
   categories: Type.Optional(Names),
+  /** Of a model whose output is video. */
+  video: Type.Optional(ModelVideoEntry),
   endpoints: Type.Optional(Endpoints),
 }, closed)
 export type ModelEntry = Static<typeof ModelEntry>

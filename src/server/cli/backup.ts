@@ -69,7 +69,7 @@ async function backUpTables(tx: Transaction, to: BackupWriter): Promise<{ readon
   await tx.unsafe('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0')
   const tables = await tablesOf(tx)
   const sequences = await sequencesOf(tx)
-  const files = await tx<{ id: string }[]>`SELECT id FROM files WHERE state = 'ready'`
+  const files = await tx<{ id: string }[]>`SELECT id FROM files WHERE state = 'ready' UNION ALL SELECT object_id FROM video_clips`
   const rootKeys = await tx<{ id: string }[]>`SELECT root_key_id AS id FROM data_keys UNION SELECT root_key_id FROM vault_keys ORDER BY id`
   const months = await monthsOfLedger(tx)
   const migrations = await tx<{ name: string }[]>`SELECT name FROM schema_migrations ORDER BY number`

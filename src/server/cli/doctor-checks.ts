@@ -26,6 +26,7 @@ import { PACKAGE_ROOT } from '../supervisor/version.ts'
 import { openRootKeys, ROOT_KEY_FILE } from '../vault/root-keys.ts'
 import { egress } from './doctor-egress.ts'
 import { journals } from './doctor-journals.ts'
+import { webhooks } from './doctor-webhooks.ts'
 import { unsetKeys } from './models.ts'
 import { stderrLog } from './stderr-log.ts'
 
@@ -143,7 +144,9 @@ async function postgres(config: Generation['config'], url: string | null): Promi
   try {
     const { at } = await store.within(STORE_MS_MAX, (sql) => checkSchema(sql))
     const missing = MIGRATIONS.length - at
-    if (missing === 0) return [good('postgres', `${where}, migration ${at}`), ...await journals(store, STORE_MS_MAX, config)]
+    if (missing === 0) {
+      return [good('postgres', `${where}, migration ${at}`), ...await journals(store, STORE_MS_MAX, config), await webhooks(store, STORE_MS_MAX)]
+    }
     const fix = 'start the node, or run `sluice migrate`'
     return [doubtful('postgres', `${missing} migrations are missing`, fix)]
   } catch (cause) {

@@ -111,7 +111,7 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
     differences, difference_count: count,
     rows: sums.rows, accounts: sums.accounts, activity_rows: sums.activityRows, leases: sums.leases, months: sums.months,
     spent_nano_usd: String(sums.spentNano), byok_nano_usd: String(sums.byokNano), forfeited_nano_usd: String(sums.forfeitedNano),
-    lent_nano_usd: String(sums.lentNano), dropped_nano_usd: String(sums.prunedNano),
+    lent_nano_usd: String(sums.lentNano), held_nano_usd: String(sums.heldNano), dropped_nano_usd: String(sums.prunedNano),
   }
   const lines = differences.length === 0 ? [] : [table([
     ['OF', 'COUNTER', 'EXPECTED', 'FOUND'],
@@ -121,7 +121,7 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
   lines.push(`${sums.rows} rows of ${sums.months.length} months, ${sums.accounts} accounts, ${sums.activityRows} rows of activity, `
     + `${sums.leases} leases`)
   lines.push(`USD spent ${usdText(sums.spentNano)}, by own credentials ${usdText(sums.byokNano)}, forfeited ${usdText(sums.forfeitedNano)}, `
-    + `lent ${usdText(sums.lentNano)}, in dropped months ${usdText(sums.prunedNano)}`)
+    + `lent ${usdText(sums.lentNano)}, held by video jobs ${usdText(sums.heldNano)}, in dropped months ${usdText(sums.prunedNano)}`)
   lines.push(count === 0 ? 'the books balance' : `${count} differences`)
   print(options, told, lines.join('\n'))
   if (count > 0) throw new CliFailure(`the books do not balance: ${count} differences`)

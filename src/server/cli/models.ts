@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
-import type { ModelCatalogue, Provider } from '../ports/models.ts'
+import { usdText } from '../../schemas/usd.ts'
+import type { ModelCatalogue, Provider, ResolvedModel } from '../ports/models.ts'
 import { addVerb, CliFailure, loadGeneration, print, table } from './verb.ts'
 
 /** `models list`, `catalog check`. */
@@ -14,7 +15,8 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
     const unset = unsetKeys(catalogue, providerKeys)
     const providers = catalogue.providers.map(({ slug, apiKeyEnv }) => (
       { slug, api_key_env: apiKeyEnv, is_configured: apiKeyEnv === null || !unset.includes(apiKeyEnv) }))
-    print(options, { data: catalogue.models.map((model) => model.wire), providers }, listOf(catalogue, unset))
+    const videos = catalogue.models.flatMap(({ bodies: { video } }): unknown[] => (video === null ? [] : [JSON.parse(Buffer.from(video).toString())]))
+    print(options, { data: catalogue.models.map((model) => model.wire), videos, providers }, listOf(catalogue, unset))
   })
 
   const catalog = program.command('catalog').description('catalogue files')
@@ -59,12 +61,32 @@ export function unsetKeys(
 function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
   const named = ({ slug, apiKeyEnv }: Provider): string =>
     apiKeyEnv !== null && unset.includes(apiKeyEnv) ? `${slug} (${apiKeyEnv} is not set)` : slug
-  const rows = catalogue.models.map(({ id, contextLength, isUnpriced, wire, endpoints }) => [
-    id,
-    wire.architecture.modality ?? '-',
-    contextLength === null ? '-' : String(contextLength),
-    isUnpriced ? 'free' : `$${wire.pricing.prompt}`,
-    endpoints.map((endpoint) => named(endpoint.provider)).join(', ') || '-',
+  const rows = catalogue.models.map((model) => [
+    model.id,
+    model.wire.architecture.modality ?? '-',
+    model.contextLength === null ? '-' : String(model.contextLength),
+    model.video === null ? priceOf(model) : videoPriceOf(model),
+    model.endpoints.map((endpoint) => named(endpoint.provider)).join(', ') || '-',
   ])
-  return table([['id', 'modality', 'context', 'per prompt token', 'providers'], ...rows])
+  return table([['id', 'modality', 'context', 'per prompt token or second', 'providers'], ...rows])
+}
+
+function priceOf({ isUnpriced, wire }: ResolvedModel): string {
+  return isUnpriced ? 'free' : `$${wire.pricing.prompt}`
+}
+
+/** From the cheapest second to the dearest; `-` where nothing can be called, and nothing paid. */
+function videoPriceOf({ endpoints, isUnpriced }: ResolvedModel): string {
+  if (endpoints.length === 0) return '-'
+  if (isUnpriced) return 'free'
+  const pricings = endpoints.flatMap(({ video }) => video?.pricing ?? [])
+  const rates = pricings.flatMap(({ perSecond }) => perSecond.map(({ nano }) => nano))
+  const videos = pricings.map(({ perVideoNano }) => perVideoNano).filter((price) => price > 0)
+  return [rangeOf(rates, 's'), rangeOf(videos, 'video')].filter((text) => text !== '').join(' + ') || '$0'
+}
+
+function rangeOf(prices: readonly number[], unit: string): string {
+  if (prices.length === 0) return ''
+  const [least, most] = [Math.min(...prices), Math.max(...prices)]
+  return least === most ? `$${usdText(least)}/${unit}` : `$${usdText(least)}-${usdText(most)}/${unit}`
 }

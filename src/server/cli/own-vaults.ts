@@ -1,5 +1,5 @@
 import { ok } from '../../schemas/failures.ts'
-import { runTask } from '../../workers/tasks.ts'
+import { answerTask } from '../../workers/tasks.ts'
 import type { Vaults } from '../ports/vault.ts'
 import { openSecretRows } from '../store/secrets.ts'
 import { VaultKeys } from '../vault/vault-keys.ts'
@@ -12,7 +12,7 @@ export async function withVaults<T>({ store, publish }: Admin, use: (vaults: Vau
   const rows = openSecretRows(store, publish)
   const keys = new VaultKeys({ rootKeys: ownRootKeys(), rows })
   try {
-    return await use(openVaults({ rows, keys, jobs: { run: (name, input) => Promise.resolve(ok(runTask(name, input))) } }))
+    return await use(openVaults({ rows, keys, jobs: { run: async (name, input) => ok(await answerTask(name, input)) } }))
   } finally {
     keys.close()
   }

@@ -118,11 +118,13 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
   const ledger = need(await checkLedger(store))
   const audit = need(await verifyAudit(store, null))
   const keys = missingKeys(manifest.root_key_ids)
+  const [videos] = await store.sql<{ open: number }[]>`SELECT count(*)::int AS open FROM video_jobs WHERE ended_at IS NULL`
+  const open = videos?.open ?? 0
   const { ended } = options
   const isWell = ledger.count === 0 && audit.faults.length === 0
   const told = {
     made_at: manifest.made_at, tables: manifest.tables.length, objects: manifest.objects, container_files: manifest.container_files,
-    ledger_differences: ledger.count, audit_faults: audit.faults.length, closed_journals: ended.journals,
+    ledger_differences: ledger.count, audit_faults: audit.faults.length, closed_journals: ended.journals, open_video_jobs: open,
     forfeited_nano_usd: String(ended.forfeitedNano), missing_root_key_ids: keys,
   }
   print(options, told, [
@@ -132,6 +134,7 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
     ...(manifest.objects === null ? ['objects are not in the backup: set SLUICE_OBJECTS to the bucket that has them'] : []),
     ...(ended.journals === 0 ? [] : [`${ended.journals} fronts held money when the backup was made: ${usdText(ended.forfeitedNano)} USD of it are forfeits, `
       + 'which `sluice ledger forgive` frees']),
+    ...(open === 0 ? [] : [`${open} video jobs were open when the backup was made, and go on: what the old installation has done of them since is done again`]),
     ...(keys.length === 0 ? [] : [`root keys are missing, and what they sealed cannot be opened without them: ${keys.join(', ')}`]),
   ].join('\n'))
   if (!isWell) throw new CliFailure('the restored books or the audit log do not hold: run `sluice ledger check` and `sluice audit verify`')

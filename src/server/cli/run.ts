@@ -31,6 +31,7 @@ const GROUPS: readonly {
   { verbs: ['budgets'], load: () => import('./budgets.ts').then((group) => group.addBudgetVerbs) },
   { verbs: ['credits'], load: () => import('./credits.ts').then((group) => group.addCreditVerbs) },
   { verbs: ['usage'], load: () => import('./usage.ts').then((group) => group.addUsageVerb) },
+  { verbs: ['webhooks'], load: () => import('./webhooks.ts').then((group) => group.addWebhookVerbs) },
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
 ]

@@ -3,7 +3,7 @@ import { fail, ok, textOf, type Failure, type Outcome } from '../../schemas/fail
 import { HEADER_BYTES } from '../../workers/seal/format.ts'
 import { createOpener } from '../../workers/seal/opener.ts'
 import { openRange } from '../../workers/seal/range-opener.ts'
-import type { FileRecord, FileSweep } from '../ports/files.ts'
+import type { FileSweep, SealedObject } from '../ports/files.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { Storage, StoredObject } from '../ports/storage.ts'
 
@@ -19,7 +19,7 @@ export interface Finding {
    * stored; `unreadable`: storage, or its data key, refuses this one alone.
    */
   readonly problem: 'missing' | 'damaged' | 'orphan' | 'unreadable'
-  /** Of the file, which is that of its object. */
+  /** Of the object, which a file shares. */
   readonly id: string
   readonly detail: string
 }
@@ -34,29 +34,43 @@ const PAGE = 500
 const PROBE_ID = 'verify_probe'
 
 /**
- * Reads every object of every ready file and compares it with its row, then looks for objects that no row stands for.
+ * Reads every object of every ready file and every clip and compares it with its row, then looks for objects that no row stands for.
  * Failures: store_unavailable, storage_unavailable.
  */
 export async function verifyFiles(parts: VerifyParts): Promise<Outcome<Verification>> {
+  const { rows } = parts
+  const files = await verifyAll(parts, (after) => rows.page(after, PAGE))
+  if (!files.ok) return files
+  const clips = await verifyAll(parts, (after) => rows.clips(after, PAGE))
+  if (!clips.ok) return clips
+  const orphans = await findOrphans(parts)
+  if (!orphans.ok) return orphans
+  return ok({
+    checked: files.value.checked + clips.value.checked,
+    findings: [...files.value.findings, ...clips.value.findings, ...orphans.value],
+  })
+}
+
+type NextPage = (after: string | null) => Promise<Outcome<readonly SealedObject[]>>
+
+async function verifyAll(parts: VerifyParts, next: NextPage): Promise<Outcome<Verification>> {
   const findings: Finding[] = []
   let checked = 0
   for (let after: string | null = null; ;) {
-    const page = await parts.rows.page(after, PAGE)
+    const page = await next(after)
     if (!page.ok) return page
-    for (const file of page.value) {
-      const verified = await verifyFile(parts, file)
+    for (const object of page.value) {
+      const verified = await verifyObject(parts, object)
       if (!verified.ok) return verified
       if (verified.value !== null) findings.push(verified.value)
       checked++
     }
-    if (page.value.length < PAGE) break
+    if (page.value.length < PAGE) return ok({ checked, findings })
     after = page.value.at(-1)?.id ?? null
   }
-  const orphans = await findOrphans(parts)
-  return orphans.ok ? ok({ checked, findings: [...findings, ...orphans.value] }) : orphans
 }
 
-async function verifyFile({ rows, storage, keyRing }: VerifyParts, file: FileRecord): Promise<Outcome<Finding | null>> {
+async function verifyObject({ rows, storage, keyRing }: VerifyParts, file: SealedObject): Promise<Outcome<Finding | null>> {
   const opened = await storage.open(file.id)
   if (!opened.ok) {
     if (opened.failure.name !== 'content_missing') return unreadable(storage, file, opened.failure)
@@ -79,7 +93,7 @@ async function verifyFile({ rows, storage, keyRing }: VerifyParts, file: FileRec
 }
 
 /** Where storage answers nothing at all, there is nothing more to verify. */
-async function unreadable(storage: Storage, { id }: FileRecord, failure: Failure): Promise<Outcome<Finding>> {
+async function unreadable(storage: Storage, { id }: SealedObject, failure: Failure): Promise<Outcome<Finding>> {
   const answers = await storage.stat(PROBE_ID)
   return answers.ok ? ok({ problem: 'unreadable', id, detail: detailOf(failure) }) : answers
 }
@@ -89,7 +103,7 @@ function detailOf(failure: Failure): string {
 }
 
 /** SHA-256 of the plain bytes, each of them verified. Failures: content_damaged, storage_unavailable. */
-async function digestOf(object: StoredObject, file: FileRecord, dataKey: Uint8Array): Promise<Outcome<string>> {
+async function digestOf(object: StoredObject, file: SealedObject, dataKey: Uint8Array): Promise<Outcome<string>> {
   if (object.sizeBytes < HEADER_BYTES) return fail('content_damaged', { cause: new Error('it is shorter than its header') })
   const header = await headerOf(object)
   if (!header.ok) return header

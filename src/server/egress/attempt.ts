@@ -89,6 +89,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
 
   onConnect(cut: (error?: Error) => void): void {
     this.#home.unqueued(this)
+    if (!this.isSettled && this.request.mayWrite?.() === false) this.#finish(fail('client_gone'))
     // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the connection.
     if (this.isSettled) throw CUT
     this.#cut = cut

@@ -33,6 +33,11 @@ export class KeptCall {
     return this.#begun.kind === 'first' ? this.#begun.turn : null
   }
 
+  /** Lower-case hex; that of no bytes until the body was taken. */
+  get bodySha256(): string {
+    return this.#bodySha256
+  }
+
   /** Once, with the whole body; never where there is none. */
   takeBody(bytes: Uint8Array): void | Promise<void> {
     if (bytes.length <= INLINE_JSON_BYTES_MAX) {

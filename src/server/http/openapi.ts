@@ -1,13 +1,14 @@
 import type { TSchema } from 'typebox'
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { BODIES } from '../../schemas/bodies.ts'
-import { ErrorEnvelope } from '../../schemas/envelope.ts'
+import { AccountErrorEnvelope, ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
 import { PURPOSE_CHARS_MAX } from '../../schemas/file-limits.ts'
 import { FILENAME_RULES } from '../../schemas/filenames.ts'
 import { IDEMPOTENCY_HEADERS } from '../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import { isRateLimited, type AnyOperation } from '../operations/define.ts'
+import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 import { listedBy, statusLine } from './reply.ts'
 import { METHODS_OF_ANY } from './route-table.ts'
 
@@ -37,6 +38,7 @@ const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
 
 const TAG_TEXTS: Readonly<Record<string, string>> = {
   embeddings: 'Turn text, tokens and media into vectors.',
+  videos: 'Generate videos in jobs of their own: submit one, poll it, download its clip.',
   files: 'Uploads and promoted files, sealed at rest.',
   containers: 'Files that sandboxes write.',
   workspaces: 'Parts of an organization, each with keys, budgets, files and a vault of its own.',
@@ -55,7 +57,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /** The OpenAPI 3.1 document of the operations; nothing in it is written twice. Style §3. */
 export function openApiOf(operations: readonly AnyOperation[]): Json {
-  const schemas: Record<string, unknown> = { Error: ErrorEnvelope }
+  const schemas: Record<string, unknown> = { Error: ErrorEnvelope, AccountError: AccountErrorEnvelope, ...WEBHOOK_SCHEMAS }
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     const path = (paths[operation.path] ??= operation.isAtRoot === true ? { servers: [{ url: '/' }] } : {})
@@ -77,6 +79,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     security: [{ bearer: [] }],
     tags: tagsOf(operations),
     paths,
+    webhooks: WEBHOOKS,
     components: {
       schemas,
       securitySchemes: { bearer: SECURITY, 'x-sluice-key': KEY_HEADER },
@@ -286,7 +289,7 @@ function failuresOf(operation: AnyOperation): Json {
   const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED, ...ofQuery])].sort((one, other) => one - other)
   return Object.fromEntries(statuses.map((status) => {
     const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
-    return [status, failureOf(status, types, operation.success.isRelayed === true)]
+    return [status, failureOf(status, types, operation)]
   }))
 }
 
@@ -304,13 +307,13 @@ function gatesOf({ access }: AnyOperation): readonly Gate[] {
   return gates
 }
 
-function failureOf(status: number, types: readonly FailureName[], isRelayed: boolean): Json {
+function failureOf(status: number, types: readonly FailureName[], { success, tellsAccount }: AnyOperation): Json {
   const phrase = statusLine(status).slice(4)
   return {
     description: types.length === 0 ? phrase : `${phrase}: ${types.map((type) => `\`${type}\``).join(', ')}`,
     headers: {
       'x-request-id': { $ref: '#/components/headers/RequestId' },
-      ...(isRelayed && { 'x-sluice-error': { $ref: '#/components/headers/Error' } }),
+      ...(success.isRelayed === true && { 'x-sluice-error': { $ref: '#/components/headers/Error' } }),
       ...(types.some((name) => FAILURES[name].retry === 'no') && {
         'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
       }),
@@ -318,7 +321,7 @@ function failureOf(status: number, types: readonly FailureName[], isRelayed: boo
       ...(status === RATE_LIMITED && LIMIT_HEADERS),
       ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
     },
-    content: { 'application/json': { schema: reference('Error') } },
+    content: { 'application/json': { schema: reference(tellsAccount === true ? 'AccountError' : 'Error') } },
   }
 }
 

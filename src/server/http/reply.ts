@@ -57,9 +57,13 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   const reason = operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
   const metadata = { error_type: failure.name, request_id: facts.requestId, ...reason, ...failure.metadata }
   const { data } = failure
-  const body = JSON.stringify({ error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }) })
+  const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null
+  const body = JSON.stringify({ error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }), ...account })
   return { status, statusLine: statusLine(status), headers, body }
 }
+
+/** Nothing is known for them yet. C1. */
+const UNKNOWN_ACCOUNT = { sluice_metadata: null, user_id: null } as const
 
 /** Error statuses of an operation; range reads add one to those of its contract row. C2. */
 export function listedBy({ statuses, success }: AnyOperation): readonly number[] {

@@ -81,6 +81,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     return this.kept?.turn ?? null
   }
 
+  get bodySha256(): string | null {
+    return this.kept?.bodySha256 ?? null
+  }
+
   get lapAt(): number {
     return this.#lapAt
   }

@@ -59,7 +59,11 @@ const ORPHANS = `
   FROM leases l WHERE NOT EXISTS (SELECT FROM accounts a WHERE a.id = l.account_id)
   UNION ALL
   SELECT concat_ws(' ', 'lease', l.journal_id, l.account_id, l.day), 'journal', 'an open journal', COALESCE(j.state, 'none')
-  FROM leases l LEFT JOIN journals j ON j.id = l.journal_id WHERE j.state IS DISTINCT FROM 'open'
+  FROM leases l LEFT JOIN journals j ON j.id = l.journal_id WHERE NOT l.is_hold AND j.state IS DISTINCT FROM 'open'
+  UNION ALL
+  SELECT concat_ws(' ', 'hold', l.journal_id, l.account_id, l.day), 'job', 'an open job', COALESCE(v.state, 'none')
+  FROM leases l LEFT JOIN video_jobs v ON v.hold_id = l.journal_id
+  WHERE l.is_hold AND (v.state IS NULL OR v.state NOT IN ('accepted', 'submitting', 'running', 'storing'))
   UNION ALL
   SELECT 'owner ' || o.account_id, 'account', 'an account', 'none'
   FROM (
@@ -89,7 +93,8 @@ const SUMS = {
   spentNano: 'SELECT sum(paid) FROM facts',
   byokNano: 'SELECT sum(byok) FROM facts',
   forfeitedNano: 'SELECT sum(forfeited) FROM facts WHERE key_hash IS NOT NULL',
-  lentNano: 'SELECT sum(lent_nano) FROM leases',
+  lentNano: 'SELECT sum(lent_nano) FROM leases WHERE NOT is_hold',
+  heldNano: 'SELECT sum(lent_nano) FROM leases WHERE is_hold',
   prunedNano: `SELECT sum(spent_nano + byok_nano) FROM ledger_pruned WHERE account_id LIKE 'o%'`,
   months: `SELECT string_agg(first::text, ' ' ORDER BY first) FROM months`,
 } as const

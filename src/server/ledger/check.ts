@@ -29,6 +29,8 @@ export interface LedgerSums {
   readonly forfeitedNano: bigint
   /** To fronts, of all accounts together. */
   readonly lentNano: bigint
+  /** By open video jobs, likewise. */
+  readonly heldNano: bigint
   /** In organizations' accounts, of months that were dropped. */
   readonly prunedNano: bigint
 }
@@ -81,6 +83,7 @@ function sumsOf(told: readonly Told[]): LedgerSums {
     byokNano: nano('byokNano'),
     forfeitedNano: nano('forfeitedNano'),
     lentNano: nano('lentNano'),
+    heldNano: nano('heldNano'),
     prunedNano: nano('prunedNano'),
   }
 }

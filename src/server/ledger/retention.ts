@@ -11,7 +11,7 @@ const TURNED_AT_ONCE = 1_000
 export interface PrunedMonths {
   readonly months: number
   readonly rows: number
-  /** Months that are due, and stay while journals of dead nodes, or money lent in them, may still change them. */
+  /** Months that are due, and stay while journals of dead nodes, money lent in them, or jobs that began in them, may still change them. */
   readonly held: number
 }
 
@@ -49,11 +49,16 @@ export async function pruneLedger(store: Store, keptMonths: number): Promise<Pru
   return { months, rows, held }
 }
 
-/** Oldest first. An entry of the books may still come from a journal that was open in the month and whose front is dead. */
+/**
+ * Oldest first. An entry of the books may still come from a journal that was open in the month and whose front is dead, and
+ * from a job that is open since then, held or without a limit: its cost counts in the window of its acceptance.
+ */
 async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly Month[]> {
   return sql<Month[]>`
     SELECT partition, first::text AS first,
-      EXISTS (SELECT FROM leases WHERE day < next) OR EXISTS (
+      EXISTS (SELECT FROM leases WHERE day < next)
+      OR EXISTS (SELECT FROM video_jobs WHERE hold_day < next AND state IN ('accepted', 'submitting', 'running', 'storing'))
+      OR EXISTS (
         SELECT FROM journals j WHERE state = 'open' AND opened_at < next AND NOT EXISTS (
           SELECT FROM fronts f WHERE f.id = j.id AND f.heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms')) AS "isHeld"
     FROM (${sql.unsafe(MONTHS)}) AS partitions

@@ -1,7 +1,7 @@
 import { MONEY_REFUSED_MS } from '../../schemas/money-limits.ts'
 import type { AccountGrant, LimitState } from '../ports/lending.ts'
 import type { AccountKind } from '../ports/money.ts'
-import type { RefusingLimit } from './money-refusals.ts'
+import type { RefusingLimit } from '../../schemas/money-refusals.ts'
 
 /** A slot in which use is counted, in milliseconds. */
 const USE_SLOT_MS = 1_000

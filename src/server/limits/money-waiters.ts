@@ -2,7 +2,7 @@ import { fail, type Outcome } from '../../schemas/failures.ts'
 import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX } from '../../schemas/money-limits.ts'
 import type { Hold } from '../ports/money.ts'
 import type { MoneyPurse, Verdict } from './money-purse.ts'
-import { moneyRefused } from './money-refusals.ts'
+import { moneyRefused } from '../../schemas/money-refusals.ts'
 import type { Taking } from './taking.ts'
 
 /** A call that waits for money. */

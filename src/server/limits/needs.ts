@@ -3,7 +3,7 @@ import { fail, ok } from '../../schemas/failures.ts'
 import type { AccountKind, HoldAsk } from '../ports/money.ts'
 import type { MoneyPurse } from './money-purse.ts'
 import type { MoneyPurses } from './money-purses.ts'
-import { costUnbounded } from './money-refusals.ts'
+import { costUnbounded } from '../../schemas/money-refusals.ts'
 import { workspaceOf } from './taking.ts'
 
 /** Purses of the accounts with a finite limit from which a call takes something. Failures: cost_unbounded, busy. */

@@ -47,3 +47,8 @@ export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog
 export function stateAddress(redis: ChildPart['redis']): { url: string | null; socketPath?: string } {
   return 'url' in redis ? { url: redis.url } : { url: null, socketPath: redis.socketPath }
 }
+
+/** Keys of providers, by the name of their setting. */
+export function credentialsOf({ providerKeys }: Pick<ChildPart, 'providerKeys'>): ReadonlyMap<string, Secret> {
+  return new Map(Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)]))
+}

@@ -1,5 +1,4 @@
 import { BROADCAST_POST_MS_MAX, DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
-import { Secret } from '../../schemas/secret.ts'
 import { openPools, type Pools } from '../../workers/pool.ts'
 import { createAccess } from '../access/access.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
@@ -31,12 +30,13 @@ import { connectionsNeeded, FRONT_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { openBudgetParts } from './budgets.ts'
-import { childLog, configOf, stateAddress } from './child.ts'
+import { childLog, configOf, credentialsOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
 import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
 import { openMoneyParts } from './money.ts'
 import { openPrivateEndpointParts } from './private-endpoints.ts'
 import { openVaultParts } from './vault.ts'
+import { openVideoParts } from './videos.ts'
 
 /** Short-job threads of a front, and jobs that may wait for them. Design §2. */
 const SHORT_THREADS = 1
@@ -82,6 +82,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
   const money = openMoneyParts(config, { part, store, feed, fronts: heartbeat, metrics, log, fenced: () => void drain(false) })
   const privateParts = openPrivateEndpointParts(config, { store, hints, feed, egress, jobs, catalogue, releases })
+  const videos = openVideoParts(config, { store, state, log, credentials })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const http = await startHttp({
@@ -97,7 +98,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     ports: {
       models: loaded.catalogue, embedder, egress, observer, apiKeys, spend: money.spend,
       ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }),
-      workspaces: openWorkspaces(store, hints.publish),
+      workspaces: openWorkspaces(store, hints.publish), ...videos.ports,
     },
     observer,
   })
@@ -105,7 +106,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   channel.onSnapshot(() => metrics.snapshot())
   const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
     // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
-    .then(() => closeAll([heartbeat, vault, money]))
+    .then(() => closeAll([heartbeat, vault, money, videos]))
     .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
     .finally(() => process.exit(0))
   channel.onDrain((isReplaced) => void drain(isReplaced))
@@ -114,10 +115,6 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   pools.sessions.warm()
   // Not waited for: where the store is away a front serves without it.
   void store.warm()
-}
-
-function credentialsOf({ providerKeys }: StartedPart): ReadonlyMap<string, Secret> {
-  return new Map(Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)]))
 }
 
 interface Watched {

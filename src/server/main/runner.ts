@@ -1,46 +1,78 @@
 import { SWEEP_MS, SWEEP_UPLOADS_MS } from '../../schemas/file-limits.ts'
+import { DRAIN_MS } from '../../schemas/limits.ts'
+import type { Config } from '../config.ts'
 import { pruneLedger } from '../ledger/retention.ts'
 import { createMetrics } from '../observe/metrics.ts'
+import type { Log } from '../ports/observe.ts'
+import type { Storage } from '../ports/storage.ts'
 import { repeat } from '../runner/repeat.ts'
 import { sweep } from '../runner/sweep.ts'
+import { openState } from '../state/open.ts'
+import { openVideoViews } from '../state/video-views.ts'
 import { openContainerSizes } from '../store/container-sizes.ts'
 import { openContainerUses } from '../store/container-uses.ts'
+import { openDataKeys } from '../store/data-keys.ts'
 import { openFileSweep } from '../store/file-sweep.ts'
 import { ensurePartitions } from '../store/lending/partitions.ts'
-import { openStore } from '../store/open.ts'
+import { openStore, type Store } from '../store/open.ts'
 import { pruneFronts, pruneInvalidations } from '../store/prune.ts'
+import { pruneRunners } from '../store/runners.ts'
+import { endDeletedVideos } from '../store/videos/removal.ts'
 import type { Channel } from '../supervisor/channel.ts'
-import type { ChildPart } from '../supervisor/ipc.ts'
+import type { StartedPart } from '../supervisor/ipc.ts'
 import { RUNNER_POOL_MAX } from '../supervisor/shares.ts'
-import { childLog, configOf } from './child.ts'
+import { openKeyRing } from '../vault/key-ring.ts'
+import { childLog, configOf, stateAddress } from './child.ts'
+import { openGate } from './egress.ts'
+import { rootKeysOf } from './files.ts'
+import { startVideos } from './runner-videos.ts'
 import { openStorage } from './storage.ts'
+import { startWebhooks } from './webhooks.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
 const PRUNE_MS = 60_000
 /** Milliseconds between two looks for months that the ledger needs soon, or keeps no longer. Decision. */
 const LEDGER_MONTHS_MS = 3_600_000
 
-/** Housekeeping that must go on whether or not anybody calls. */
-export async function runRunner(part: ChildPart, channel: Channel): Promise<void> {
+/** Milliseconds of a drain that are left for closing what jobs stood on. */
+const CLOSE_MS = 4_000
+
+/** Video jobs, webhooks, and housekeeping that must go on whether or not anybody calls. */
+export async function runRunner(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOf(part)
   const log = childLog(part, channel)
   const metrics = createMetrics()
   const applicationName = `sluice-runner-${part.slot}`
   const store = openStore({ url: part.databaseUrl, poolMax: RUNNER_POOL_MAX, applicationName })
-  const stop = repeat({
-    name: 'pruned',
-    everyMs: PRUNE_MS,
-    run: async () => ({
-      invalidations: await pruneInvalidations(store.sql),
-      fronts: await pruneFronts(store.sql, config.keyGraceMs),
-    }),
-  }, { log, random: Math.random })
-  const stopLedger = repeat({
-    name: 'ledger_months',
-    everyMs: LEDGER_MONTHS_MS,
-    run: async () => ({ ...(await ensurePartitions(store)), ...(await pruneLedger(store, config.ledgerKeptMonths)) }),
-  }, { log, random: Math.random })
   const storage = await openStorage(config)
+  const stopChores = startChores(config, { store, storage, log })
+  const state = openState({ ...stateAddress(part.redis), log })
+  const views = openVideoViews(state)
+  const egress = openGate(config)
+  const rootKeys = rootKeysOf(config)
+  const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
+  const stopVideos = startVideos(config, { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics })
+  const stopWebhooks = startWebhooks({ store, egress, keyRing, views, log, metrics })
+  metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
+  channel.onSnapshot(() => metrics.snapshot())
+  channel.onDrain(() => {
+    void Promise.all([stopChores(), stopWebhooks(), stopVideos(DRAIN_MS - CLOSE_MS)])
+      .then(() => Promise.all([egress.close(), views.close()]))
+      .then(() => Promise.all([store.close(), storage.close(), state.close()]))
+      .finally(() => process.exit(0))
+  })
+  channel.tell({ kind: 'ready' })
+}
+
+interface ChoreMeans {
+  readonly store: Store
+  readonly storage: Storage
+  readonly log: Log
+}
+
+/** @returns what stops them, and waits for those under way */
+function startChores(config: Config, { store, storage, log }: ChoreMeans): () => Promise<void> {
+  const means = { log, random: Math.random }
   let isEnding = false
   const swept = {
     rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store),
@@ -54,15 +86,28 @@ export async function runRunner(part: ChildPart, channel: Channel): Promise<void
       for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })
       return { ...report }
     },
-  }, { log, random: Math.random })
-  const stopSweeps = [sweepEvery(SWEEP_UPLOADS_MS, true), sweepEvery(SWEEP_MS, false)]
-  metrics.watch({ logLinesDropped: () => log.dropped })
-  channel.onSnapshot(() => metrics.snapshot())
-  channel.onDrain(() => {
+  }, means)
+  const stops = [
+    repeat({
+      name: 'pruned',
+      everyMs: PRUNE_MS,
+      run: async () => ({
+        invalidations: await pruneInvalidations(store.sql),
+        fronts: await pruneFronts(store.sql, config.keyGraceMs),
+        runners: await pruneRunners(store.sql),
+        video_jobs_ended: await endDeletedVideos(store, log),
+      }),
+    }, means),
+    repeat({
+      name: 'ledger_months',
+      everyMs: LEDGER_MONTHS_MS,
+      run: async () => ({ ...(await ensurePartitions(store)), ...(await pruneLedger(store, config.ledgerKeptMonths)) }),
+    }, means),
+    sweepEvery(SWEEP_UPLOADS_MS, true),
+    sweepEvery(SWEEP_MS, false),
+  ]
+  return async () => {
     isEnding = true
-    void Promise.all([stop(), stopLedger(), ...stopSweeps.map((stopSweep) => stopSweep())])
-      .then(() => Promise.all([store.close(), storage.close()]))
-      .finally(() => process.exit(0))
-  })
-  channel.tell({ kind: 'ready' })
+    await Promise.all(stops.map((stop) => stop()))
+  }
 }

@@ -8,6 +8,7 @@ import type { Turn } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
+import type { WorkspaceModels } from '../ports/private-endpoints.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import type { RelayedAnswer, RelayedRequest } from '../ports/relay.ts'
 
@@ -69,7 +70,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     /** Null: it has none, and `run` gives `kind: 'nothing'`. */
     readonly body: TSchema | null
     /** The answer is a download of this type, which also has 206, 304 and 416. C2. */
-    readonly content?: 'application/octet-stream'
+    readonly content?: 'application/octet-stream' | 'video/mp4'
     /** The answer is somebody else's, of any status; failures of ours say so in `x-sluice-error`. */
     readonly isRelayed?: true
     /** Headers that only some answers have, each with what it says. */
@@ -77,6 +78,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   }
   /** Its errors say `reason` and `retryable` too, without which existing clients do not take them. B2.4. */
   readonly tellsReason?: true
+  /** Its errors have the members `sluice_metadata` and `user_id`, null while nothing is known for them. C1, §2.1. */
+  readonly tellsAccount?: true
   /** Statuses of the contract row (§7, else B1/B2), without 401, which every operation has. 429 listed = rate-limited. */
   readonly statuses: readonly number[]
   /** Failures that `run` itself may return; those of the pipeline's stages are not repeated here. */
@@ -133,6 +136,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly idempotency: Repeatable | null
   /** Of one whose answer the pipeline keeps: for a store that keeps it in its own transaction. */
   readonly turn: Turn | null
+  /** Lower-case hex, of the body of such a call. */
+  readonly bodySha256: string | null
   /** Milliseconds of `performance.now()`. */
   readonly startedAt: number
   readonly deadlineAt: number
@@ -191,4 +196,17 @@ export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): 
 /** Whose files a caller sees: those of its key's workspace, or of the organization's default one. B1.7, C22. */
 export function ownWorkspaceOf({ workspaceId, defaultWorkspaceId }: KeyRecord): string {
   return workspaceId ?? defaultWorkspaceId
+}
+
+type Known = Outcome<Pick<Ports['models'], 'resolve'> | WorkspaceModels>
+
+/**
+ * The models that a key may call: those of its workspace, where that has endpoints or keys of its own, else the catalogue's.
+ * At once but for a workspace's first call.
+ */
+export function modelsOf(key: KeyRecord, { models, privateModels }: Pick<Ports, 'models' | 'privateModels'>): Known | Promise<Known> {
+  const own = privateModels.of(key)
+  if (own === null) return { ok: true, value: models }
+  if (!(own instanceof Promise)) return { ok: true, value: own }
+  return own.then((loaded) => (loaded.ok ? { ok: true, value: loaded.value ?? models } : loaded))
 }

@@ -54,6 +54,12 @@ import { activatePrivateEndpoint } from './private-endpoints/activate-private-en
 import { disablePrivateEndpoint } from './private-endpoints/disable-private-endpoint.ts'
 import { enablePrivateEndpoint } from './private-endpoints/enable-private-endpoint.ts'
 import { setPrivateEndpointPricing } from './private-endpoints/set-private-endpoint-pricing.ts'
+import { cancelVideo } from './videos/cancel-video.ts'
+import { createVideo } from './videos/create-video.ts'
+import { getVideo } from './videos/get-video.ts'
+import { getVideoContent } from './videos/get-video-content.ts'
+import { listVideoModels } from './videos/list-video-models.ts'
+import { listVideos } from './videos/list-videos.ts'
 import { createWorkspace } from './workspaces/create-workspace.ts'
 import { deleteWorkspace } from './workspaces/delete-workspace.ts'
 import { getWorkspace } from './workspaces/get-workspace.ts'
@@ -72,6 +78,12 @@ export const OPERATIONS: readonly AnyOperation[] = [
   retrieveModel,
   retrieveModelByAuthor,
   listEmbeddingModels,
+  createVideo,
+  listVideos,
+  getVideo,
+  getVideoContent,
+  cancelVideo,
+  listVideoModels,
   uploadFile,
   listFiles,
   getFile,

@@ -23,6 +23,11 @@ export interface EgressRequest {
   readonly mayCutSent: boolean
   /** True when sending it twice does no harm: a kept-alive connection that turns out to be closed is then replaced once. */
   readonly mayRepeat: boolean
+  /**
+   * Asked when the request has a connection, in the tick that hands it to the socket and again before it is repeated.
+   * False: nothing of it is sent, and the call fails with client_gone. One that never asked has sent nothing.
+   */
+  readonly mayWrite?: () => boolean
   /** Bytes of an answer of status 2xx; `upstream_too_large` beyond. Other answers are read to UPSTREAM_ERROR_BYTES_MAX. */
   readonly answerBytesMax: number
 }

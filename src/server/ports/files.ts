@@ -136,15 +136,28 @@ export interface StaleUpload {
 }
 
 /** What the sweep and `files verify` need beside `Files`. Failures of all: store_unavailable. */
+/** An object in storage, as its row knows it. */
+export interface SealedObject {
+  /** Of the object. */
+  readonly id: string
+  readonly workspaceId: string
+  readonly dataKeyId: string
+  /** Of the plain bytes, as the digest is. */
+  readonly sizeBytes: number
+  readonly sha256: string
+}
+
 export interface FileSweep {
   /** Moves uploads whose lease ran out to `abandoned`, with a lease of the sweep's own. */
   claimStale(countMax: number): Promise<Outcome<readonly StaleUpload[]>>
   /** Removes the row of a claimed upload, when its bytes are gone. @returns false when another sweep has it by now */
   forget(stale: StaleUpload): Promise<Outcome<boolean>>
-  /** @returns those of the ids that no row stands for: their objects are orphans once they are old enough */
+  /** @returns those of the ids that no row stands for, of a file or of a clip: their objects are orphans once they are old enough */
   withoutRow(ids: readonly string[]): Promise<Outcome<readonly string[]>>
   /** Ready files of all workspaces, by id. */
   page(after: string | null, countMax: number): Promise<Outcome<readonly FileRecord[]>>
+  /** Clips of all video jobs, by the ids of their objects. */
+  clips(after: string | null, countMax: number): Promise<Outcome<readonly SealedObject[]>>
   /** Removes idempotency records that are older than a day. @returns rows */
   expire(): Promise<Outcome<number>>
 }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../schemas/failures.ts'
 
-/** What a data key is for: objects of files. Secrets are sealed with keys of their vault. */
-export type DataKeyPurpose = 'files'
+/** What a data key is for: objects of files, and what webhooks are signed with. Secrets are sealed with keys of their vault. */
+export type DataKeyPurpose = 'files' | 'webhooks'
 
 /** An unwrapped data key. The bytes are a copy: whoever got it clears it when it is done (`key.fill(0)`). */
 export interface DataKey {

@@ -2,6 +2,8 @@ import type { Outcome } from '../../schemas/failures.ts'
 import type { Model, ModelSort } from '../../schemas/models.ts'
 import type { Protocol } from '../../schemas/protocols.ts'
 import type { Secret } from '../../schemas/secret.ts'
+import type { FrameType, SubmitKind } from '../../schemas/video-models.ts'
+import type { VideoPricing } from '../../schemas/video-prices.ts'
 import type { Destination } from './egress.ts'
 
 export interface Provider {
@@ -19,6 +21,28 @@ export interface Provider {
    * `{ "dimensions": "output_dimension", "input_type=search_query": "query" }`.
    */
   readonly rename: Readonly<Record<string, string>>
+  /** How its video jobs are run; null: its protocol has no calls for video. */
+  readonly video: ProviderVideo | null
+}
+
+/** How the jobs of a provider are submitted and polled. Design §7. */
+export interface ProviderVideo {
+  /** What may be done when nobody knows whether a submission arrived: repeat it, look for it first, or never repeat it. */
+  readonly submit: SubmitKind
+  /** Header that carries the token of `submit: token`; null for the others. */
+  readonly tokenHeader: string | null
+  /** Polls that the whole installation may make, not one runner; may be below 1. */
+  readonly pollsPerSecond: number
+  /** Of a job's first poll after its submission, and the longest wait between two. */
+  readonly pollFirstMs: number
+  readonly pollMaxMs: number
+  readonly submitTimeoutMs: number
+  /** Of `lookup`: milliseconds after a submission's time-out in which its job may still turn up in the list. Left out: VIDEO_LOOKUP_QUIET_MS. */
+  readonly lookupQuietMs?: number
+  /** Calls that one runner has under way at it. */
+  readonly concurrency: number
+  /** URLs of reference images are passed on as they are; else their bytes are fetched and sent. */
+  readonly takesUrls: boolean
 }
 
 export interface Endpoint {
@@ -40,8 +64,42 @@ export interface Endpoint {
   readonly contextLength: number | null
   /** Optional request fields that the endpoint takes (`dimensions`, `encoding_format`, `input_type`, `user`); empty = not known, all are sent. */
   readonly supportedParameters: readonly string[]
+  /** Null: it makes no video; so is every private endpoint, also one under the slug of a video model. */
+  readonly video: EndpointVideo | null
   /** Of a workspace's own endpoint, and of one that is called under its own key. Left out where the operator's is used. */
   readonly ownWay?: OwnWay
+}
+
+export interface EndpointVideo {
+  /** Null: no price is declared, its jobs are free and said to be so. C14. */
+  readonly pricing: VideoPricing | null
+}
+
+/** What a video model takes. A null member: the catalogue does not say, any value is taken. §2.3, B2.1. */
+export interface VideoFacts {
+  /** Whole seconds. */
+  readonly durations: readonly number[] | null
+  readonly resolutions: readonly string[] | null
+  readonly aspectRatios: readonly string[] | null
+  /** `<width>x<height>` in pixels. */
+  readonly sizes: readonly string[] | null
+  /** Null: no frame image is taken. */
+  readonly frameImages: readonly FrameType[] | null
+  /** Also the default of `generate_audio`; null stands for false there. */
+  readonly generatesAudio: boolean | null
+  readonly takesSeed: boolean | null
+  /** Of models that enlarge a video; null for all others. */
+  readonly creativity: readonly number[] | null
+  readonly upscaleFactor: { readonly min?: number; readonly max?: number } | null
+  /** Names within the entry of `provider.options` that are forwarded; others are dropped. */
+  readonly passthroughParameters: readonly string[]
+  /** It generates from an image alone. */
+  readonly isPromptOptional: boolean
+  readonly takesAudioReferences: boolean
+  readonly takesVideoReferences: boolean
+  readonly takesPreviousJob: boolean
+  /** What a request that does not say gets, and pays; null: the provider decides. */
+  readonly defaults: { readonly seconds: number; readonly resolution: string | null; readonly aspectRatio: string | null }
 }
 
 /** How an endpoint is reached with a credential of the caller's workspace. */
@@ -65,6 +123,8 @@ export interface ModelBodies {
   readonly bare: Uint8Array
   /** `{"data":…}` of GET /models/{author}/{slug}/endpoints. */
   readonly endpoints: Uint8Array
+  /** The bare object of GET /videos/models; null when it makes no video. */
+  readonly video: Uint8Array | null
 }
 
 /** What a call needs to know of a model. */
@@ -75,6 +135,8 @@ export interface CallableModel {
   /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
   readonly inputModalities: readonly string[]
+  /** Null: it makes no video. */
+  readonly video: VideoFacts | null
   readonly endpoints: readonly Endpoint[]
 }
 

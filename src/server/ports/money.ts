@@ -1,3 +1,4 @@
+import type { AccountKind as OwnerKind } from '../../schemas/accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from '../../schemas/budgets.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { KeyRecord } from './keys.ts'
@@ -6,8 +7,7 @@ import type { KeyRecord } from './keys.ts'
 export const SPANS = BUDGET_INTERVALS
 export type Span = BudgetInterval
 
-/** Whose money: the credit of an organization, the budgets of a workspace, the limit of a key. */
-export type AccountKind = 'organization' | 'workspace' | 'key'
+export type AccountKind = OwnerKind
 
 /** A day of the authority's calendar, `YYYY-MM-DD`; its week begins on Monday. Contract C15. */
 export type Day = string

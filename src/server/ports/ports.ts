@@ -16,6 +16,7 @@ import type { EndpointProber, PrivateEndpoints, PrivateModels } from './private-
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
 import type { SecretReleases, Vaults } from './vault.ts'
+import type { VideoJobs } from './videos.ts'
 import type { Workspaces } from './workspaces.ts'
 
 /** Everything that an operation may use; built by main.ts, one per front. */
@@ -42,4 +43,9 @@ export interface Ports {
   readonly credits: Credits
   readonly activity: Activity
   readonly workspaces: Workspaces
+  readonly videos: VideoJobs
+  /** What URLs begin with by which callers reach us: without a path and a slash. */
+  readonly publicOrigin: string
+  /** Names of the environment variables of providers' keys, those that are set here. */
+  readonly operatorKeys: { has(name: string): boolean }
 }

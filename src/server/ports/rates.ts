@@ -11,9 +11,11 @@ export interface RateGrant {
 }
 
 export interface RateAsk {
-  /** Hash of the API key. */
+  /** Hash of the API key, or whose else the tokens are. */
   readonly key: string
   readonly limitRpm: number
+  /** Tokens that may come at once; left out: the share of a minute that callers have. C11. */
+  readonly burst?: number
   /** Tokens wanted, at least 1. The authority grants all, or what is left, or nothing. */
   readonly want: number
   /** Unused tokens of an earlier block that go back first; negative: tokens spent while the authority was away. */

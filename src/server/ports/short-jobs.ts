@@ -94,6 +94,23 @@ export interface ShortJobTypes {
     }
     out: readonly SealedOut[] | null
   }
+  /** The clip of `sluice/clip-1`. Sizes, seconds and frames are as `schemas/clip.ts` advertises them: others are a bug. */
+  render_clip: {
+    in: {
+      readonly prompt: string | null
+      readonly seconds: number
+      readonly width: number
+      readonly height: number
+      readonly framesPerSecond: number
+      readonly seed: number
+      /** Bytes of PNG or JPEG images; of references at most CLIP_REFERENCES_MAX. */
+      readonly firstFrame: Uint8Array | null
+      readonly lastFrame: Uint8Array | null
+      readonly references: readonly Uint8Array[]
+    }
+    /** The same bytes for the same input; `detail` says which image cannot be read and why, and is fit for the caller. */
+    out: { readonly ok: true; readonly mp4: Uint8Array } | { readonly ok: false; readonly detail: string }
+  }
 }
 /** Keys that a value is fingerprinted and sealed with, 32 bytes each. Whoever runs the task clears them. */
 export interface SealingKeys {
@@ -118,6 +135,10 @@ type LexicalTexts = readonly string[] | Uint8Array
 /** How a vector is written in JSON: numbers, or base64 of little-endian float32. */
 export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
+/** Tasks that answer later than they return, and so never on the calling thread. */
+export type LateJobName = 'render_clip'
+/** Tasks that have answered when they return. */
+export type PromptJobName = Exclude<ShortJobName, LateJobName>
 
 export interface ShortJobMore {
   /** Whose job it is, by key or workspace: callers get the threads by turns. */
@@ -142,5 +163,5 @@ export interface ShortJobs {
    * The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX for a
    * scan): a hand-over would cost more.
    */
-  here<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
+  here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }

@@ -140,7 +140,10 @@ async function sweepUploads(round: Round): Promise<Outcome<null>> {
   }
 }
 
-/** A row is there before its object and goes before it: an object without one will not get one any more. */
+/**
+ * A file's row is there before its object and goes before it, and so is a clip's job, open until the clip has a row: an
+ * object without one will not get one any more.
+ */
 async function sweepOrphans(round: Round): Promise<Outcome<null>> {
   const { parts: { rows, storage, now }, report, options: { orphanAgeMs = ORPHAN_AGE_MS } } = round
   for (let cursor: string | null = null; ;) {

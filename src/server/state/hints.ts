@@ -1,4 +1,5 @@
 import type { Hints, Invalidation } from '../ports/keys.ts'
+import { openChannel, publishTo } from './channel.ts'
 import type { State } from './open.ts'
 
 /** Hints by pub/sub. */
@@ -7,48 +8,25 @@ export interface RunningHints extends Hints {
 }
 
 const CHANNEL = 'sluice:hints'
-/** Milliseconds between two signs of life of the subscription. */
-const RESUBSCRIBE_MS = 1_000
 const KINDS: ReadonlySet<string> = new Set<Invalidation['kind']>([
   'key', 'workspace', 'organization', 'catalogue', 'vault', 'private_endpoint',
 ])
 
-/** Opens a subscription of its own connection, which is taken up again after every loss of Redis. */
 export function openHints(state: State): RunningHints {
-  const listeners = new Set<(change: Invalidation) => void>()
-  const subscriber = state.duplicate()
-  // Subscribing again is harmless: it is the heartbeat of a connection that otherwise sends nothing and would never
-  // notice that it went silent.
-  const beat = (): void => {
-    if (subscriber.status !== 'ready') return
-    subscriber.subscribe(CHANNEL).catch(() => {
-      if (subscriber.status === 'ready') subscriber.disconnect(true)
-    })
-  }
-  subscriber.on('ready', beat)
-  const timer = setInterval(beat, RESUBSCRIBE_MS)
-  timer.unref()
-  subscriber.on('message', (_channel: string, text: string) => {
-    const change = changeOf(text)
-    if (change !== null) for (const listener of listeners) listener(change)
-  })
+  const channel = openChannel(state, CHANNEL)
   return {
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
+    subscribe: (listener) => channel.listen((text) => {
+      const change = changeOf(text)
+      if (change !== null) listener(change)
+    }),
     publish: (change) => publishHint(state, change),
-    close() {
-      clearInterval(timer)
-      subscriber.disconnect()
-      return Promise.resolve()
-    },
+    close: () => channel.close(),
   }
 }
 
 /** Resolves when it was sent or given up; a hint that cannot be sent is no failure of the change. */
-export async function publishHint(state: State, change: Invalidation): Promise<void> {
-  await state.redis.publish(CHANNEL, JSON.stringify(change)).catch(() => undefined)
+export function publishHint(state: State, change: Invalidation): Promise<void> {
+  return publishTo(state, CHANNEL, JSON.stringify(change))
 }
 
 /** Anybody who may reach Redis may publish here: what is no invalidation is passed over. */

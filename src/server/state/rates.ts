@@ -110,9 +110,9 @@ function settle(asked: readonly Waiting[], answers: readonly Answer[]): readonly
 }
 
 /** The braces make a Redis Cluster keep all that belongs to one key together. */
-function argsOf({ key, limitRpm, want, giveBack }: RateAsk): [string, ...number[]] {
+function argsOf({ key, limitRpm, burst = burstOf(limitRpm), want, giveBack }: RateAsk): [string, ...number[]] {
   const interval = MINUTE_US / limitRpm
-  return [`sluice:rate:{${key}}`, interval, interval * burstOf(limitRpm), want, giveBack]
+  return [`sluice:rate:{${key}}`, interval, interval * burst, want, giveBack]
 }
 
 function grantOf(answer: unknown): RateGrant | null {

@@ -40,6 +40,7 @@ class Feed implements RunningEpochFeed {
   readonly #timer: NodeJS.Timeout
   #epoch = -1
   #lastGoodPollAtMs = 0
+  readonly #openedAtMs = Date.now()
   #isBehind = false
   /** An outage is told once, not with every poll. */
   #isAway = false
@@ -119,7 +120,7 @@ class Feed implements RunningEpochFeed {
       return
     }
     if (this.#isClosed) return
-    if (this.#isAway) this.#log.info('epoch.back', { awayMs: Date.now() - this.#lastGoodPollAtMs })
+    if (this.#isAway) this.#log.info('epoch.back', { awayMs: Date.now() - Math.max(this.#lastGoodPollAtMs, this.#openedAtMs) })
     this.#isAway = false
     this.#obey(seen, rows)
     // The wall clock, because grace is counted across a sleep of the machine too.

@@ -7,6 +7,7 @@ import { fileRows, listFiles } from './file-rows.ts'
 import { expireAnswers } from './idempotency.ts'
 import type { Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
+import { clipPage, clipsAmong } from './videos/clip-objects.ts'
 
 /** The rows that nobody will finish. Design §5. */
 export function openFileSweep(store: Store): FileSweep {
@@ -27,10 +28,11 @@ export function openFileSweep(store: Store): FileSweep {
       if (ids.length === 0) return ok([])
       const { sql } = store
       const rows = await sql<{ id: string }[]>`SELECT id FROM files WHERE id IN ${sql([...ids])} AND state <> 'deleted'`
-      const known = new Set(rows.map(({ id }) => id))
+      const known = new Set([...rows.map(({ id }) => id), ...await clipsAmong(sql, ids)])
       return ok(ids.filter((id) => !known.has(id)))
     }),
     page: (after, countMax) => reach(async () => ok(await listFiles(store.sql, null, { after, countMax }))),
+    clips: (after, countMax) => reach(async () => ok(await clipPage(store.sql, after, countMax))),
     expire: () => reach(async () => ok(await expire(store))),
   }
 }

@@ -1,3 +1,4 @@
+import type postgres from 'postgres'
 import type { Queryable } from './open.ts'
 
 /** Columns that a guarded table has: `id`, `state text`, `attempt integer`, `lease_until timestamptz`. */
@@ -5,6 +6,10 @@ export interface GuardedTable<S extends string> {
   readonly table: string
   /** States in which work is left; a row in another one is never claimed. */
   readonly claimable: readonly S[]
+  /** A state of which leases count from an instant in this column on, where it is still to come. */
+  readonly busyUntil?: { readonly state: S; readonly column: string }
+  /** What whole rows are answered with, of the table as `t`; all columns when left out. */
+  readonly whole?: string
 }
 
 /** A row that is ours until `attempt` changes. */
@@ -16,7 +21,7 @@ export interface Claim<S extends string> {
   readonly state: S
 }
 
-export interface GuardedRows<S extends string> {
+export interface GuardedRows<S extends string> extends GuardedBatches<S> {
   /** @returns ids whose lease has run out, longest first */
   due(sql: Queryable, countMax: number): Promise<readonly string[]>
   /** @returns null when somebody else has it, it is not due yet, or no work is left */
@@ -33,6 +38,24 @@ export interface GuardedRows<S extends string> {
   release(sql: Queryable, claim: Claim<S>, dueInMs: number): Promise<boolean>
 }
 
+/** The same of many rows, and with rows as answers. Ids of many are `text`. */
+export interface GuardedBatches<S extends string> {
+  /** For a condition on rows of the table, which an index on them can meet. */
+  hasWork(sql: Queryable): Fragment
+  /** Takes those that are due of the ids that `chosen` selects, whose query has locked them. @returns whole rows, and as `read_at` when */
+  claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number): Promise<readonly R[]>
+  /** Rows are locked in the order of their ids, as by all who lock several. @returns ids that are no longer ours */
+  renewAll(sql: Queryable, claims: readonly Held[], leaseMs: number): Promise<readonly string[]>
+  releaseAll(sql: Queryable, claims: readonly Held[], dueInMs: number): Promise<void>
+  /** @param set `column = …, …` @returns as `claimAll`, or null as `advance` does */
+  step<R extends object>(sql: Queryable, claim: Claim<S>, to: S, set: Fragment): Promise<R | null>
+}
+
+/** What names a claim. */
+export type Held = Pick<Claim<string>, 'id' | 'attempt'>
+/** Part of a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>
+
 export type Columns = Readonly<Record<string, string | number | boolean | Date | null>>
 
 /**
@@ -40,12 +63,11 @@ export type Columns = Readonly<Record<string, string | number | boolean | Date |
  * Time is that of Postgres, so claimers need no common clock; `clock_timestamp()`, since `now()` stands still in a
  * transaction and would make leases short. Source: design §3.
  */
-export function guardedRows<S extends string>({ table, claimable }: GuardedTable<S>): GuardedRows<S> {
-  const open: string[] = [...claimable]
-  const ours = (sql: Queryable, claim: Claim<S>) => sql`id = ${claim.id} AND attempt = ${claim.attempt}`
-  const after = (sql: Queryable, ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`
-  const hasWork = (sql: Queryable) => sql`state IN ${sql(open)} AND lease_until < clock_timestamp()`
+export function guardedRows<S extends string>(guarded: GuardedTable<S>): GuardedRows<S> {
+  const { table } = guarded
+  const { hasWork } = batchesOf(guarded)
   return {
+    ...batchesOf(guarded),
     async due(sql, countMax) {
       const rows = await sql<{ id: string }[]>`
         SELECT id FROM ${sql(table)} WHERE ${hasWork(sql)} ORDER BY lease_until LIMIT ${countMax}`
@@ -74,4 +96,59 @@ export function guardedRows<S extends string>({ table, claimable }: GuardedTable
       return count === 1
     },
   }
+}
+
+function batchesOf<S extends string>({ table, claimable, busyUntil, whole = 't.*' }: GuardedTable<S>): GuardedBatches<S> {
+  // As text: a statement that was prepared with parameters might not be allowed to use an index of these states alone.
+  const open = claimable.map((state) => `'${state}'`).join(', ')
+  const isOpen = (sql: Queryable) => sql`state IN (${sql.unsafe(open)})`
+  const leaseEnd = (sql: Queryable, ms: number) => (busyUntil === undefined ? after(sql, ms) : sql`CASE
+    WHEN state = ${busyUntil.state} THEN greatest(clock_timestamp(), ${sql(busyUntil.column)}) + ${ms} * interval '1 ms' ELSE ${after(sql, ms)} END`)
+  /** `held`: those of the claims that are still ours. */
+  const heldOf = (sql: Queryable, claims: readonly Held[]) => sql`
+    x AS MATERIALIZED (SELECT * FROM json_to_recordset(${JSON.stringify(claims.map(({ id, attempt }) => ({ id, attempt })))}::text::json)
+      AS x(id text, attempt integer)),
+    held AS MATERIALIZED (
+      SELECT t.id FROM ${sql(table)} t JOIN x ON x.id = t.id AND x.attempt = t.attempt WHERE ${isOpen(sql)} ORDER BY t.id FOR UPDATE OF t)`
+  return {
+    // The clock as a subquery is read once, and only then compared with an index.
+    hasWork: (sql) => sql`${isOpen(sql)} AND lease_until < (SELECT clock_timestamp())`,
+    async claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number) {
+      const rows = await sql<Returned[]>`
+        WITH held AS MATERIALIZED (${chosen})
+        UPDATE ${sql(table)} AS t SET attempt = attempt + 1, lease_until = ${leaseEnd(sql, leaseMs)} FROM held WHERE t.id = held.id
+        RETURNING ${sql.unsafe(whole)}, clock_timestamp() AS read_at`
+      return rows as unknown as readonly R[]
+    },
+    async renewAll(sql, claims, leaseMs) {
+      if (claims.length === 0) return []
+      const rows = await sql<{ id: string }[]>`
+        WITH ${heldOf(sql, claims)},
+        renewed AS (UPDATE ${sql(table)} AS t SET lease_until = ${leaseEnd(sql, leaseMs)} FROM held WHERE t.id = held.id)
+        SELECT x.id FROM x LEFT JOIN held ON held.id = x.id WHERE held.id IS NULL`
+      return rows.map(({ id }) => id)
+    },
+    async releaseAll(sql, claims, dueInMs) {
+      if (claims.length === 0) return
+      await sql`
+        WITH ${heldOf(sql, claims)}
+        UPDATE ${sql(table)} AS t SET attempt = attempt + 1, lease_until = ${leaseEnd(sql, dueInMs)} FROM held WHERE t.id = held.id`
+    },
+    async step<R extends object>(sql: Queryable, claim: Claim<S>, to: S, set: Fragment) {
+      const rows = await sql<Returned[]>`
+        UPDATE ${sql(table)} AS t SET ${set}, state = ${to} WHERE ${ours(sql, claim)} AND state = ${claim.state}
+        RETURNING ${sql.unsafe(whole)}, clock_timestamp() AS read_at`
+      return (rows[0] ?? null) as R | null
+    },
+  }
+}
+
+type Returned = Readonly<Record<string, unknown>>
+
+function ours(sql: Queryable, claim: Held): Fragment {
+  return sql`id = ${claim.id} AND attempt = ${claim.attempt}`
+}
+
+function after(sql: Queryable, ms: number): Fragment {
+  return sql`clock_timestamp() + ${ms} * interval '1 ms'`
 }

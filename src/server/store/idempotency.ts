@@ -47,6 +47,21 @@ export async function keepAnswer(sql: Queryable, { id, attempt }: Turn, answer: 
   return count === 1
 }
 
+/**
+ * As `keepAnswer`, for several.
+ * @returns false when one of them is not kept; the others may be
+ */
+export async function keepAnswers(sql: Queryable, kept: readonly { readonly turn: Turn; readonly answer: KeptAnswer }[]): Promise<boolean> {
+  if (kept.length === 0) return true
+  if (kept.some(({ answer }) => Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX)) throw new Error('an answer is too large to be kept')
+  const rows = kept.map(({ turn, answer }) => ({ id: turn.id, attempt: turn.attempt, body_sha256: answer.bodySha256, answer: answer.json }))
+  const { count } = await sql`
+    UPDATE idempotency AS i SET state = 'answered', body_sha256 = x.body_sha256, answer = x.answer, answered_at = clock_timestamp()
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS x(id text, attempt integer, body_sha256 text, answer text)
+    WHERE i.id = x.id AND i.attempt = x.attempt AND i.state = 'running'`
+  return count === kept.length
+}
+
 /** True while a call runs under the key, or its answer is kept. Files have records of their own, which this does not see. */
 export async function isTaken(sql: Queryable, id: string): Promise<boolean> {
   const [row] = await sql`SELECT 1 FROM idempotency WHERE id = ${id} AND (${isFree(sql)}) IS NOT TRUE`

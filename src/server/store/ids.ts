@@ -13,7 +13,26 @@ export function isId(text: string): boolean {
   return UUID.test(text)
 }
 
-/** `file_`, the millisecond in hex, 80 random bits: sortable by time and not to be guessed. C9. */
+/** Ids that are sortable by time and not to be guessed: the millisecond in hex, 80 random bits. C9. */
 export function newFileId(): string {
-  return `file_${Date.now().toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`
+  return `file_${sortable()}`
+}
+
+export function newVideoId(): string {
+  return `vid_${sortable()}`
+}
+
+const VIDEO_ID = /^vid_[0-9a-f]{32}$/
+
+export function isVideoId(text: string): boolean {
+  return VIDEO_ID.test(text)
+}
+
+function sortable(): string {
+  return `${Date.now().toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`
+}
+
+/** `gen_`, made like the id of a file. C9. */
+export function newGenerationId(): string {
+  return `gen_${sortable()}`
 }

@@ -17,7 +17,7 @@ export interface CopiedSequence {
 }
 
 /** Tables that are no data: the schema's own, and heartbeats of processes. */
-const LEFT_OUT = ['schema_migrations', 'fronts']
+const LEFT_OUT = ['schema_migrations', 'fronts', 'runners']
 const NAME = /^[a-z_][a-z0-9_]*$/
 
 /** Every table of ours that holds data, by name; partitions are in their parents. */

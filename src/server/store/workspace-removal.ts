@@ -7,6 +7,7 @@ import { bump } from './epoch.ts'
 import { abandonFiles, closeStorage } from './file-quota.ts'
 import type { Transaction } from './open.ts'
 import { endpointEvent, type EndpointRow } from './private-endpoint-rows.ts'
+import { fenceVideos } from './videos/removal.ts'
 import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
 import { findWorkspace, lockWorkspace } from './workspaces.ts'
 
@@ -72,6 +73,7 @@ async function endAll(tx: Transaction, workspace: Workspace, by: WorkspaceActor)
   const interns = await endInterns(end)
   const keys = await endKeys(end)
   const vaults = await endVaults(end)
+  await fenceVideos(tx, id)
   await tx`DELETE FROM member_grants WHERE workspace_id = ${id}`
   // What lies in storage can be opened no more, though it takes the sweep to remove it.
   await tx`DELETE FROM data_keys WHERE workspace_id = ${id}`

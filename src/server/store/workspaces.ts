@@ -98,6 +98,18 @@ export async function holdWorkspace(tx: Transaction, id: string): Promise<boolea
   return row !== undefined
 }
 
+/**
+ * As `holdWorkspace`, for several.
+ * @param mode `skip locked`: without those that somebody else has right now
+ * @returns ids of those that are held
+ */
+export async function holdWorkspaces(tx: Transaction, ids: readonly string[], mode: 'wait' | 'skip locked'): Promise<ReadonlySet<string>> {
+  const rows = await tx<{ id: string }[]>`
+    SELECT id FROM workspaces WHERE id = ANY(string_to_array(${ids.join(',')}, ',')::uuid[]) AND deleted_at IS NULL
+    ORDER BY id FOR SHARE ${mode === 'wait' ? tx`` : tx`SKIP LOCKED`}`
+  return new Set(rows.map(({ id }) => id))
+}
+
 export async function insertWorkspace(tx: Transaction, wish: NewWorkspace, by: ChangedBy | null = null): Promise<Workspace> {
   const { organizationId, countsByok = false } = wish
   const id = newId()

@@ -1,6 +1,7 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits.ts'
 import { startAdmin } from './admin.ts'
+import { hostForUrl, originAt } from '../../schemas/origins.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
 import { childParts, removeOtherCopies, type ChildPlace } from './child-parts.ts'
@@ -288,7 +289,7 @@ class NodeRun {
 
   #url(): string {
     const { host, port, tls } = this.#first.config
-    return `${tls === null ? 'http' : 'https'}://${hostForUrl(host)}:${port}`
+    return originAt(host, port, tls !== null)
   }
 }
 
@@ -330,11 +331,4 @@ class EndRequest {
 
 function placeOf(data: DataDirectory, { databaseUrl, redis }: Services): ChildPlace {
   return { data, databaseUrl, redis }
-}
-
-/** An address that means "all" is no place to connect to; IPv6 wants brackets. */
-function hostForUrl(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
 }

@@ -1,6 +1,6 @@
 /** Postgres connections of a front's pool and of a runner's. */
 export const FRONT_POOL_MAX = 4
-export const RUNNER_POOL_MAX = 4
+export const RUNNER_POOL_MAX = 6
 /** A front's money has its own: one brings the books up to date while another one fetches what calls wait for. */
 export const MONEY_POOL_MAX = 2
 /** What a front may hold in all: the poll of the epoch has a connection of its own. */

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import type { KeyKind } from '../../../src/schemas/api-keys.ts'
+import { pause } from '../../support/spawned.ts'
 import type { Stand } from '../../support/stand.ts'
 
 /** One organization with something of each kind, in its workspace `default` and in another one. */
@@ -21,6 +22,7 @@ export interface Place {
   readonly containerId: string
   readonly containerFileId: string
   readonly endpointId: string
+  readonly videoId: string
 }
 
 export interface Told {
@@ -73,6 +75,9 @@ function parsed(text: string): Told['body'] {
 }
 
 const API = '/api/v1'
+const VIDEO_MODEL = 'sluice/clip-1'
+const LOOKS_MAX = 600
+const LOOK_MS = 200
 
 async function made(stand: Stand, wish: Ask): Promise<Told['body']> {
   const told = await ask(stand, { ...wish, path: API + wish.path })
@@ -124,14 +129,28 @@ async function fill(stand: Stand, { name, management, workspaceId, slug }: Filli
   await made(stand, { method: 'PUT', path: `/containers/${containerId}/files/note.txt`, key: inference.key, body: 'a note' })
   const listed = await made(stand, { method: 'GET', path: `/containers/${containerId}/files`, key: inference.key })
   const file = await made(stand, { method: 'POST', path: '/files', key: inference.key, ...FORM })
+  const video = await made(stand, {
+    method: 'POST', path: '/videos', key: inference.key, body: { model: VIDEO_MODEL, prompt: `clip of ${name}`, duration: 1 },
+  })
   return {
     workspaceId, slug, inference, secret, containerId,
+    videoId: await ended(stand, String(video['id']), inference.key),
     internId: String(intern['id']),
     internKey: internKey.key,
     fileId: String(file['id']),
     containerFileId: String((listed['data'] as { id: string }[] | undefined)?.[0]?.id),
     endpointId: String(endpoint['id']),
   }
+}
+
+/** A clip is there to be asked for, and nothing of it changes any more. @returns its id */
+async function ended(stand: Stand, id: string, key: string): Promise<string> {
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+    const { body } = await ask(stand, { method: 'GET', path: `${API}/videos/${id}`, key })
+    if (body['status'] === 'completed') return id
+    await pause(LOOK_MS)
+  }
+  throw new Error('a clip of one second was not made')
 }
 
 /** Keys with which nothing may be done, beside those of owners. */

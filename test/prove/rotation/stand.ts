@@ -7,7 +7,7 @@ import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { openStore, type Store } from '../../../src/server/store/open.ts'
 import { openSecretRows } from '../../../src/server/store/secrets.ts'
 import { runtimeOf } from '../../../src/server/supervisor/data-directory.ts'
-import { runTask } from '../../../src/workers/tasks.ts'
+import { answerTask } from '../../../src/workers/tasks.ts'
 import { SILENT } from '../../support/log.ts'
 import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../../support/node.ts'
 import { CLI } from '../../support/audit.ts'
@@ -65,7 +65,7 @@ export async function startRotationStand(proof: Proof): Promise<RotationStand> {
     releaser() {
       const rows = openSecretRows(stand.store)
       const vaultKeys = new VaultKeys({ rows, rootKeys: openRootKeys({ setting: null, file: null, dataDir: node.dataDir }) })
-      const jobs = { run: (name: Parameters<typeof runTask>[0], input: never) => Promise.resolve(ok(runTask(name, input))) }
+      const jobs = { run: async (name: Parameters<typeof answerTask>[0], input: never) => ok(await answerTask(name, input)) }
       const releases = openReleases({ rows, keys: vaultKeys, jobs: jobs as never, audit: { note: () => true }, log: SILENT })
       return async (internId, name) => {
         const value = await releases.release({ scope: { organizationId, workspaceId, internId }, name, host: HOST, operation: 'prove', by: CLI })

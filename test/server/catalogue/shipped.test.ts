@@ -1,6 +1,9 @@
 import { Value } from 'typebox/value'
 import t from 'tap'
+import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES } from '../../../src/schemas/clip.ts'
 import { ModelAnswer, ModelEndpointsAnswer } from '../../../src/schemas/models.ts'
+import { VideoModel } from '../../../src/schemas/video-models.ts'
+import { videoCostNano } from '../../../src/schemas/video-prices.ts'
 import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
 import type { ModelCatalogue } from '../../../src/server/ports/models.ts'
@@ -23,11 +26,40 @@ t.test('it has embedding models of every provider, and the local one without a k
 })
 
 t.test('every embedding endpoint has a price, and only the local model is unpriced', async (t) => {
-  const { models } = shipped()
+  const models = shipped().models.filter((model) => model.video === null)
   const free = models.filter((model) => model.endpoints.some((endpoint) => endpoint.promptNanoPerMillion === 0))
   t.same(free.map((model) => model.id), ['sluice/lexical-1'])
   t.ok(free[0]?.isUnpriced)
   t.match(free[0]?.wire.description, /lexical, not semantic/)
+})
+
+t.test('every endpoint that makes video has a price, and only the local model is free', async (t) => {
+  const models = shipped().models.filter((model) => model.video !== null)
+  t.same(models.filter((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)).map((model) => model.id), ['sluice/clip-1'])
+  t.match(shipped().resolve('clip-1'), { isUnpriced: true, endpoints: [{ provider: { protocol: 'local' }, video: { pricing: null } }] })
+})
+
+t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', async (t) => {
+  const video = shipped().resolve('sluice/clip-1')?.video
+  t.same([video?.durations, video?.resolutions, video?.aspectRatios], [CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_ASPECT_RATIOS])
+  t.same([...video?.sizes ?? []].sort(), [...CLIP_SIZES].sort())
+  t.match(video, { frameImages: ['first_frame', 'last_frame'], takesSeed: true, generatesAudio: false, isPromptOptional: true })
+})
+
+t.test('videos cost what their providers list', async (t) => {
+  const cost = (id: string, seconds: number, resolution: string) => {
+    const pricing = shipped().resolve(id)?.endpoints[0]?.video?.pricing ?? null
+    return pricing === null ? null : videoCostNano(pricing, { seconds, resolution, hasAudio: true }) / 1_000_000_000
+  }
+  t.same(['720p', '1080p', '4K'].map((resolution) => cost('google/veo-3.1', 8, resolution)), [3.2, 3.2, 4.8])
+  t.same(['720p', '1080p', '4K'].map((resolution) => cost('google/veo-3.1-fast', 8, resolution)), [0.8, 0.96, 2.4])
+  t.same(['720p', '1080p'].map((resolution) => cost('google/veo-3.1-lite', 4, resolution)), [0.2, 0.32])
+})
+
+t.test('a model that its provider has shut down says when, and has no endpoint', async (t) => {
+  for (const id of ['openai/sora-2', 'openai/sora-2-pro', 'google/veo-3', 'google/veo-2', 'google/text-embedding-004']) {
+    t.match(shipped().resolve(id), { endpoints: [], wire: { expiration_date: /^2026-/, description: /shut .*down/ } }, id)
+  }
 })
 
 t.test('the names that OpenAI clients use for its models resolve', async (t) => {
@@ -40,6 +72,7 @@ t.test('every body validates against the wire shapes', async (t) => {
   for (const model of shipped().models) {
     t.ok(Value.Check(ModelAnswer, parsed(model.bodies.answer)), model.id)
     t.ok(Value.Check(ModelEndpointsAnswer, parsed(model.bodies.endpoints)), model.id)
+    if (model.bodies.video !== null) t.ok(Value.Check(VideoModel, parsed(model.bodies.video)), model.id)
   }
 })
 

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BackupWriter, openBackup } from '../../../src/server/cli/backup-folder.ts'
 import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../../support/node.ts'
-import { openBooks } from '../../support/ledger.ts'
+import { openBooks, type Books } from '../../support/ledger.ts'
 import { openJournal, setLimit } from '../../support/money.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
 import { runVerb } from '../../support/verbs.ts'
+import { clip, insertClips, insertVideo, videoId } from '../../support/video-rows.ts'
 
 t.setTimeout(240_000)
 
@@ -18,6 +19,7 @@ const FILE = `/api/v1/containers/sess_a/files/cfile_${Buffer.from('out/a.csv').t
 interface Stand {
   readonly settings: Settings
   readonly folder: string
+  readonly books: Books
   run(...args: readonly string[]): ReturnType<typeof runVerb>
 }
 
@@ -31,7 +33,7 @@ async function stand(t: Test): Promise<Stand> {
   const settings = {
     DATABASE_URL: books.store.options.url, SLUICE_DATA: join(folder, 'data'), SLUICE_OBJECTS: join(folder, 'objects'), SLUICE_ROOT_KEY: '5'.repeat(64),
   }
-  return { settings, folder, run: (...args) => runVerb(settings, args) }
+  return { settings, folder, books, run: (...args) => runVerb(settings, args) }
 }
 
 async function emptySettings(t: Test, folder: string): Promise<Settings> {
@@ -83,6 +85,17 @@ t.test('a restore brings rows, months and forfeits of the ledger back as they we
   const before = (await run('ledger', 'export', '--csv')).stdout
   t.ok((await runVerb(settings, ['ledger', 'export', '--csv'])).stdout.startsWith(before))
   t.match(await runVerb(settings, ['ledger', 'forfeits']), { stdout: /0.000000005/ })
+})
+
+t.test('a backup has the video jobs and names a clip whose bytes it lacks, and a restore tells which jobs go on', async (t) => {
+  const { folder, run, books } = await stand(t)
+  const owners = { ...books, keyAccountId: books.accounts.key }
+  await insertClips(books.store, owners, videoId(1), [clip('vid_clip')])
+  await insertVideo(books.store, owners, { id: videoId(2), heldNano: 7 })
+  t.match(JSON.parse((await run('backup', join(folder, 'b'), '--json')).stdout), { missing_objects: ['vid_clip'] })
+  const settings = await emptySettings(t, folder)
+  const restored = await runVerb(settings, ['restore', join(folder, 'b')])
+  t.match(restored, { code: 0, stdout: /\n0 differences [^]*1 video jobs were open/ }, restored.stderr)
 })
 
 t.test('a restore refuses a database, a data directory or a folder of objects that is not empty', async (t) => {

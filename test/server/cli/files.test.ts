@@ -13,6 +13,7 @@ import { openFolder, openS3, put } from '../../support/storage.ts'
 import { openTransfers, type TransferStand } from '../../support/transfers.ts'
 import { fieldPart, filePart, form, sendForm } from '../../support/upload-echo.ts'
 import { runVerb } from '../../support/verbs.ts'
+import { insertClips, videoId } from '../../support/video-rows.ts'
 
 t.setTimeout(240_000)
 
@@ -102,6 +103,17 @@ t.test('files verify is content with what is whole, whichever size it has', asyn
   for (const size of [1, 65_535, 65_536, 65_537, 1_000_000]) await upload(text(size))
   t.same(await json('files', 'verify'), { checked: 5, findings: [] })
   t.match(await run('files', 'verify'), { code: 0, stdout: '5 files verified, 0 problems\n' })
+})
+
+t.test('files verify reads the clips of video jobs too, and takes none for an orphan', async (t) => {
+  const { store, upload, json, run, object, workspaceId } = await stand(t)
+  const ids = [await upload(text(100_000)), await upload(text(100_000))]
+  const rows = await store.sql<{ id: string; data_key_id: string; sha256: string }[]>`DELETE FROM files RETURNING id, data_key_id, sha256`
+  const clips = rows.map((row) => ({ objectId: row.id, dataKeyId: row.data_key_id, sizeBytes: 100_000, sha256: row.sha256 }))
+  await insertClips(store, { organizationId: workspaceId, workspaceId, keyHash: 'h', keyAccountId: 'kh' }, videoId(1), clips)
+  t.same(await json('files', 'verify'), { checked: 2, findings: [] })
+  writeFileSync(object(ids[0] ?? ''), 'x')
+  t.match(await run('files', 'verify'), { code: 1, stdout: new RegExp(`^damaged +${ids[0] ?? ''}`, 'm') })
 })
 
 t.test('files verify tells what is missing, damaged, unreadable or without a row, and ends with 1', async (t) => {

@@ -18,6 +18,25 @@ t.test('models list prints a line for each model, and their wire form as JSON', 
   t.match(data[0], { id: 'sluice/lexical-1', pricing: { prompt: '0' } })
 })
 
+t.test('models list tells what a second of video costs, and in JSON all that a video model takes', async (t) => {
+  const { stdout } = await sluice(['models', 'list'])
+  t.match(stdout, /^sluice\/clip-1 +text\+image->video +- +free +local$/m)
+  t.match(stdout, /^google\/veo-3\.1 +text\+image->video +- +\$0\.4-0\.6\/s +google/m)
+  t.match(stdout, /^openai\/sora-2 +text\+image->video +- +- +-$/m)
+  const { videos } = JSON.parse((await sluice(['models', 'list', '--json'])).stdout) as { videos: object[] }
+  t.match(videos[0], { id: 'sluice/clip-1', supported_resolutions: ['360p', '480p', '720p'], pricing_skus: null })
+})
+
+t.test('models list adds a price of each video to that of its seconds', async (t) => {
+  const model = (id: string, skus: object) => (
+    { id, name: id, architecture: { output_modalities: ['video'] }, video: { pricing_skus: skus }, endpoints: [{ provider: 'here', upstream_model: id }] })
+  const models = [model('mine/both', { duration_seconds: '0.1', per_video: '0.25' }), model('mine/whole', { per_video: '2' })]
+  const file = catalogueFile(t, { replace: true, providers: [{ slug: 'here', protocol: 'local' }], models })
+  const { stdout } = await sluice(['models', 'list'], { SLUICE_CATALOG: file })
+  t.match(stdout, /^mine\/both .* \$0\.1\/s \+ \$0\.25\/video +here$/m)
+  t.match(stdout, /^mine\/whole .* \$2\/video +here$/m)
+})
+
 t.test('models list has the models of SLUICE_CATALOG', async (t) => {
   const file = catalogueFile(t, { replace: true, models: [{ id: 'mine/new', name: 'New' }] })
   t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 0, stdout: /^mine\/new +text->text +- +free +-$/m })

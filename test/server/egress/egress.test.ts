@@ -370,3 +370,27 @@ t.test(
     t.same(await rest(), { heldBytes: 0, calls: 0 })
   },
 )
+
+t.test('a request that may not be written any more when its turn has come is not sent, and the connection stays', async (t) => {
+  const { provider, call, rest } = await rigged(t)
+  released(await call())
+  t.match(await call({ mayWrite: () => false }), { ok: false, failure: { name: 'client_gone' } })
+  released(await call({ mayWrite: () => true }))
+  t.equal(provider.calls.length, 2)
+  t.equal(provider.connections.open, provider.connections.total)
+  t.same(await rest(), { heldBytes: 0, calls: 0 })
+})
+
+t.test('whether it may be written is asked when it has a connection, and never of one that gets none', async (t) => {
+  const { provider, call, rest } = await rigged(t)
+  let asked = 0
+  await provider.close()
+  t.match(await call({ mayWrite: () => ++asked > 0 }), { ok: false, failure: { name: 'upstream_failed' } })
+  t.equal(asked, 0)
+  await rest()
+})
+
+function released(answer: Outcome<EgressAnswer>): void {
+  if (!answer.ok) throw new Error(answer.failure.name)
+  answer.value.release()
+}

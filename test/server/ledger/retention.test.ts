@@ -4,6 +4,8 @@ import { pruneLedger } from '../../../src/server/ledger/retention.ts'
 import { newId } from '../../../src/server/store/ids.ts'
 import { openBooks, type Books } from '../../support/ledger.ts'
 import { must } from '../../support/must.ts'
+import { turnTo } from '../../support/accounts.ts'
+import { accepted, openVideoStand, videoWish } from '../../support/video-jobs.ts'
 
 t.setTimeout(120_000)
 
@@ -73,6 +75,17 @@ t.test('a month stays while money that was lent in it is out, or the journal of 
   await store.sql`INSERT INTO leases VALUES (${journal}, ${accounts.key}, '2026-01-20', 1)`
   t.match(await pruneLedger(store, 1), { held: 1 })
   await store.sql`DELETE FROM leases`
+  t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
+})
+
+t.test('a month stays while a video job that was accepted in it is open, though it holds nothing', async (t) => {
+  const { store, jobs, owners } = await openVideoStand(t)
+  await turnTo(store, '2026-01-20')
+  await store.sql`SELECT ledger_partition('2026-01-20')`
+  await accepted(jobs, videoWish(owners))
+  await turnTo(store, '2026-03-20')
+  t.match(await pruneLedger(store, 1), { months: 0, held: 1 })
+  await store.sql`UPDATE video_jobs SET state = 'failed'`
   t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
 })
 

@@ -169,6 +169,20 @@ for (const away of ['cut', 'freeze'] as const) {
   })
 }
 
+t.test('a store that is away from the start was away since then, and not since 1970', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  await relay.cut()
+  const log = keptLog()
+  const openedAtMs = Date.now()
+  const feed = openEpochFeed({ store, hints: null, log, pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  await feed.poll()
+  await relay.restore()
+  while (feed.lastGoodPollAtMs === 0) await feed.poll()
+  const back = log.events.find(({ event }) => event === 'epoch.back')
+  t.ok(Number(back?.fields?.['awayMs']) <= Date.now() - openedAtMs)
+})
+
 t.test('the first poll drops what was loaded before it', async (t) => {
   const store = await openTestStore(t)
   const feed = openEpochFeed({ store, hints: null, log: keptLog(), pollMs: NEVER_MS })

@@ -5,7 +5,7 @@ import { isStrike, mayFallBack } from '../../../src/server/upstream/fallbacks.ts
 import { Trail } from '../../../src/server/upstream/trail.ts'
 
 const PROVIDER: Provider = {
-  slug: 'p', name: 'P', protocol: 'openai', baseUrl: '', apiKeyEnv: null, timeoutMs: 1, rename: {},
+  slug: 'p', name: 'P', protocol: 'openai', baseUrl: '', apiKeyEnv: null, timeoutMs: 1, rename: {}, video: null,
 }
 const NAMES = Object.keys(FAILURES) as FailureName[]
 

@@ -3,14 +3,14 @@ import { endedBy } from '../../../schemas/call-ended.ts'
 import { chargedNano, costNano } from '../../../schemas/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX, SESSION_ID_CHARS_MAX } from '../../../schemas/limits.ts'
+import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX } from '../../../schemas/limits.ts'
+import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/session-ids.ts'
 import { usdOfNano } from '../../../schemas/usd.ts'
 import type { EmbeddingPlan, EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
 import type { CallableModel } from '../../ports/models.ts'
 import type { Hold } from '../../ports/money.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { WorkspaceModels } from '../../ports/private-endpoints.ts'
-import { defineOperation, type Call, type Success } from '../define.ts'
+import { defineOperation, modelsOf, type Call, type Success } from '../define.ts'
 import { nextEmbeddingId } from './embedding-id.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
@@ -81,11 +81,11 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   async run(call, ports) {
     const { body } = call
     const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
-    if (sessionId !== null && isTooLong(sessionId)) return sessionTooLong()
+    if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
     if (sessionId !== null) call.notes.sessionId = sessionId
     const hops = hopsOf(call)
     // Around a circle of endpoints each call would beget the next, until the gate has no room for anybody.
-    const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call, ports) : ok(ports.models)
+    const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
     const known = models instanceof Promise ? await models : models
     if (!known.ok) return known
     const model = known.value.resolve(body.model)
@@ -171,18 +171,6 @@ function hopsOf({ headers }: EmbeddingsCall): number {
   return text !== undefined && /^\d{1,3}$/.test(text) ? Number(text) : 0
 }
 
-type Models = Pick<Ports['models'], 'resolve'> | WorkspaceModels
-
-/** Those of the workspace, where it has endpoints or keys of its own, else the catalogue's; at once but for a workspace's first call. */
-function modelsOf({ key }: EmbeddingsCall, { models, privateModels }: Ports): Known | Promise<Known> {
-  const own = privateModels.of(key)
-  if (own === null) return { ok: true, value: models }
-  if (!(own instanceof Promise)) return { ok: true, value: own }
-  return own.then((loaded) => (loaded.ok ? { ok: true, value: loaded.value ?? models } : loaded))
-}
-
-type Known = Outcome<Models>
-
 const HEAD = Buffer.from('{"object":"list","data":')
 
 /** The reply is spliced around the vectors, which nobody has read. Design §4. */
@@ -208,16 +196,4 @@ function remarksOn({ isUnpriced, isEstimated }: EmbeddingsResult, { isCapped }: 
   const unpriced = isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
   if (isEstimated) return { ...unpriced, 'x-sluice-usage': 'estimated' }
   return isCapped ? { ...unpriced, 'x-sluice-usage': 'capped' } : unpriced
-}
-
-/** Characters are code points (C31), of which a text has at most as many as UTF-16 units. */
-function isTooLong(sessionId: string): boolean {
-  return sessionId.length > SESSION_ID_CHARS_MAX && [...sessionId].length > SESSION_ID_CHARS_MAX
-}
-
-function sessionTooLong(): Outcome<never> {
-  const expected = `at most ${SESSION_ID_CHARS_MAX} characters`
-  return fail('header_invalid', {
-    metadata: { issues: [{ path: '/x-session-id', message: 'is too long', expected }] },
-  })
 }

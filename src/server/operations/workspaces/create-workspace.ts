@@ -1,8 +1,8 @@
+import { checkCallbackUrl } from '../../../schemas/callback-urls.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { WorkspaceAnswer, type CreateWorkspaceBody } from '../../../schemas/workspaces.ts'
 import { defineOperation } from '../define.ts'
-import { checkCallbackUrl } from './callback-url.ts'
 import { actorOf, changesOf, workspaceAnswer } from './workspace-answers.ts'
 
 interface Inputs {

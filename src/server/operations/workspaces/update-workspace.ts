@@ -1,8 +1,8 @@
+import { checkCallbackUrl } from '../../../schemas/callback-urls.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { WorkspaceAnswer, WorkspaceParams, type UpdateWorkspaceBody } from '../../../schemas/workspaces.ts'
 import { defineOperation } from '../define.ts'
-import { checkCallbackUrl } from './callback-url.ts'
 import { actorOf, changesOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
 
 interface Inputs {

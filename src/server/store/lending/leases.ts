@@ -16,11 +16,11 @@ export async function leasesOf(tx: Transaction, journalId: string, accountIds: r
   return rows.map(leaseOf)
 }
 
-/** What other journals hold of accounts, by day. */
-export async function leasesElsewhere(tx: Transaction, journalId: string, accountIds: readonly string[]): Promise<readonly Lease[]> {
+/** What other fronts hold of accounts, by day. Holds of jobs are left out: they stay until their jobs end. @param journalId null = of no front */
+export async function leasesElsewhere(tx: Transaction, journalId: string | null, accountIds: readonly string[]): Promise<readonly Lease[]> {
   const rows = await tx<LeaseRow[]>`
     SELECT account_id, day::text, sum(lent_nano)::bigint AS lent_nano FROM leases
-    WHERE account_id = ANY(string_to_array(${accountIds.join(',')}, ',')) AND journal_id <> ${journalId}
+    WHERE account_id = ANY(string_to_array(${accountIds.join(',')}, ',')) AND NOT is_hold AND journal_id IS DISTINCT FROM ${journalId}
     GROUP BY 1, 2`
   return rows.map(leaseOf)
 }
@@ -32,6 +32,21 @@ export async function addLeases(tx: Transaction, journalId: string, leases: read
     SELECT ${journalId}, x.account_id, x.day, x.lent_nano FROM json_to_recordset(${jsonOf(leases)}::text::json)
       AS x(account_id text, day date, lent_nano bigint)
     ON CONFLICT (journal_id, account_id, day) DO UPDATE SET lent_nano = leases.lent_nano + excluded.lent_nano`
+}
+
+/** What a job holds from its acceptance to its end, under an id of its own. */
+export interface HoldLease extends Lease {
+  readonly holdId: string
+}
+
+/** @param leases of new holds, each account once in each */
+export async function addHolds(tx: Transaction, leases: readonly HoldLease[]): Promise<void> {
+  if (leases.length === 0) return
+  const rows = leases.map(({ holdId, accountId, day, lentNano }) => ({ hold_id: holdId, account_id: accountId, day, lent_nano: String(lentNano) }))
+  await tx`
+    INSERT INTO leases (journal_id, account_id, day, lent_nano, is_hold)
+    SELECT x.hold_id, x.account_id, x.day, x.lent_nano, true FROM json_to_recordset(${JSON.stringify(rows)}::text::json)
+      AS x(hold_id uuid, account_id text, day date, lent_nano bigint)`
 }
 
 /** @param leases with what is left of them; those with nothing go */

@@ -7,7 +7,7 @@ import { latestOf, resetsAtMs } from '../windows.ts'
 import { changedBy, isSameWindow, rolledTo, saveAccounts, spansOf } from './counters.ts'
 import { addLeases, leasesElsewhere, type Lease } from './leases.ts'
 
-type Limits = Readonly<Partial<Record<Span, bigint>>>
+export type Limits = Readonly<Partial<Record<Span, bigint>>>
 
 /**
  * Lends what can be lent. Locks: the journal's refills row, which keeps its end waiting, then the accounts.
@@ -54,7 +54,7 @@ async function look(tx: Transaction, { journalId, accounts: asks }: LendAsk): Pr
 }
 
 /** The finite limits of accounts that this transaction has locked. */
-async function limitsOf(tx: Transaction, ids: readonly string[]): Promise<ReadonlyMap<string, Limits>> {
+export async function limitsOf(tx: Transaction, ids: readonly string[]): Promise<ReadonlyMap<string, Limits>> {
   const rows = await tx<{ account_id: string; span: Span; limit_nano: string }[]>`
     SELECT account_id, span, limit_nano FROM account_limits WHERE account_id = ANY(string_to_array(${ids.join(',')}, ','))`
   const limits = new Map<string, Partial<Record<Span, bigint>>>()
@@ -130,7 +130,7 @@ function mayComeBack({ wish, account, limits, leases }: {
   return short.length === 0 ? spans.some(isHeld) : short.every(isHeld)
 }
 
-function stateOf(account: Account, limits: Limits, span: Span): LimitState {
+export function stateOf(account: Account, limits: Limits, span: Span): LimitState {
   return {
     span,
     limitNano: Number(limits[span] ?? 0n),
@@ -140,10 +140,10 @@ function stateOf(account: Account, limits: Limits, span: Span): LimitState {
   }
 }
 
-function restOf(account: Account, limits: Limits, span: Span): bigint {
+export function restOf(account: Account, limits: Limits, span: Span): bigint {
   return (limits[span] ?? 0n) - countedNano(account, span) - account.lent[span]
 }
 
-function leastOf(amounts: readonly bigint[]): bigint {
+export function leastOf(amounts: readonly bigint[]): bigint {
   return amounts.reduce((least, amount) => (amount < least ? amount : least))
 }

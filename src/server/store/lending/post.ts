@@ -6,11 +6,12 @@ import { cappedNano, changedBy, COUNTER_NANO_MAX, saveAccounts } from './counter
 import { saveLeases, type Lease } from './leases.ts'
 
 export interface Posting {
-  readonly journalId: string
+  /** Null: of no front. Its leases are given whole, and are gone already. */
+  readonly journalId: string | null
   readonly books: Books
   /** Locked; all that the books name. */
   readonly accounts: readonly Account[]
-  /** Of the journal. */
+  /** Of the journal; one for each account and day. */
   readonly leases: readonly Lease[]
   readonly log: Log
 }
@@ -24,7 +25,7 @@ export async function post(tx: Transaction, posting: Posting): Promise<void> {
   const { journalId, books } = posting
   await Promise.all([
     saveAccounts(tx, accounts),
-    saveLeases(tx, journalId, leases),
+    journalId === null ? null : saveLeases(tx, journalId, leases),
     insertLedger(tx, journalId, books.ledger),
     addActivity(tx, books.activity),
   ])
@@ -55,7 +56,7 @@ function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Pos
   return { accounts: after, leases: changed }
 }
 
-async function insertLedger(tx: Transaction, journalId: string, rows: readonly LedgerRow[]): Promise<void> {
+async function insertLedger(tx: Transaction, journalId: string | null, rows: readonly LedgerRow[]): Promise<void> {
   if (rows.length === 0) return
   await tx`
     INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider,

@@ -19,5 +19,6 @@ export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
     isDistillable: null,
     contextLength: null,
     supportedParameters: [],
+    video: null,
   }
 }

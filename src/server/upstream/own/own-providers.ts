@@ -6,8 +6,8 @@ import type { PrivateEndpoint } from '../../ports/private-endpoints.ts'
 import { isRemote } from '../remote.ts'
 
 /** What people call a server whose maker nobody told. */
-const COMPATIBLE: Pick<Provider, 'name' | 'protocol' | 'timeoutMs' | 'rename'> = {
-  name: 'OpenAI-compatible', protocol: 'openai', timeoutMs: UPSTREAM_TIMEOUT_MS_DEFAULT, rename: {},
+const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv'> = {
+  name: 'OpenAI-compatible', protocol: 'openai', timeoutMs: UPSTREAM_TIMEOUT_MS_DEFAULT, rename: {}, video: null,
 }
 
 /** The provider that a slug names: one of the catalogue, or any server of OpenAI's protocol. B2.6. */

@@ -67,22 +67,23 @@ function modelOf(list: readonly Routed[]): CallableModel {
     isEmbedding: true,
     isUnpriced: endpoints.every((endpoint) => endpoint.isUnpriced),
     inputModalities: EVERY_MODALITY,
+    video: null,
     endpoints,
   }
 }
 
 /** The workspace's own are tried before those of the catalogue. */
 function join(own: CallableModel, known: CallableModel): CallableModel {
-  const { id, isEmbedding, inputModalities } = known
+  const { id, isEmbedding, inputModalities, video } = known
   return {
-    id, isEmbedding, inputModalities, isUnpriced: own.isUnpriced && known.isUnpriced, endpoints: [...own.endpoints, ...known.endpoints],
+    id, isEmbedding, inputModalities, video, isUnpriced: own.isUnpriced && known.isUnpriced, endpoints: [...own.endpoints, ...known.endpoints],
   }
 }
 
 /** The catalogue's own, those of providers that the workspace has a key for under that one. @param keyed each made once */
 function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
   if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model
-  const { id, isEmbedding, isUnpriced, inputModalities } = model
+  const { id, isEmbedding, isUnpriced, inputModalities, video } = model
   const endpoints = model.endpoints.map((endpoint) => {
     const ownWay = keys.get(endpoint.provider.slug)
     if (ownWay === undefined) return endpoint
@@ -90,5 +91,5 @@ function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, 
     keyed.set(endpoint, own)
     return own
   })
-  return { id, isEmbedding, isUnpriced, inputModalities, endpoints }
+  return { id, isEmbedding, isUnpriced, inputModalities, video, endpoints }
 }

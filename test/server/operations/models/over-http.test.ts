@@ -14,7 +14,7 @@ const BROKEN: ModelCatalogue = {
 }
 
 const READS = ['/model/acme/chat', '/models', '/models/count', '/models/user', '/models/acme/chat/endpoints',
-  '/models/acme%2Fchat', '/embeddings/models']
+  '/models/acme%2Fchat', '/embeddings/models', '/videos/models']
 
 t.test('every kind of key may read, and every read answers JSON', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
@@ -92,6 +92,12 @@ t.test('embeddings.list_models 401: a disabled key, since the contract row lists
 })
 t.test('embeddings.list_models 500: a bug in the catalogue', async (t) => {
   t.same(await failureOf(t, '/embeddings/models', { models: BROKEN }), [500, 'internal'])
+})
+t.test('video.list_models 401: a disabled key, since the contract row lists no 403 (C3)', async (t) => {
+  t.same(await failureOf(t, '/videos/models', { key: 'disabled' }), [401, 'key_disabled'])
+})
+t.test('video.list_models 500: a bug in the catalogue', async (t) => {
+  t.same(await failureOf(t, '/videos/models', { models: BROKEN }), [500, 'internal'])
 })
 
 t.test('a variant is found with its colon plain and percent-encoded', async (t) => {

@@ -21,14 +21,15 @@ function endpoint(id: string, more: Partial<PrivateEndpoint> = {}): PrivateEndpo
 }
 
 const PROVIDER: Provider = {
-  slug: 'shipped', name: 'Shipped', protocol: 'openai', baseUrl: 'https://API.shipped.example/v1', apiKeyEnv: 'A', timeoutMs: 1, rename: {},
+  slug: 'shipped', name: 'Shipped', protocol: 'openai', baseUrl: 'https://API.shipped.example/v1', apiKeyEnv: 'A', timeoutMs: 1, rename: {}, video: null,
 }
 const AT: Endpoint = {
   tag: 'shipped/m', provider: PROVIDER, upstreamModel: 'm', promptNanoPerMillion: 1, requestNano: 0, isUnpriced: false, quantization: null,
-  isZdr: null, mayTrain: null, isDistillable: null, contextLength: null, supportedParameters: [],
+  isZdr: null, mayTrain: null, isDistillable: null, contextLength: null, supportedParameters: [], video: null,
 }
 const CALLED = {
-  id: 'shipped/m', canonicalSlug: 'shipped/m', isEmbedding: true, isUnpriced: false, inputModalities: ['text'], endpoints: [AT, { ...AT, tag: 'b' }],
+  id: 'shipped/m', canonicalSlug: 'shipped/m', isEmbedding: true, isUnpriced: false, inputModalities: ['text'], video: null,
+  endpoints: [AT, { ...AT, tag: 'b' }],
 } as unknown as ResolvedModel
 
 function stand(rows: () => Promise<Outcome<readonly PrivateEndpoint[]>>, bindings: () => readonly SecretBinding[] = () => []) {

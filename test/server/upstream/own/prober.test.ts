@@ -67,7 +67,7 @@ t.test('an upstream that repeats the credential is told without it', async (t) =
 })
 
 t.test('a provider of no protocol for embeddings has no name', async (t) => {
-  const providers = [{ slug: 'anthropic', name: 'A', protocol: 'anthropic', baseUrl: '', apiKeyEnv: null, timeoutMs: 1, rename: {} }] as const
+  const providers = [{ slug: 'anthropic', name: 'A', protocol: 'anthropic', baseUrl: '', apiKeyEnv: null, timeoutMs: 1, rename: {}, video: null }] as const
   const prober = createProber({
     egress: { vetted: () => fail('destination_refused') }, jobs: threads(), releases: { release: () => Promise.resolve(fail('busy')) }, providers, now: () => 0,
   })

@@ -1,12 +1,18 @@
-import { fail, type FailureMetadata, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { usdOfNano, usdText } from '../../schemas/usd.ts'
-import type { LimitState } from '../ports/lending.ts'
-import { SPANS, type AccountKind } from '../ports/money.ts'
+import type { AccountKind } from './accounts.ts'
+import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
+import { fail, type FailureMetadata, type FailureName, type Outcome } from './failures.ts'
+import { usdOfNano, usdText } from './usd.ts'
 
-/** A finite limit that does not cover a call. */
+/** A finite limit that does not cover a call. Whole nano-USD. */
 export interface RefusingLimit {
   readonly kind: AccountKind
-  readonly limit: Omit<LimitState, 'restNano'> & { readonly restNano?: number }
+  readonly limit: {
+    readonly span: BudgetInterval
+    readonly limitNano: number
+    readonly spentNano: number
+    readonly restNano?: number
+    readonly resetsAtMs: number | null
+  }
   /** What the call may cost at most, as this account counts it. */
   readonly boundNano: number
 }
@@ -51,7 +57,7 @@ const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; reado
 
 /** The lowest is told. Spans are listed from the narrowest. */
 function rankOf({ kind, limit }: RefusingLimit): number {
-  return ORDER.indexOf(kind) * SPANS.length - SPANS.indexOf(limit.span)
+  return ORDER.indexOf(kind) * BUDGET_INTERVALS.length - BUDGET_INTERVALS.indexOf(limit.span)
 }
 
 function detailOf({ limit, boundNano }: RefusingLimit): string {

@@ -1,0 +1,11 @@
+/** The origin by which a service is reached that listens there: any address means that of the machine itself. */
+export function originAt(host: string, port: number, isTls: boolean): string {
+  return `${isTls ? 'https' : 'http'}://${hostForUrl(host)}:${port}`
+}
+
+/** An address that means "all" is no place to connect to; IPv6 wants brackets. */
+export function hostForUrl(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,46 @@
+import { createHmac } from 'node:crypto'
+
+/** Before the base64 of a signing secret's bytes, as Standard Webhooks writes it. */
+export const WEBHOOK_SECRET_PREFIX = 'whsec_'
+
+export interface SignedDelivery {
+  /** UUID of the delivery: the same on every attempt. */
+  readonly id: string
+  /** Unix time of the attempt, whole seconds. */
+  readonly timestampS: number
+  readonly body: Uint8Array
+  /** Texts of the secrets that sign now, the newest first. */
+  readonly secrets: readonly string[]
+}
+
+/**
+ * The headers that let a receiver know who sent a body: B5's (`t=<seconds>,v1=<hex>` over `<seconds>,<body>`, keyed with the
+ * secret's text) and those of Standard Webhooks (`v1,<base64>` over `<id>.<seconds>.<body>`, keyed with the bytes that it
+ * spells). While a secret is replaced there is a signature of each. C17.
+ * @returns flat name, value list
+ */
+export function signatureHeaders({ id, timestampS, body, secrets }: SignedDelivery): readonly string[] {
+  const messageId = `msg_${id}`
+  const ours = secrets.map((secret) => `v1=${signed(secret, `${timestampS},`, body).digest('hex')}`)
+  const standard = secrets.map((secret) => `v1,${signed(bytesOf(secret), `${messageId}.${timestampS}.`, body).digest('base64')}`)
+  return [
+    'x-sluice-signature', [`t=${timestampS}`, ...ours].join(','),
+    'webhook-id', messageId,
+    'webhook-timestamp', String(timestampS),
+    'webhook-signature', standard.join(' '),
+  ]
+}
+
+/** The text of a new secret. */
+export function secretTextOf(bytes: Uint8Array): string {
+  return WEBHOOK_SECRET_PREFIX + Buffer.from(bytes).toString('base64')
+}
+
+function bytesOf(secret: string): Buffer {
+  return Buffer.from(secret.slice(WEBHOOK_SECRET_PREFIX.length), 'base64')
+}
+
+/** In pieces: the body's own bytes are signed, not a text that they were read as. */
+function signed(key: string | Uint8Array, prefix: string, body: Uint8Array): ReturnType<typeof createHmac> {
+  return createHmac('sha256', key).update(prefix).update(body)
+}

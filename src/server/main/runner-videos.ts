@@ -1,0 +1,106 @@
+import { VIDEO_CLIPS_EXPIRED_AT_ONCE, VIDEO_EXPIRE_MS } from '../../schemas/video-limits.ts'
+import { createIntake } from '../../workers/sessions/intake.ts'
+import { openPools } from '../../workers/pool.ts'
+import { loadCatalogue } from '../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import type { Config } from '../config.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import { createVideoMeters, watchHeldVideos } from '../observe/video-metrics.ts'
+import type { Egress } from '../ports/egress.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { Log } from '../ports/observe.ts'
+import type { Storage } from '../ports/storage.ts'
+import type { VideoWork } from '../ports/video-work.ts'
+import { repeat } from '../runner/repeat.ts'
+import { openVideoEngine } from '../runner/videos/engine.ts'
+import { publishHint } from '../state/hints.ts'
+import type { State } from '../state/open.ts'
+import { openPollBudget } from '../state/poll-budget.ts'
+import { openRateAuthority } from '../state/rates.ts'
+import type { RunningVideoViews } from '../state/video-views.ts'
+import type { Store } from '../store/open.ts'
+import { startRunnerHeartbeat } from '../store/runners.ts'
+import { pruneVideos } from '../store/videos/expiry.ts'
+import { openVideoWork } from '../store/videos/work.ts'
+import type { StartedPart } from '../supervisor/ipc.ts'
+import { createVideoClips } from '../transfer/clips.ts'
+import { createVideoProviders } from '../upstream/videos/video-providers.ts'
+import type { RootKeys } from '../vault/root-keys.ts'
+import { credentialsOf } from './child.ts'
+import { openVaultParts } from './vault.ts'
+import { endsOf } from './videos.ts'
+
+export interface RunnerVideoMeans {
+  readonly part: StartedPart
+  readonly store: Store
+  readonly state: State
+  readonly views: RunningVideoViews
+  readonly storage: Storage
+  readonly egress: Egress
+  readonly rootKeys: RootKeys
+  readonly keyRing: KeyRing
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** Short jobs of a runner that wait for the thread of their kind: clips to render; secrets to open. */
+const SHORT_JOBS_WAITING_MAX = 256
+
+/**
+ * Works on video jobs, and removes what of them is kept no longer.
+ * @returns what ends it, before the gate and the stores are closed
+ */
+export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax: number) => Promise<void> {
+  const { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics } = means
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
+  if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
+  const { catalogue } = loaded
+  const pools = openPools({ shortThreads: 1, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, isBackground: true, log })
+  const { sessions, jobs } = pools
+  // A clip is rendered for seconds: who needs a credential opened does not wait for that.
+  const opening = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: SHORT_JOBS_WAITING_MAX, log })
+  const vault = openVaultParts({ store, rootKeys, jobs: opening.jobs, log, publish: (change) => publishHint(state, change) })
+  const now = (): number => performance.now()
+  const heartbeat = startRunnerHeartbeat({ runnerId: part.id, store, log })
+  const work = openVideoWork(store, endsOf(config, log))
+  const engine = openVideoEngine({
+    work, views, log,
+    providers: createVideoProviders({ catalogue, egress, jobs, credentials: credentialsOf(part), releases: vault.ports.releases, now }),
+    clips: createVideoClips({ storage, keyRing, intake: createIntake({ sessions, failureOf: storage.failureOf }) }),
+    polls: openPollBudget({ authority: openRateAuthority(state), runners: heartbeat, now }),
+    meters: createVideoMeters(metrics.registry, catalogue.providers.map(({ slug }) => slug)),
+    clock: { now, after },
+    random: Math.random,
+  })
+  watchHeldVideos(metrics.registry, () => engine.held)
+  metrics.watch({ shortJobsWaiting: () => pools.shortJobsWaiting + opening.shortJobsWaiting })
+  const stopRefreshing = state.onChange((isReachable) => {
+    if (isReachable) engine.refreshViews()
+  })
+  const stopExpiry = repeat({
+    name: 'video.expired',
+    everyMs: VIDEO_EXPIRE_MS,
+    run: async () => ({ clips: await expireClips(work, storage), jobs: await pruneVideos(store.sql, VIDEO_CLIPS_EXPIRED_AT_ONCE) }),
+  }, { log, random: Math.random })
+  return async (endMsMax) => {
+    stopRefreshing()
+    await Promise.all([engine.close(endMsMax), stopExpiry()])
+    await Promise.all([heartbeat.close(), vault.close()])
+    await Promise.all([pools.close(), opening.close()])
+  }
+}
+
+function after(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
+
+/** Rows first: bytes that stay behind, the sweep knows to be nobody's. @returns clips whose time was over */
+async function expireClips(work: VideoWork, storage: Storage): Promise<number> {
+  for (let count = 0; ;) {
+    const objectIds = await work.expireClips(VIDEO_CLIPS_EXPIRED_AT_ONCE)
+    for (const objectId of objectIds) await storage.remove(objectId)
+    count += objectIds.length
+    if (objectIds.length < VIDEO_CLIPS_EXPIRED_AT_ONCE) return count
+  }
+}

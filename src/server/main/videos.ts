@@ -1,0 +1,40 @@
+import type { Config } from '../config.ts'
+import type { Log } from '../ports/observe.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { State } from '../state/open.ts'
+import { openVideoViews } from '../state/video-views.ts'
+import type { Store } from '../store/open.ts'
+import { openVideoCancel } from '../store/videos/cancel.ts'
+import type { EndContext } from '../store/videos/ends.ts'
+import { openVideoJobs } from '../store/videos/open-videos.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+export interface VideoMeans {
+  readonly store: Store
+  readonly state: State
+  readonly log: Log
+  /** Those of the operator, by the name of their environment variable. */
+  readonly credentials: Ports['operatorKeys']
+}
+
+export interface VideoParts {
+  readonly ports: Pick<Ports, 'videos' | 'publicOrigin' | 'operatorKeys'>
+  close(): Promise<void>
+}
+
+/** What a front needs for video jobs. */
+export function openVideoParts(config: Config, { store, state, log, credentials }: VideoMeans): VideoParts {
+  const views = openVideoViews(state)
+  const videos = openVideoJobs({
+    store, views, jobMs: config.videoJobHours * HOUR_MS, now: () => performance.now(),
+    cancel: openVideoCancel({ store, views, context: endsOf(config, log) }),
+  })
+  return { ports: { videos, publicOrigin: config.publicOrigin, operatorKeys: credentials }, close: () => views.close() }
+}
+
+/** How jobs end, in any process that ends them. */
+export function endsOf({ publicOrigin, videoClipDays }: Config, log: Log): EndContext {
+  return { log, origin: publicOrigin, clipsKeptMs: videoClipDays * DAY_MS }
+}

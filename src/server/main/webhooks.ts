@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import type { Metrics } from '../observe/metrics.ts'
+import { watchWebhooks } from '../observe/webhook-metrics.ts'
+import type { Egress } from '../ports/egress.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { Log } from '../ports/observe.ts'
+import type { VideoViews } from '../ports/videos.ts'
+import type { DeliveryCounts } from '../ports/webhooks.ts'
+import { repeat } from '../runner/repeat.ts'
+import { openWebhookSender } from '../runner/webhooks/sender.ts'
+import type { Store } from '../store/open.ts'
+import { openDeliveries } from '../store/webhooks/deliveries.ts'
+import { openWebhookSecretRows } from '../store/webhooks/secrets.ts'
+import { openWebhookSecrets } from '../vault/webhook-secrets.ts'
+
+export interface WebhookMeans {
+  readonly store: Store
+  readonly egress: Egress
+  readonly keyRing: KeyRing
+  readonly views: Pick<VideoViews, 'onWake'>
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** Milliseconds between two counts of deliveries, and between two rounds of pruning them. Decision. */
+const WEBHOOKS_COUNT_MS = 15_000
+const WEBHOOKS_PRUNE_MS = 600_000
+
+/** A runner's webhooks. @returns what ends them, before the gate and the store are closed */
+export function startWebhooks({ store, egress, keyRing, views, log, metrics }: WebhookMeans): () => Promise<void> {
+  let counts: DeliveryCounts | null = null
+  const deliveries = openDeliveries({ store })
+  const secrets = openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
+  const meters = watchWebhooks(metrics.registry, () => counts)
+  const chores = [
+    repeat({
+      name: 'webhooks_counted', everyMs: WEBHOOKS_COUNT_MS,
+      async run() {
+        counts = await deliveries.counts()
+        return {}
+      },
+    }, { log, random: Math.random }),
+    repeat({ name: 'webhooks_pruned', everyMs: WEBHOOKS_PRUNE_MS, run: async () => ({ rows: await deliveries.prune() }) }, { log, random: Math.random }),
+  ]
+  const sender = openWebhookSender({ deliveries, secrets, egress, views, log, meters, now: Date.now, random: Math.random })
+  return async () => {
+    await Promise.all([sender.close(), ...chores.map((stop) => stop())])
+  }
+}

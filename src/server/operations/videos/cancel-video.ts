@@ -1,0 +1,28 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { VideoAnswer, videoAnswer, VideoParams } from '../../../schemas/videos.ts'
+import { defineOperation, ownWorkspaceOf } from '../define.ts'
+import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'
+
+/** Ends a job that has not ended. Source: C27, our extension. */
+export const cancelVideo = defineOperation({
+  id: 'video.cancel',
+  method: 'delete',
+  path: '/videos/{job_id}',
+  tag: 'videos',
+  summary: 'Cancel a video generation job',
+  description: 'It costs nothing; the provider is asked to stop, where it can.',
+  access: VIDEO_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  tellsAccount: true,
+  input: { params: VideoParams },
+  success: { status: 200, body: VideoAnswer },
+  statuses: [400, 403, 404, 500],
+  failures: ['video_unknown', 'video_ended', 'store_unavailable'],
+  example: { params: { job_id: EXAMPLE_JOB } },
+  async run(call, ports) {
+    const video = await ports.videos.cancel(ownWorkspaceOf(call.key), call.params.job_id)
+    return video.ok ? ok({ kind: 'json', value: videoAnswer(video.value, ports.publicOrigin) }) : video
+  },
+})

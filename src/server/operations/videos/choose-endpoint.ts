@@ -1,0 +1,26 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { CallableModel, Endpoint } from '../../ports/models.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { PreviousVideo } from '../../ports/videos.ts'
+
+/**
+ * The first endpoint of the model that can be called here: its provider needs no key, the workspace has one of its own, or
+ * the operator has. One that goes on from a job is the one that made it, called with the same credential.
+ * Failures: endpoint_unconfigured, also where the catalogue lists the model without an endpoint; video_previous_unfit.
+ */
+export function chooseEndpoint(
+  { endpoints }: CallableModel, operatorKeys: Ports['operatorKeys'], previous: PreviousVideo | null,
+): Outcome<Endpoint> {
+  const able = endpoints.filter(({ video, provider }) => video !== null && provider.video !== null)
+  const ready = able.filter(({ provider: { apiKeyEnv }, ownWay }) => ownWay !== undefined || apiKeyEnv === null || operatorKeys.has(apiKeyEnv))
+  const [first] = ready
+  if (first === undefined) return fail('endpoint_unconfigured')
+  if (previous === null) return ok(first)
+  const same = ready.find((endpoint) => endpoint.provider.slug === previous.provider && ownSecretOf(endpoint) === previous.ownSecret)
+  return same === undefined ? fail('video_previous_unfit') : ok(same)
+}
+
+/** Name of the workspace's secret that it is called with; null: the operator's credential, or none. */
+export function ownSecretOf({ ownWay }: Endpoint): string | null {
+  return ownWay?.secretName ?? null
+}

@@ -1,0 +1,139 @@
+import { isModelAllowed } from '../../../schemas/allowed-models.ts'
+import { checkCallbackUrl } from '../../../schemas/callback-urls.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/session-ids.ts'
+import { videoCostNano } from '../../../schemas/video-prices.ts'
+import { VideoAnswer, videoAnswer, type VideoBody } from '../../../schemas/videos.ts'
+import type { CallableModel, Endpoint, VideoFacts } from '../../ports/models.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { PreviousVideo, VideoOnce, VideoRequest, VideoWish } from '../../ports/videos.ts'
+import { defineOperation, modelsOf, ownWorkspaceOf, type Call } from '../define.ts'
+import { chooseEndpoint, ownSecretOf } from './choose-endpoint.ts'
+import { VIDEO_KEYS } from './video-access.ts'
+import { videoRequestOf } from './video-request.ts'
+
+interface Inputs {
+  readonly headers: readonly ['x-session-id']
+  readonly body: 'video'
+}
+type VideoCall = Call<undefined, undefined, VideoBody>
+
+const OPERATION = 'video.create'
+
+/** Accepts a job that makes a video. Source: §4.1, §2.3, §7, B1.1, decisions C1, C14, C16–C18, C27; design §7. */
+export const createVideo = defineOperation<Inputs, VideoBody>({
+  id: OPERATION,
+  method: 'post',
+  path: '/videos',
+  tag: 'videos',
+  summary: 'Submit a video generation job',
+  description: 'What the model does not advertise is refused. The job goes on by itself: poll it, or name a `callback_url`.',
+  access: VIDEO_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: true,
+  tellsAccount: true,
+  input: { headers: ['x-session-id'], body: 'video' },
+  success: {
+    status: 202,
+    body: VideoAnswer,
+    headers: { 'x-sluice-unpriced': '`true` when the catalogue has no price for the endpoint, so that the cost is 0.' },
+  },
+  statuses: [400, 402, 404, 429, 500],
+  failures: [
+    'header_invalid', 'body_invalid', 'model_unknown', 'model_not_allowed', 'model_unfit', 'endpoint_unconfigured', 'video_unsupported',
+    'video_unknown', 'video_unfinished', 'video_previous_unfit', 'callback_url_invalid', 'credit_exhausted', 'key_limit_exceeded',
+    'budget_exceeded', 'video_jobs_full', 'workspace_unknown', 'idempotency_mismatch', 'busy', 'store_unavailable',
+  ],
+  example: { body: { model: 'sluice/clip-1', prompt: 'A paper boat on a quiet lake', duration: 2, seed: 7 } },
+  async run(call, ports) {
+    const { body, key, notes } = call
+    const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
+    if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
+    if (sessionId !== null) notes.sessionId = sessionId
+    const known = await modelsOf(key, ports)
+    if (!known.ok) return known
+    const model = known.value.resolve(body.model)
+    if (model === null) return fail('model_unknown')
+    if (!isModelAllowed(key.allowedModels, model.id)) return fail('model_not_allowed')
+    if (model.video === null) return fail('model_unfit')
+    notes.model = model.id
+    const planned = await planOf(call, { model, facts: model.video }, ports)
+    if (!planned.ok) return planned
+    const { endpoint } = planned.value
+    notes.provider = endpoint.provider.slug
+    const checked = await checkCallbackUrl(body.callback_url, '/callback_url', ports.egress)
+    if (!checked.ok) return checked
+    if (body.trace !== undefined) {
+      ports.observer.trace(body.trace, { requestId: call.requestId, operation: OPERATION, model: model.id, sessionId, notes })
+    }
+    const wish = wishOf(call, { ...planned.value, model, sessionId }, ports.publicOrigin)
+    const accepted = await ports.videos.accept(wish)
+    if (!accepted.ok) return accepted
+    const headers = wish.isUnpriced ? { headers: UNPRICED } : {}
+    return ok({ kind: 'json', value: videoAnswer(accepted.value, ports.publicOrigin), ...headers })
+  },
+})
+
+const UNPRICED = { 'x-sluice-unpriced': 'true' } as const
+
+interface Chosen {
+  readonly endpoint: Endpoint
+  readonly request: VideoRequest
+  /** The job that a remix is of: OpenAI's protocol tells its provider of nothing else but the prompt. */
+  readonly remixed: PreviousVideo | null
+}
+
+/** Who makes it, and what of. Failures: those of the endpoint's choice, of the request and of the job before. */
+async function planOf(
+  call: VideoCall, { model, facts }: { readonly model: CallableModel; readonly facts: VideoFacts }, ports: Ports,
+): Promise<Outcome<Chosen>> {
+  const previous = await previousOf(call, facts, ports)
+  if (!previous.ok) return previous
+  const endpoint = chooseEndpoint(model, ports.operatorKeys, previous.value)
+  if (!endpoint.ok) return endpoint
+  const { slug, protocol } = endpoint.value.provider
+  const remixed = protocol === 'openai' ? previous.value : null
+  const request = videoRequestOf({
+    body: call.body, facts, provider: slug, previousUpstreamId: previous.value?.upstreamId ?? null, remixedSeconds: remixed?.seconds ?? null,
+  })
+  return request.ok ? ok({ endpoint: endpoint.value, request: request.value, remixed }) : request
+}
+
+/** Failures: video_unsupported, video_unknown, video_unfinished, store_unavailable. */
+async function previousOf({ body, key }: VideoCall, facts: VideoFacts, { videos }: Ports): Promise<Outcome<PreviousVideo | null>> {
+  const { previous_job_id: id } = body
+  if (id === undefined) return ok(null)
+  if (facts.takesPreviousJob) return videos.previous(ownWorkspaceOf(key), id)
+  const issues = [{ path: '/previous_job_id', message: 'is not taken by the model', expected: 'none' }]
+  return fail('video_unsupported', { metadata: { issues } })
+}
+
+interface Planned extends Chosen {
+  readonly model: CallableModel
+  readonly sessionId: string | null
+}
+
+function wishOf(call: VideoCall, { model, endpoint, request, remixed, sessionId }: Planned, origin: string): VideoWish {
+  const pricing = endpoint.video?.pricing ?? null
+  const { provider, tag, upstreamModel } = endpoint
+  return {
+    key: call.key,
+    workspaceId: ownWorkspaceOf(call.key),
+    requestId: call.requestId,
+    target: { model: model.id, provider: provider.slug, endpoint: tag, upstreamModel, ownSecret: ownSecretOf(endpoint) },
+    request,
+    // A remix is of the size and by the model of the clip before it, whatever is cheaper.
+    costNano: pricing === null ? 0 : Math.max(videoCostNano(pricing, request), remixed?.costNano ?? 0),
+    isUnpriced: pricing === null,
+    callbackUrl: call.body.callback_url ?? null,
+    sessionId,
+    once: onceOf(call, origin),
+  }
+}
+
+function onceOf({ turn, bodySha256 }: VideoCall, origin: string): VideoOnce | null {
+  if (turn === null || bodySha256 === null) return null
+  return { turn, bodySha256, answer: (view) => JSON.stringify(videoAnswer(view, origin)) }
+}

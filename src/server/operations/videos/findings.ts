@@ -1,0 +1,36 @@
+import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import { ISSUES_MAX } from '../../../schemas/limits.ts'
+
+/** What is wrong with a request for a video, collected so that a caller reads all of it at once. C13. */
+export class Findings {
+  /** What no model would take. */
+  readonly #invalid: Issue[] = []
+  /** What this one does not make. */
+  readonly #unsupported: Issue[] = []
+
+  invalid(path: string, message: string, expected: string): void {
+    this.#invalid.push({ path, message, expected })
+  }
+
+  unsupported(path: string, message: string, expected: string): void {
+    this.#unsupported.push({ path, message, expected })
+  }
+
+  /** @param taken null: the catalogue does not say, and every value is taken */
+  among<T extends string | number>(path: string, value: T | undefined, taken: readonly T[] | null): void {
+    if (value === undefined || taken === null || taken.includes(value)) return
+    this.unsupported(path, 'is not one that the model takes', oneOf(taken))
+  }
+
+  /** Failures: body_invalid, video_unsupported. */
+  outcome<T>(value: T): Outcome<T> {
+    const issues = [...this.#invalid, ...this.#unsupported].slice(0, ISSUES_MAX)
+    if (issues.length === 0) return ok(value)
+    return fail(this.#invalid.length > 0 ? 'body_invalid' : 'video_unsupported', { metadata: { issues } })
+  }
+}
+
+export function oneOf(values: readonly (string | number)[]): string {
+  const words = values.map((value) => JSON.stringify(value)).join(', ')
+  return values.length === 0 ? 'nothing' : values.length === 1 ? words : `one of ${words}`
+}

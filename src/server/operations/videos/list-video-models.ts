@@ -1,0 +1,38 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { VideoModelsAnswer } from '../../../schemas/video-models.ts'
+import type { ResolvedModel } from '../../ports/models.ts'
+import { defineOperation } from '../define.ts'
+
+/** Lists the models that make videos, with what each takes and costs. Source: B2.1. */
+export const listVideoModels = defineOperation({
+  id: 'video.list_models',
+  method: 'get',
+  path: '/videos/models',
+  tag: 'videos',
+  summary: 'List video models',
+  description: 'What a model takes is told in sets: a value outside of one is refused, and null is any value. Seconds are priced by resolution and sound.',
+  access: { keys: ['inference', 'management', 'intern'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  tellsAccount: true,
+  input: {},
+  success: { status: 200, body: VideoModelsAnswer },
+  statuses: [400, 500],
+  failures: [],
+  example: {},
+  run(_call, ports) {
+    const found = ports.models.select({ outputModalities: ['video'] })
+    return ok({ kind: 'bytes', parts: [listOf(found)], contentType: 'application/json' })
+  },
+})
+
+/** Joined from bodies that were rendered before. */
+function listOf(models: readonly ResolvedModel[]): Uint8Array {
+  const parts = models.flatMap(({ bodies: { video } }) => (video === null ? [] : [COMMA, video]))
+  return Buffer.concat([OPEN, ...parts.slice(1), CLOSE])
+}
+
+const OPEN = Buffer.from('{"data":[')
+const COMMA = Buffer.from(',')
+const CLOSE = Buffer.from(']}')

@@ -1,0 +1,30 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { VIDEOS_PAGE_DEFAULT } from '../../../schemas/video-limits.ts'
+import { ListVideosQuery, VideoListAnswer, videoAnswer } from '../../../schemas/videos.ts'
+import { defineOperation, ownWorkspaceOf } from '../define.ts'
+import { VIDEO_KEYS } from './video-access.ts'
+
+/** Lists jobs of the workspace, newest first. Source: C27, our extension. */
+export const listVideos = defineOperation({
+  id: 'video.list',
+  method: 'get',
+  path: '/videos',
+  tag: 'videos',
+  summary: 'List video generation jobs',
+  access: VIDEO_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  tellsAccount: true,
+  input: { query: ListVideosQuery },
+  success: { status: 200, body: VideoListAnswer },
+  statuses: [400, 403, 500],
+  failures: ['store_unavailable'],
+  example: { query: { limit: 20 } },
+  async run({ key, query }, ports) {
+    const page = await ports.videos.list(ownWorkspaceOf(key), { after: query.after ?? null, limit: query.limit ?? VIDEOS_PAGE_DEFAULT })
+    if (!page.ok) return page
+    const data = page.value.videos.map((video) => videoAnswer(video, ports.publicOrigin))
+    return ok({ kind: 'json', value: { data, has_more: page.value.hasMore, last_id: data.at(-1)?.id ?? null } satisfies VideoListAnswer })
+  },
+})

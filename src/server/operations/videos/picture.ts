@@ -1,0 +1,61 @@
+import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../../schemas/video-sizes.ts'
+import { resolutionOfSize, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS } from '../../../schemas/video-models.ts'
+import type { VideoBody } from '../../../schemas/videos.ts'
+import type { VideoFacts } from '../../ports/models.ts'
+import type { VideoRequest } from '../../ports/videos.ts'
+import { oneOf, type Findings } from './findings.ts'
+
+type Picture = Pick<VideoRequest, 'resolution' | 'aspectRatio' | 'size'>
+
+/**
+ * How large the picture is and of which form. `size` and the other two are interchangeable (§2.3): what is not given
+ * follows from what is, then from the model's defaults. Contradictions are invalid. C27.
+ */
+export function pictureOf(body: VideoBody, facts: VideoFacts, findings: Findings): Picture {
+  findings.among('/resolution', body.resolution, facts.resolutions)
+  findings.among('/aspect_ratio', body.aspect_ratio, facts.aspectRatios)
+  return body.size === undefined ? byNames(body, facts, findings) : bySize(body.size, body, { facts, findings })
+}
+
+function byNames(body: VideoBody, { sizes, resolutions, aspectRatios, defaults }: VideoFacts, findings: Findings): Picture {
+  const resolution = body.resolution ?? defaults.resolution
+  const aspectRatio = body.aspect_ratio ?? defaults.aspectRatio
+  if (resolution === null || aspectRatio === null) return { resolution, aspectRatio, size: null }
+  if (sizes === null) return { resolution, aspectRatio, size: pixelsFor(resolution, aspectRatio) }
+  const size = sizes.map(pixelsOf).find((one) => isOfResolution(one, resolution) && isOfAspectRatio(one, aspectRatio))
+  const given = body.aspect_ratio !== undefined ? '/aspect_ratio' : body.resolution !== undefined ? '/resolution' : null
+  // Each of the two alone may be what the model lacks, which has been said.
+  const isTaken = resolutions?.includes(resolution) !== false && aspectRatios?.includes(aspectRatio) !== false
+  if (size === undefined && given !== null && isTaken) findings.unsupported(given, 'gives no size that the model makes', `that of ${oneOf(sizes)}`)
+  return { resolution, aspectRatio, size: size ?? null }
+}
+
+interface Means {
+  readonly facts: VideoFacts
+  readonly findings: Findings
+}
+
+function bySize(text: string, body: VideoBody, { facts, findings }: Means): Picture {
+  const size = pixelsOf(text)
+  findings.among('/size', text, facts.sizes)
+  if (body.resolution !== undefined && !isOfResolution(size, body.resolution)) {
+    findings.invalid('/size', 'contradicts resolution', 'a size of that resolution, or one of the two alone')
+  }
+  if (body.aspect_ratio !== undefined && !isOfAspectRatio(size, body.aspect_ratio)) {
+    findings.invalid('/size', 'contradicts aspect_ratio', 'a size of that form, or one of the two alone')
+  }
+  const resolutions = facts.resolutions ?? VIDEO_RESOLUTIONS
+  const usual = resolutions.find((name) => name === resolutionOfSize(text))
+  const resolution = body.resolution ?? usual ?? resolutions.find((name) => isOfResolution(size, name)) ?? null
+  const aspectRatio = body.aspect_ratio ?? (facts.aspectRatios ?? VIDEO_ASPECT_RATIOS).find((name) => isOfAspectRatio(size, name)) ?? null
+  // Where the model lists its sizes, the list has decided.
+  if (facts.sizes === null) {
+    if (resolution === null && facts.resolutions !== null) {
+      findings.unsupported('/size', 'has no resolution of the model', `a size of ${oneOf(facts.resolutions)}`)
+    }
+    if (aspectRatio === null && facts.aspectRatios !== null) {
+      findings.unsupported('/size', 'has no form of the model', `a size of ${oneOf(facts.aspectRatios)}`)
+    }
+  }
+  return { resolution, aspectRatio, size }
+}

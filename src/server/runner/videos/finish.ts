@@ -1,0 +1,48 @@
+import { VIDEO_ERROR_CHARS_MAX } from '../../../schemas/video-limits.ts'
+import type { VideoEnd } from '../../ports/video-work.ts'
+import type { VideoView } from '../../ports/videos.ts'
+import { backoffMs, GONE, pause, type Around, type Next } from './around.ts'
+import { stopMaking } from './doubts.ts'
+import type { HeldJob } from './held-job.ts'
+
+/** Ends a job, and tells those who wait for that. */
+export async function finish(around: Around, job: HeldJob, end: VideoEnd): Promise<Next> {
+  const { work, clock, log, meters } = around
+  let isUnsure = false
+  for (let tries = 0; job.mayWrite(clock.now()); tries++) {
+    try {
+      const view = await work.end(job.claim, end)
+      if (view !== null) tell(around, job, view)
+      else {
+        meters.lost(1)
+        around.doubt(job)
+      }
+      return GONE
+    } catch (cause) {
+      // It may have been booked all the same: what pollers see must then not stay behind.
+      isUnsure = true
+      log.debug('video.end_failed', { id: job.id, tries, cause })
+      await pause(around, backoffMs(around, tries))
+    }
+  }
+  if (isUnsure) around.doubt(job)
+  return GONE
+}
+
+/** @param error for the caller: a code, a colon, words; no credential, host or prompt */
+export function fail(around: Around, job: HeldJob, { error, mayHaveCost }: { readonly error: string; readonly mayHaveCost: boolean }): Promise<Next> {
+  return finish(around, job, { kind: 'failed', error: error.slice(0, VIDEO_ERROR_CHARS_MAX), mayHaveCost })
+}
+
+function tell(around: Around, job: HeldJob, view: VideoView): void {
+  const { views, log, meters } = around
+  void views.put(view)
+  views.wake({ kind: 'webhooks' })
+  // Not before the row says so: until then the job may be another's, who goes on with it.
+  if (view.status === 'expired') stopMaking(around, job)
+  const { provider, model } = job.claim.target
+  if (view.status !== 'pending' && view.status !== 'in_progress') meters.ended(provider, view.status)
+  // The code alone: words behind it may come from a provider.
+  const failure = view.error === null ? {} : { failure: /^[a-z_]+(?=:)/.exec(view.error)?.[0] ?? 'other' }
+  log.info('video.ended', { id: job.id, requestId: job.claim.requestId, workspaceId: job.workspaceId, provider, model, status: view.status, ...failure })
+}

@@ -1,0 +1,87 @@
+import { VIDEO_LEASE_MS, VIDEO_RENEW_MS, VIDEO_RENEWED_AT_ONCE } from '../../../schemas/video-limits.ts'
+import type { HeldVideoState } from '../../ports/video-engine.ts'
+import type { Around } from './around.ts'
+import type { HeldJob } from './held-job.ts'
+
+/** A lease of which less is left is prolonged: each one at every second round, and after a round that failed at the next. */
+const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_MS
+
+/** Jobs that this runner has claimed, and whose leases it keeps. */
+export class HeldJobs {
+  readonly #around: Around
+  readonly #jobs = new Map<string, HeldJob>()
+  #isRenewing = false
+  #isAway = false
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  get size(): number {
+    return this.#jobs.size
+  }
+
+  get(id: string): HeldJob | undefined {
+    return this.#jobs.get(id)
+  }
+
+  all(): readonly HeldJob[] {
+    return [...this.#jobs.values()]
+  }
+
+  counts(): Readonly<Record<HeldVideoState, number>> {
+    const counts: Record<HeldVideoState, number> = { accepted: 0, submitting: 0, running: 0, storing: 0 }
+    for (const { claim } of this.#jobs.values()) counts[claim.state]++
+    return counts
+  }
+
+  /** @returns the one that it takes the place of: an older claim of the same job */
+  hold(job: HeldJob): HeldJob | undefined {
+    const before = this.#jobs.get(job.id)
+    this.#jobs.set(job.id, job)
+    return before
+  }
+
+  /** @returns false when it was not held any more */
+  forget(job: HeldJob): boolean {
+    job.phase = 'gone'
+    return this.#jobs.get(job.id) === job && this.#jobs.delete(job.id)
+  }
+
+  /**
+   * Prolongs leases that need it.
+   * @param over told of jobs whose lease is over by our clock, and of those that are another's
+   */
+  async renew(over: (jobs: readonly HeldJob[], isTaken: boolean) => void): Promise<void> {
+    const { clock } = this.#around
+    const all = this.all()
+    over(all.filter((job) => !job.mayWrite(clock.now())), false)
+    if (this.#isRenewing) return
+    this.#isRenewing = true
+    const due = this.all().filter((job) => job.leaseEndsAt - clock.now() < RENEWED_BELOW_MS)
+    for (let at = 0; at < due.length; at += VIDEO_RENEWED_AT_ONCE) {
+      over(await this.#renewSome(due.slice(at, at + VIDEO_RENEWED_AT_ONCE)), true)
+    }
+    this.#isRenewing = false
+  }
+
+  /** @returns those that are another's */
+  async #renewSome(jobs: readonly HeldJob[]): Promise<readonly HeldJob[]> {
+    const { work, clock, log } = this.#around
+    // After a round that took long: only what is surely ours.
+    const ours = jobs.filter((job) => job.mayWrite(clock.now()))
+    if (ours.length === 0) return []
+    const askedAt = clock.now()
+    try {
+      const lost = new Set(await work.renew(ours.map(({ claim: { id, attempt } }) => ({ id, attempt })), VIDEO_LEASE_MS))
+      for (const job of ours) if (!lost.has(job.id)) job.prolong(askedAt, VIDEO_LEASE_MS)
+      if (this.#isAway) log.info('video.leases_renewed', { jobs: ours.length })
+      this.#isAway = false
+      return ours.filter(({ id }) => lost.has(id))
+    } catch (cause) {
+      if (!this.#isAway) log.warn('video.leases_not_renewed', { jobs: ours.length, cause })
+      this.#isAway = true
+      return []
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { FAILURES, type Failure, type FailureName } from '../../../schemas/failures.ts'
+import { VIDEO_CLIP_BYTES_MAX, VIDEO_STORE_MS_MAX, VIDEO_STORE_TRIES_MAX } from '../../../schemas/video-limits.ts'
+import type { VideoOrder, VideoProvider, VideoSource } from '../../ports/video-providers.ts'
+import { again, backoffMs, callTimes, GONE, wholeOrder, type Around, type Next } from './around.ts'
+import { fail, finish } from './finish.ts'
+import type { HeldJob } from './held-job.ts'
+
+/** Fetches what the provider has made into object storage, clip by clip, and completes the job. */
+export async function keep(around: Around, job: HeldJob, provider: VideoProvider): Promise<Next> {
+  const { meters } = around
+  const sources = job.claim.made?.sources ?? []
+  // No row is in `storing` without them.
+  if (sources.length === 0) return fail(around, job, { error: 'internal: nothing is known of the clips', mayHaveCost: true })
+  const order = await wholeOrder(around, job)
+  if (order === null) return GONE
+  while (job.clips.length < sources.length) {
+    const source = sources[job.clips.length]
+    if (source === undefined || !job.mayWrite(around.clock.now())) return GONE
+    const trouble = await keepOne(around, job, { provider, order, source })
+    if (trouble === null) continue
+    if (!job.mayWrite(around.clock.now())) return GONE
+    const { failure } = trouble
+    around.log.warn('video.store_failed', { id: job.id, provider: provider.slug, failure: failure.name, isFinal: trouble.isFinal })
+    meters.stored(provider.slug, trouble.isFinal ? 'refused' : 'retried')
+    if (trouble.isFinal) return fail(around, job, { error: errorOf(failure, provider), mayHaveCost: failure.name !== 'upstream_refused' })
+    return again(backoffMs(around, job.fails++))
+  }
+  meters.stored(provider.slug, 'stored')
+  return finish(around, job, { kind: 'completed', clips: job.clips })
+}
+
+interface Kept {
+  readonly provider: VideoProvider
+  readonly order: VideoOrder
+  readonly source: VideoSource
+}
+
+interface Trouble {
+  readonly failure: Failure
+  readonly isFinal: boolean
+}
+
+async function keepOne(around: Around, job: HeldJob, { provider, order, source }: Kept): Promise<Trouble | null> {
+  const times = callTimes(around, job, VIDEO_STORE_MS_MAX)
+  const content = await provider.download(order, job.claim.upstreamId ?? '', source, times)
+  if (!content.ok) {
+    const { failure } = content
+    if (CRASHED.has(failure.name)) job.brokenStores++
+    return { failure, isFinal: FINAL.has(failure.name) || job.brokenStores >= VIDEO_STORE_TRIES_MAX }
+  }
+  if (!times.mayWrite()) {
+    content.value.close()
+    return { failure: { name: 'client_gone' }, isFinal: false }
+  }
+  const stored = await around.clips.store({
+    workspaceId: job.workspaceId,
+    // Of this try alone: what an earlier one, or another runner's, has left behind is not touched.
+    objectId: `${job.id}-${job.clips.length}-${job.claim.attempt}-${job.stores++}`,
+    bytes: content.value,
+    bytesMax: VIDEO_CLIP_BYTES_MAX,
+    signal: times.signal,
+  })
+  if (stored.ok) {
+    job.clips.push(stored.value)
+    job.fails = 0
+    return null
+  }
+  // A result that breaks off again and again is no better the next time.
+  if (BROKEN.has(stored.failure.name)) job.brokenStores++
+  return { failure: stored.failure, isFinal: FINAL.has(stored.failure.name) || job.brokenStores >= VIDEO_STORE_TRIES_MAX }
+}
+
+/** Another try would find the same. */
+const FINAL: ReadonlySet<FailureName> = new Set([
+  'video_clip_invalid', 'video_clip_gone', 'upstream_invalid', 'upstream_too_large', 'upstream_refused', 'destination_refused', 'file_too_large', 'file_empty',
+])
+const BROKEN: ReadonlySet<FailureName> = new Set(['upstream_failed', 'upstream_slow'])
+/** Of a clip whose rendering ends its thread: all that is rendered here waits for each try. */
+const CRASHED: ReadonlySet<FailureName> = new Set(['deadline_exceeded', 'internal'])
+
+function errorOf({ name, detail }: Failure, { slug }: VideoProvider): string {
+  // Of an image that our own clip cannot be made with: its words are for the caller.
+  if (name === 'upstream_refused' && detail !== undefined) return detail
+  if (name === 'file_too_large' || name === 'upstream_too_large') return `result_invalid: the clip of ${slug} is larger than ${VIDEO_CLIP_BYTES_MAX} bytes`
+  if (name === 'file_empty') return `result_invalid: the clip of ${slug} is empty`
+  if (name === 'destination_refused') return `result_invalid: the clip of ${slug} lies at an address that is not allowed`
+  if (BROKEN.has(name)) return `result_invalid: the clip of ${slug} breaks off`
+  return `result_invalid: ${slug}: ${FAILURES[name].text}`
+}

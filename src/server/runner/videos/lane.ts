@@ -1,0 +1,206 @@
+import { VIDEO_STORES_MAX } from '../../../schemas/video-limits.ts'
+import type { VideoProvider } from '../../ports/video-providers.ts'
+import { again, backoffMs, GONE, type Around, type Next } from './around.ts'
+import { finish } from './finish.ts'
+import type { HeldJob } from './held-job.ts'
+import { keep } from './keep.ts'
+import { lookup } from './lookup.ts'
+import { poll } from './poll.ts'
+import { CRASHED, submit, unknown } from './submit.ts'
+import { TimeHeap } from './time-heap.ts'
+import { Turns } from './turns.ts'
+
+/** What a step needs a place for. */
+type Kind = 'submit' | 'poll' | 'store'
+
+/** Of a provider's calls, the share that polls or submissions alone may have: neither keeps the other waiting. */
+const CALLS_SHARE = 0.75
+
+export interface LaneOptions {
+  readonly around: Around
+  readonly slug: string
+  /** Of the catalogue: how it is polled and with how many calls at once. */
+  readonly video: VideoProvider['video']
+  /** A step is over, and nothing is under way for the job. */
+  readonly settled: (job: HeldJob, next: Next) => void
+}
+
+/**
+ * The jobs of one provider that this runner holds: by their time, then by turns of workspaces, then in one of a few
+ * places. Providers share nothing, so that one that hangs delays nobody else's jobs. Design §7.
+ */
+export class Lane {
+  readonly slug: string
+  readonly #options: LaneOptions
+  readonly #heap = new TimeHeap<HeldJob>()
+  readonly #queues: Readonly<Record<Kind, Turns<HeldJob>>> = { submit: new Turns(), poll: new Turns(), store: new Turns() }
+  readonly #busy: Record<Kind, number> = { submit: 0, poll: 0, store: 0 }
+  /** Jobs of it that are held. */
+  held = 0
+  #polls = 0
+  #isAsking = false
+  #deniedUntil = 0
+  #isPumping = false
+  #isClosed = false
+  #armedAt = Infinity
+  #disarm: () => void = () => undefined
+
+  constructor(options: LaneOptions) {
+    this.slug = options.slug
+    this.#options = options
+  }
+
+  /** Jobs that wait to be submitted: a runner that has many leaves the next ones to others. */
+  get isFull(): boolean {
+    return this.#queues.submit.size >= QUEUED_PER_CALL_MAX * this.#options.video.concurrency
+  }
+
+  /** A job's next step is due after so long. */
+  schedule(job: HeldJob, inMs: number): void {
+    const { around: { clock } } = this.#options
+    const now = clock.now()
+    job.dueAt = Math.max(now, Math.min(now + inMs, job.expiresAt))
+    job.phase = 'waiting'
+    this.#heap.push(job.dueAt, job)
+    // Not at once: those that come together are begun together.
+    this.#arm()
+  }
+
+  /** Ends one whose time is over, wherever it waits. */
+  expire(job: HeldJob): void {
+    if (job.phase !== 'waiting' && job.phase !== 'queued') return
+    this.#run(job, null, expired(this.#options.around, job))
+  }
+
+  /** Begins what is due and has a place. */
+  pump(): void {
+    // A step that is over at once comes back here.
+    if (this.#isPumping || this.#isClosed) return
+    this.#isPumping = true
+    try {
+      this.#queueDue()
+      while (this.#begin('store')) { /* as many as there is room for */ }
+      for (let isMore = true; isMore;) isMore = [this.#begin('submit'), this.#begin('poll')].includes(true)
+      // What is left of a grant was meant for now.
+      this.#polls = 0
+      this.#askForPolls()
+    } finally {
+      this.#isPumping = false
+    }
+    this.#arm()
+  }
+
+  /** Nothing is begun any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#disarm()
+  }
+
+  #queueDue(): void {
+    const { around: { clock } } = this.#options
+    for (let due = this.#heap.popDue(clock.now()); due !== null; due = this.#heap.popDue(clock.now())) {
+      const { at, item: job } = due
+      if (job.phase !== 'waiting' || job.dueAt !== at) continue
+      job.phase = 'queued'
+      this.#queues[kindOf(job)].push(job)
+    }
+  }
+
+  /** @returns false when nothing waits or has a place */
+  #begin(kind: Kind): boolean {
+    for (;;) {
+      if (this.#placesOf(kind) <= 0 || (kind === 'poll' && this.#polls <= 0)) return false
+      const job = this.#queues[kind].shift()
+      if (job === null) return false
+      if (job.phase !== 'queued') continue
+      if (kind === 'poll') this.#polls--
+      this.#run(job, kind, this.#step(job, kind))
+      return true
+    }
+  }
+
+  #placesOf(kind: Kind): number {
+    const { submit: submits, poll: polls, store } = this.#busy
+    if (kind === 'store') return VIDEO_STORES_MAX - store
+    const { concurrency } = this.#options.video
+    const ofKind = Math.max(1, Math.floor(concurrency * CALLS_SHARE)) - this.#busy[kind]
+    return Math.min(ofKind, concurrency - submits - polls)
+  }
+
+  #step(job: HeldJob, kind: Kind): Promise<Next> {
+    const { around } = this.#options
+    const provider = around.providers.of(job.claim.target)
+    // After a stall of this process: it is let go of in the next round.
+    if (!job.mayWrite(around.clock.now())) return Promise.resolve(GONE)
+    if (around.clock.now() >= job.expiresAt) return expired(around, job)
+    // The catalogue of this process is always the same, and a job without a provider is not scheduled.
+    if (provider === null) return Promise.resolve(again(backoffMs(around, job.fails++)))
+    if (kind === 'store') return keep(around, job, provider)
+    if (kind === 'poll') return poll(around, job, { provider, crowdMs: this.#crowdMs() })
+    if (job.claim.state === 'accepted' || provider.video.submit === 'token') return submit(around, job, provider)
+    if (provider.video.submit === 'lookup') return lookup(around, job, provider)
+    return Promise.resolve(unknown(around, job, { provider, error: CRASHED }))
+  }
+
+  #run(job: HeldJob, kind: Kind | null, step: Promise<Next>): void {
+    const { around, settled } = this.#options
+    job.phase = 'busy'
+    if (kind !== null) this.#busy[kind]++
+    const end = (next: Next): void => {
+      if (kind !== null) this.#busy[kind]--
+      settled(job, next)
+      this.pump()
+    }
+    step.then(end, (cause: unknown) => {
+      around.log.error('video.step_crashed', { id: job.id, state: job.claim.state, cause })
+      end(again(backoffMs(around, job.fails++)))
+    })
+  }
+
+  /** Milliseconds between two polls of one job that the polls of this provider allow, shared by all of its jobs. */
+  #crowdMs(): number {
+    const { around: { polls }, video } = this.#options
+    return (this.held * polls.liveRunners * SECOND_MS) / video.pollsPerSecond
+  }
+
+  #askForPolls(): void {
+    const { around: { polls, clock }, slug, video } = this.#options
+    const want = Math.min(this.#queues.poll.size, this.#placesOf('poll'))
+    if (want <= 0 || this.#isAsking || clock.now() < this.#deniedUntil) return
+    this.#isAsking = true
+    void polls.take(slug, video.pollsPerSecond, want).then(({ granted, retryAfterMs }) => {
+      this.#isAsking = false
+      this.#polls = granted
+      if (granted < want) this.#deniedUntil = clock.now() + Math.max(1, retryAfterMs)
+      this.pump()
+    })
+  }
+
+  /** One timer for the whole lane: the next job that is due, or the next poll that is free. */
+  #arm(): void {
+    const { around: { clock } } = this.#options
+    const isPollWaiting = this.#queues.poll.size > 0 && !this.#isAsking && this.#placesOf('poll') > 0
+    const at = Math.min(this.#heap.nextAt, isPollWaiting ? this.#deniedUntil : Infinity)
+    if (at === this.#armedAt || this.#isClosed) return
+    this.#disarm()
+    this.#armedAt = at
+    if (at === Infinity) return
+    this.#disarm = clock.after(Math.max(0, at - clock.now()), () => {
+      this.#armedAt = Infinity
+      this.pump()
+    })
+  }
+}
+
+const SECOND_MS = 1_000
+/** Jobs that wait for each call that a provider takes. Decision. */
+const QUEUED_PER_CALL_MAX = 8
+
+function kindOf({ claim: { state } }: HeldJob): Kind {
+  if (state === 'running') return 'poll'
+  return state === 'storing' ? 'store' : 'submit'
+}
+
+function expired(around: Around, job: HeldJob): Promise<Next> {
+  return finish(around, job, { kind: 'expired', error: 'expired: the video was not made in time' })
+}

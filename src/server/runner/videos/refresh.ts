@@ -1,0 +1,56 @@
+import { VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_PAUSE_MS, VIDEO_VIEWS_PUT_AT_ONCE } from '../../../schemas/video-limits.ts'
+import { backoffMs, pause, type VideoEngineParts } from './around.ts'
+
+/** Puts all live views again: at the start, and when Redis is back and may have forgotten them. Design §7. */
+export class Refresh {
+  readonly #parts: VideoEngineParts
+  #isAsked = false
+  #isRunning = false
+  #isStopped = false
+
+  constructor(parts: VideoEngineParts) {
+    this.#parts = parts
+  }
+
+  ask(): void {
+    this.#isAsked = true
+    if (!this.#isRunning) void this.#run()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    for (let fails = 0; this.#isAsked && !this.#isStopped;) {
+      this.#isAsked = false
+      try {
+        const count = await this.#putAll()
+        fails = 0
+        if (count > 0) this.#parts.log.info('video.views_put', { views: count })
+      } catch (cause) {
+        // The store is away. Redis is waited for by those who ask.
+        this.#parts.log.debug('video.views_not_put', { cause })
+        this.#isAsked = true
+        await pause(this.#parts, backoffMs(this.#parts, fails++))
+      }
+    }
+    this.#isRunning = false
+  }
+
+  /** At a pace that leaves both stores to those who wait. @returns views put; fewer when Redis is away again */
+  async #putAll(): Promise<number> {
+    const { work, views } = this.#parts
+    let count = 0
+    for (let after: string | null = null; !this.#isStopped && !this.#isAsked;) {
+      const page = await work.views(after, VIDEO_VIEWS_PUT_AT_ONCE)
+      if (page.length === 0 || !await views.putAll(page, VIDEO_VIEWS_AGAIN_MS_MAX)) break
+      count += page.length
+      after = page.at(-1)?.id ?? null
+      if (page.length < VIDEO_VIEWS_PUT_AT_ONCE) break
+      await pause(this.#parts, VIDEO_VIEWS_PAUSE_MS)
+    }
+    return count
+  }
+}

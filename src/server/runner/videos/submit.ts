@@ -1,0 +1,110 @@
+import { VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS } from '../../../schemas/video-limits.ts'
+import type { Submitted, VideoProvider } from '../../ports/video-providers.ts'
+import { again, backoffMs, GONE, heeded, wholeOrder, write, type Around, type Next } from './around.ts'
+import { fail } from './finish.ts'
+import type { HeldJob } from './held-job.ts'
+
+/** Asks the provider for the job: first its row says so, then the call is made. Design §7. */
+export async function submit(around: Around, job: HeldJob, provider: VideoProvider): Promise<Next> {
+  const { work, clock, meters } = around
+  const callMs = provider.video.submitTimeoutMs
+  const order = await wholeOrder(around, job)
+  if (order === null) return GONE
+  const times = { leaseMs: VIDEO_LEASE_MS, callMs }
+  let askedAt = clock.now()
+  let isUnheard = false
+  const row = await write(around, job, async () => {
+    askedAt = clock.now()
+    const before = isUnheard
+    isUnheard = true
+    const answer = await work.submitting(job.claim, times)
+    // What was asked first has happened, then, or the row is another's; nothing was sent in between.
+    return answer === null && before ? work.submitting({ ...job.claim, state: 'submitting' }, times) : answer
+  })
+  if (row === null) return GONE
+  job.advance(row, clock.now())
+  job.prolong(askedAt, VIDEO_LEASE_MS + callMs)
+  // The request leaves within the lease alone, so that the call is over when somebody else may look.
+  const writeBy = askedAt + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
+  const answer = await provider.submit(order, {
+    endsAt: askedAt + callMs,
+    // What was sent is listened to: a job that is cancelled meanwhile can only be stopped by its id.
+    signal: NEVER,
+    mayWrite: () => clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled,
+  })
+  meters.submitted(provider.slug, answer.kind)
+  return book(around, job, { provider, answer })
+}
+
+const NEVER = new AbortController().signal
+
+/** A row in `submitting`, of this process or of one that is gone: the provider may have the job. */
+export function unknown(around: Around, job: HeldJob, { provider, error }: { readonly provider: VideoProvider; readonly error: string }): Promise<Next> | Next {
+  around.log.info('video.outcome_unknown', { id: job.id, provider: provider.slug, submit: provider.video.submit })
+  if (provider.video.submit !== 'blind') return again(backoffMs(around, job.fails++))
+  return fail(around, job, { error, mayHaveCost: true })
+}
+
+export const CRASHED = 'provider_outcome_unknown: it is not known whether the provider took the job'
+
+interface Answer {
+  readonly provider: VideoProvider
+  readonly answer: Submitted
+}
+
+async function book(around: Around, job: HeldJob, { provider, answer }: Answer): Promise<Next> {
+  switch (answer.kind) {
+    case 'taken': {
+      const { upstreamId } = answer
+      job.takenId = upstreamId
+      const row = await adopt(around, job, upstreamId)
+      if (row === 'adopted') return again(provider.video.pollFirstMs)
+      if (row === 'gone') return GONE
+      // Another job was given this one when its own submission was in doubt: ours may be the one that it looked for.
+      if (provider.video.submit === 'lookup') return unknown(around, job, { provider, error: CRASHED })
+      return fail(around, job, { error: `provider_invalid: ${provider.slug} gave the id of another job`, mayHaveCost: true })
+    }
+    case 'refused':
+      return fail(around, job, { error: answer.error, mayHaveCost: false })
+    case 'unsent': {
+      around.log.debug('video.unsent', { id: job.id, provider: provider.slug })
+      if (!await takeBack(around, job)) return GONE
+      return again(Math.max(heeded(answer.retryInMs), backoffMs(around, job.fails++)))
+    }
+    case 'unknown':
+      return unknown(around, job, { provider, error: answer.error })
+  }
+}
+
+/** The provider surely has not taken it. @returns false when the job is another's */
+export async function takeBack(around: Around, job: HeldJob): Promise<boolean> {
+  const { work, clock } = around
+  const row = await write(around, job, () => {
+    job.shorten(clock.now(), VIDEO_LEASE_MS)
+    return work.unsubmitted(job.claim)
+  })
+  if (row !== null) job.advance(row, clock.now())
+  return row !== null
+}
+
+/** The row gets the provider's id. */
+export async function adopt(around: Around, job: HeldJob, upstreamId: string): Promise<'adopted' | 'owned' | 'gone'> {
+  const { work, clock, views, log } = around
+  const row = await write(around, job, async () => {
+    job.shorten(clock.now(), VIDEO_LEASE_MS)
+    const answer = await work.submitted(job.claim, upstreamId)
+    return answer === 'lost' ? null : answer
+  })
+  if (row === null) return 'gone'
+  if (row === 'owned') {
+    job.takenId = null
+    return 'owned'
+  }
+  job.advance(row, clock.now())
+  job.fails = 0
+  void views.put({
+    id: row.id, workspaceId: row.workspaceId, status: 'in_progress', generationId: row.generationId, error: null, outputs: 0, usage: null,
+  })
+  log.info('video.submitted', { id: row.id, provider: row.target.provider, submissions: row.submissions })
+  return 'adopted'
+}

@@ -1,0 +1,23 @@
+import { VIDEO_UNKNOWN_LOOK_MS, VIDEO_UNKNOWN_PROVIDER_MS } from '../../../schemas/video-limits.ts'
+import { GONE, type Around, type Next } from './around.ts'
+import { fail } from './finish.ts'
+import type { HeldJob } from './held-job.ts'
+
+/**
+ * A job whose endpoint is not in this process' catalogue. While a node is reloaded, fronts know new ones before
+ * runners do: a young job waits for one that knows it.
+ */
+export async function handOn(around: Around, job: HeldJob): Promise<Next> {
+  const { work, log, clock } = around
+  const { claim } = job
+  const { endpoint, provider } = claim.target
+  if (claim.readAtMs - claim.createdAtMs < VIDEO_UNKNOWN_PROVIDER_MS) {
+    if (job.mayWrite(clock.now())) await work.release([claim], VIDEO_UNKNOWN_LOOK_MS).catch(() => undefined)
+    return GONE
+  }
+  log.warn('video.endpoint_unknown', { id: job.id, endpoint })
+  return fail(around, job, {
+    error: `provider_gone: ${provider} does not serve this model any more`,
+    mayHaveCost: claim.state !== 'accepted',
+  })
+}

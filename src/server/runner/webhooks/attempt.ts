@@ -1,0 +1,99 @@
+import type { Failure } from '../../../schemas/failures.ts'
+import { WEBHOOK_ANSWER_BYTES_MAX } from '../../../schemas/webhook-limits.ts'
+import { retryAfterMsOf } from '../../../schemas/webhook-schedule.ts'
+import { signatureHeaders } from '../../../schemas/webhook-signatures.ts'
+import type { Egress, EgressExchange } from '../../ports/egress.ts'
+import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../ports/webhooks.ts'
+import type { WebhookReason } from '../../../schemas/webhook-deliveries.ts'
+import { callbackTarget } from './callback-target.ts'
+
+export interface AttemptParts {
+  readonly egress: Pick<Egress, 'vetted'>
+  readonly secrets: Pick<WebhookSecrets, 'current'>
+  /** Milliseconds of the wall clock, as `Date.now`. */
+  readonly now: () => number
+  /** Milliseconds that an attempt may take. */
+  readonly attemptMs: number
+  /** `performance.now()` milliseconds. Behind it nothing is sent: the delivery may be another's before this attempt is booked. */
+  readonly beginsBy: number
+}
+
+export interface Attempted {
+  /** Null: nothing was sent, for a reason of ours. It counts for no attempt. */
+  readonly result: DeliveryResult | null
+  /** Why, where it is ours. */
+  readonly failure: Failure | null
+  /** Resolves when nothing of it is left. Status and headers were all that mattered of the answer. */
+  readonly rest: Promise<void>
+}
+
+/** Statuses that C17 names. */
+const GONE = 410
+const [OK_FROM, REDIRECT_FROM, ERROR_FROM] = [200, 300, 400]
+/** Failures of the gate that are ours, or of this moment, and say nothing of the receiver. */
+const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailable', 'internal'])
+
+/**
+ * One attempt to deliver: signed anew, sent to where its name leads now. Redirects are answers like any other. It never
+ * rejects. C17.
+ */
+export async function attemptDelivery(claim: ClaimedDelivery, parts: AttemptParts): Promise<Attempted> {
+  if (claim.isDisabled) return failed('url_disabled')
+  const target = callbackTarget(claim.url, claim.workspaceId)
+  if (target === null) return failed('refused')
+  const way = parts.egress.vetted(target.destination)
+  if (!way.ok) return failed('refused')
+  const secrets = await parts.secrets.current(claim.workspaceId)
+  if (!secrets.ok) return postponed(secrets.failure)
+  if (performance.now() > parts.beginsBy) return postponed({ name: 'deadline_exceeded' })
+  const body = Buffer.from(claim.body)
+  const timestampS = Math.floor(parts.now() / 1_000)
+  const signed = signatureHeaders({ id: claim.id, timestampS, body, secrets: secrets.value.map(({ text }) => text) })
+  const endsAt = performance.now() + parts.attemptMs
+  const answer = await way.value.exchange({
+    method: 'POST', path: target.path, headers: [...headersOf(claim), ...signed], body, bodyBytes: body.length,
+    // Once it is sent, nothing but its own end cuts it: a receiver may have acted on it.
+    beginsBy: () => endsAt, stallMs: parts.attemptMs, signal: new AbortController().signal,
+  })
+  if (!answer.ok) return OURS.has(answer.failure.name) ? postponed(answer.failure) : failed(reasonOf(answer.failure))
+  return { result: resultOf(answer.value, parts.now()), failure: null, rest: heardOut(answer.value, endsAt) }
+}
+
+function headersOf({ idempotencyKey }: ClaimedDelivery): readonly string[] {
+  return ['content-type', 'application/json', 'user-agent', 'sluice-webhooks/1', 'x-sluice-idempotency-key', idempotencyKey]
+}
+
+function resultOf({ status, header }: EgressExchange, nowMs: number): DeliveryResult {
+  if (status >= OK_FROM && status < REDIRECT_FROM) return { kind: 'delivered', status }
+  if (status === GONE) return { kind: 'gone', status }
+  const reason = status < ERROR_FROM ? 'redirect' : 'status'
+  return { kind: 'failed', status, reason, retryAfterMs: retryAfterMsOf(header('retry-after'), nowMs) }
+}
+
+function reasonOf({ name }: Failure): WebhookReason {
+  if (name === 'destination_refused') return 'refused'
+  return name === 'upstream_slow' ? 'timeout' : 'unreachable'
+}
+
+/** Reads a little of the answer, so that the connection may serve again; one that goes on beyond that is cut. */
+async function heardOut({ body }: EgressExchange, endsAt: number): Promise<void> {
+  const timer = setTimeout(() => body.close(), Math.max(0, endsAt - performance.now()))
+  try {
+    for (let bytes = 0; bytes <= WEBHOOK_ANSWER_BYTES_MAX;) {
+      const piece = await body.next()
+      if (!piece.ok || piece.value === null) return
+      bytes += piece.value.length
+    }
+  } finally {
+    clearTimeout(timer)
+    body.close()
+  }
+}
+
+function failed(reason: WebhookReason): Attempted {
+  return { result: { kind: 'failed', status: null, reason, retryAfterMs: null }, failure: null, rest: Promise.resolve() }
+}
+
+function postponed(failure: Failure): Attempted {
+  return { result: null, failure, rest: Promise.resolve() }
+}

@@ -1,0 +1,196 @@
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { WEBHOOK_CALLS_MAX, WEBHOOK_HOST_CALLS_MAX, WEBHOOK_WORKSPACE_CALLS_MAX } from '../../../schemas/webhook-limits.ts'
+import { nextTryIn } from '../../../schemas/webhook-schedule.ts'
+import type { Egress } from '../../ports/egress.ts'
+import type { Log } from '../../ports/observe.ts'
+import type { VideoViews } from '../../ports/videos.ts'
+import type { ClaimedDelivery, Deliveries, DeliveryResult, WebhookMeters, WebhookSecrets } from '../../ports/webhooks.ts'
+import { attemptDelivery } from './attempt.ts'
+import { WEBHOOK_TIMING, type WebhookTiming } from './timing.ts'
+
+export interface WebhookSenderOptions {
+  readonly deliveries: Deliveries
+  readonly secrets: Pick<WebhookSecrets, 'current'>
+  readonly egress: Pick<Egress, 'vetted'>
+  readonly views: Pick<VideoViews, 'onWake'>
+  readonly log: Log
+  readonly meters: WebhookMeters
+  /** Milliseconds of the wall clock, as `Date.now`. */
+  readonly now: () => number
+  /** 0 to 1. */
+  readonly random: () => number
+  readonly timing?: Partial<WebhookTiming>
+}
+
+export interface WebhookSender {
+  /** Takes no more; resolves when what is under way has been made and booked, at the latest after an attempt's time. */
+  close(): Promise<void>
+}
+
+/** Milliseconds between two claims, so that many wake-ups and ends of attempts share one. Decision. */
+const CLAIM_GAP_MS = 20
+
+/**
+ * Delivers webhooks that are due: claims them, sends them, books what came of it right after the answer, so that only a
+ * death between the two makes a receiver hear of something twice. C17, design §7.
+ */
+export function openWebhookSender(options: WebhookSenderOptions): WebhookSender {
+  return new Sender(options)
+}
+
+class Sender implements WebhookSender {
+  readonly #options: WebhookSenderOptions
+  readonly #timing: WebhookTiming
+  readonly #busy = { hosts: new Map<string, number>(), workspaces: new Map<string, number>() }
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #stopHearing: () => void
+  readonly #sweep: NodeJS.Timeout
+  #next: NodeJS.Timeout | null = null
+  #claiming: Promise<void> | null = null
+  #isAsked = false
+  #isClosing = false
+  /** The store did not answer the last time: told once. */
+  #isStoreAway = false
+
+  constructor(options: WebhookSenderOptions) {
+    this.#options = options
+    this.#timing = { ...WEBHOOK_TIMING, ...options.timing }
+    this.#stopHearing = options.views.onWake(({ kind }) => kind === 'webhooks' && this.#soon())
+    this.#sweep = setInterval(() => this.#soon(), this.#timing.sweepMs)
+    this.#soon()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#stopHearing()
+    clearInterval(this.#sweep)
+    if (this.#next !== null) clearTimeout(this.#next)
+    await this.#claiming
+    await Promise.all(this.#underWay)
+  }
+
+  #soon(): void {
+    this.#isAsked = true
+    if (this.#isClosing || this.#claiming !== null) return
+    this.#next ??= setTimeout(() => {
+      this.#next = null
+      this.#claiming = this.#claim().finally(() => {
+        this.#claiming = null
+        // Asked for meanwhile.
+        if (this.#isAsked && this.#room > 0) this.#soon()
+      })
+    }, CLAIM_GAP_MS)
+  }
+
+  get #room(): number {
+    return WEBHOOK_CALLS_MAX - this.#underWay.size
+  }
+
+  async #claim(): Promise<void> {
+    const countMax = this.#room
+    if (countMax <= 0) return
+    const { deliveries, log } = this.#options
+    const { leaseMs, attemptMs, pauseMs } = this.#timing
+    const claimedAt = performance.now()
+    this.#isAsked = false
+    try {
+      const claims = await deliveries.claim({
+        countMax, perHostMax: WEBHOOK_HOST_CALLS_MAX, perWorkspaceMax: WEBHOOK_WORKSPACE_CALLS_MAX, busy: this.#busy, leaseMs,
+      })
+      this.#isStoreAway = false
+      // A process that stood still meanwhile has lost them, or would before it had booked.
+      const beginsBy = claimedAt + leaseMs - attemptMs - pauseMs
+      await this.#beginAll(claims, beginsBy)
+      if (claims.length > 0) this.#isAsked = true
+    } catch (cause) {
+      if (!this.#isStoreAway) log.warn('webhook_claim_failed', { cause })
+      this.#isStoreAway = true
+    }
+  }
+
+  /**
+   * One a turn of the loop: answers that have come are booked before more is sent. What is sent and not booked is what a
+   * death makes receivers hear of twice, and a hundred new connections at once would hold up the answers of all.
+   */
+  async #beginAll(claims: readonly ClaimedDelivery[], beginsBy: number): Promise<void> {
+    for (const [nth, claim] of claims.entries()) {
+      if (this.#isClosing || performance.now() > beginsBy) return this.#options.deliveries.release(claims.slice(nth), 0)
+      this.#begin(claim, beginsBy)
+      await nextTurn()
+    }
+  }
+
+  #begin(claim: ClaimedDelivery, beginsBy: number): void {
+    const { hosts, workspaces } = this.#busy
+    count(hosts, claim.host, 1)
+    count(workspaces, claim.workspaceId, 1)
+    const running = this.#deliver(claim, beginsBy)
+      .catch((cause: unknown) => this.#options.log.error('webhook_crashed', { deliveryId: claim.id, cause }))
+      .finally(() => {
+        this.#underWay.delete(running)
+        count(hosts, claim.host, -1)
+        count(workspaces, claim.workspaceId, -1)
+        this.#soon()
+      })
+    this.#underWay.add(running)
+  }
+
+  async #deliver(claim: ClaimedDelivery, beginsBy: number): Promise<void> {
+    const { log } = this.#options
+    const { attemptMs, pauseMs } = this.#timing
+    const { result, failure, rest } = await attemptDelivery(claim, { ...this.#options, attemptMs, beginsBy })
+    if (failure !== null) log.warn('webhook_postponed', { ...factsOf(claim), failure: failure.name, cause: failure.cause })
+    const booked = result === null
+      ? this.#persist(claim, async () => (await this.#options.deliveries.release([claim], pauseMs), true))
+      : this.#book(claim, result)
+    await Promise.all([booked, rest])
+  }
+
+  async #book(claim: ClaimedDelivery, result: DeliveryResult): Promise<void> {
+    const { deliveries, log, meters, random } = this.#options
+    const { delaysMs, retryAfterMsMax } = this.#timing
+    const isRetried = result.kind === 'failed' && result.reason !== 'url_disabled'
+    const failed = { tries: claim.tries + 1, retryAfterMs: isRetried ? result.retryAfterMs : null }
+    const dueInMs = isRetried ? nextTryIn(failed, { delaysMs, retryAfterMsMax, random }) : null
+    if (!await this.#persist(claim, () => deliveries.book(claim, result, dueInMs))) return
+    const facts = { ...factsOf(claim), status: result.status }
+    if (result.kind === 'delivered') {
+      meters.attempt('delivered')
+      return log.debug('webhook_delivered', facts)
+    }
+    const reason = result.kind === 'gone' ? 'gone' : result.reason
+    meters.attempt(reason)
+    if (dueInMs === null) log.warn('webhook_dead', { ...facts, reason })
+    else log.info('webhook_failed', { ...facts, reason, dueInMs })
+  }
+
+  /**
+   * Writes what must not be lost: tries again while the delivery is still ours, since whoever takes it over sends it again.
+   * @returns false when it was not written
+   */
+  async #persist(claim: ClaimedDelivery, write: () => Promise<boolean>): Promise<boolean> {
+    const { leaseMs, pauseMs } = this.#timing
+    for (const endsAt = performance.now() + leaseMs; ;) {
+      try {
+        return await write()
+      } catch (cause) {
+        if (performance.now() > endsAt || this.#isClosing) {
+          this.#options.log.warn('webhook_unbooked', { ...factsOf(claim), cause })
+          return false
+        }
+        await wait(pauseMs)
+      }
+    }
+  }
+}
+
+/** What may be told of a delivery: its URL is the caller's secret. */
+function factsOf({ id, jobId, workspaceId, host, tries }: ClaimedDelivery): Readonly<Record<string, unknown>> {
+  return { deliveryId: id, jobId, workspaceId, host, tries: tries + 1 }
+}
+
+function count(counts: Map<string, number>, of: string, by: 1 | -1): void {
+  const left = (counts.get(of) ?? 0) + by
+  if (left === 0) counts.delete(of)
+  else counts.set(of, left)
+}

@@ -1,0 +1,48 @@
+import { organizationAccount, workspaceAccount } from '../../../schemas/accounts.ts'
+import type { Sql } from '../open.ts'
+import { lengthOf, type Accepting, type AcceptMeans } from './accepting.ts'
+import { insertOf, recordsOf } from './job-records.ts'
+import { NONE_OPEN, withOneMore } from './open-counts.ts'
+
+/**
+ * Accepts in one statement those of some jobs with which nothing is special: no account that pays has a limit, the turn is
+ * theirs, the workspace is there, locked by nobody and has room. Of the others nothing is written; `acceptAll` tells why.
+ * It waits for no account and no workspace. Who sets the first limit of an account at this moment has it count from the
+ * next statement on, as if this one had come before.
+ * @returns ids of those that are accepted
+ */
+export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts, jobMs }: AcceptMeans): Promise<ReadonlySet<string>> {
+  const workspaceIds = [...new Set(jobs.map(({ wish }) => wish.workspaceId))]
+  const open = await counts.of(sql, workspaceIds)
+  const turns = new Set<string>()
+  const fit = jobs.filter((job) => {
+    const { workspaceId, once } = job.wish
+    const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
+    // Of two under one turn only one may be made.
+    if (more === null || (once !== null && turns.has(once.turn.id))) return false
+    if (once !== null) turns.add(once.turn.id)
+    open.set(workspaceId, more)
+    return true
+  })
+  if (fit.length === 0) return new Set()
+  const paying = fit.filter(({ wish }) => wish.costNano > 0)
+  const accountIds = new Set(paying.flatMap(({ wish: { key, workspaceId } }) => (
+    [organizationAccount(key.organizationId), workspaceAccount(workspaceId), key.money.accountId])))
+  const rows = await sql<{ id: string }[]>`
+    WITH records AS MATERIALIZED (${recordsOf(sql, fit.map((job) => ({ ...job, day: null })))}),
+    held AS MATERIALIZED (
+      SELECT id, default_callback_url FROM workspaces
+      WHERE id = ANY(string_to_array(${workspaceIds.join(',')}, ',')::uuid[]) AND deleted_at IS NULL FOR SHARE SKIP LOCKED),
+    limited AS MATERIALIZED (
+      SELECT account_id FROM account_limits WHERE account_id = ANY(string_to_array(${[...accountIds].join(',')}, ','))),
+    free AS MATERIALIZED (
+      SELECT r.*, held.default_callback_url FROM records r JOIN held ON held.id = r.workspace_id
+      WHERE r.cost_nano = 0 OR NOT EXISTS (
+        SELECT FROM limited l WHERE l.account_id IN ('o' || r.organization_id, 'w' || r.workspace_id, r.key_account_id))),
+    kept AS (
+      UPDATE idempotency AS i SET state = 'answered', body_sha256 = x.body_sha256, answer = x.answer, answered_at = clock_timestamp()
+      FROM free AS x WHERE i.id = x.turn_id AND i.attempt = x.attempt AND i.state = 'running' RETURNING i.id)
+    ${insertOf(sql, jobMs)} FROM free AS x
+    WHERE x.turn_id IS NULL OR x.turn_id IN (SELECT id FROM kept) RETURNING id`
+  return new Set(rows.map(({ id }) => id))
+}

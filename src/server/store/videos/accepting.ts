@@ -1,0 +1,113 @@
+import { fail, type Outcome } from '../../../schemas/failures.ts'
+import { moneyRefused } from '../../../schemas/money-refusals.ts'
+import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from '../../../schemas/video-limits.ts'
+import type { VideoAttached, VideoView, VideoWish } from '../../ports/videos.ts'
+import { keepAnswers } from '../idempotency.ts'
+import { newId, newVideoId } from '../ids.ts'
+import { saveAccounts } from '../lending/counters.ts'
+import { addHolds, type HoldLease } from '../lending/leases.ts'
+import type { Transaction } from '../open.ts'
+import { holdWorkspaces } from '../workspaces.ts'
+import { Holding, limitedAccounts, lookAtHolds } from './holds.ts'
+import { insertOf, recordsOf, type NewJob } from './job-records.ts'
+import { NONE_OPEN, withOneMore, type OpenCounts } from './open-counts.ts'
+import { acceptedView } from './views.ts'
+
+/** A job that is to be accepted. Its ids stay, however often it is tried: so it is never made twice. */
+export interface Accepting {
+  readonly wish: VideoWish
+  readonly id: string
+  readonly holdId: string
+  /** JSON, without what is attached. */
+  readonly request: string
+  /** JSON; the empty string when there is nothing. */
+  readonly attached: string
+}
+
+export function acceptingOf(wish: VideoWish): Accepting {
+  const { frames, references, passthrough, ...request } = wish.request
+  const hasAttached = frames.length + references.length + Object.keys(passthrough).length > 0
+  const attached = hasAttached ? JSON.stringify({ frames, references, passthrough } satisfies VideoAttached) : ''
+  return { wish, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
+}
+
+/** Characters of what is asked for. */
+export function lengthOf({ request, attached }: Accepting): number {
+  return request.length + attached.length
+}
+
+export type Verdict =
+  | { readonly kind: 'accepted'; readonly view: VideoView }
+  | { readonly kind: 'refused'; readonly refusal: Outcome<never> }
+  /** Others hold the money that it needs, and may give it back. */
+  | { readonly kind: 'short'; readonly refusal: Outcome<never> }
+  /** Its workspace is gone, or somebody has it locked; or it is no free one. Another way of accepting it tells. */
+  | { readonly kind: 'elsewhere' }
+
+/** Another has the turn of a job by now, or has answered it: nothing of the transaction may stay. */
+export class TurnLost extends Error {}
+
+export interface AcceptMeans {
+  readonly counts: OpenCounts
+  /** Milliseconds from its acceptance until a job expires. */
+  readonly jobMs: number
+  /**
+   * Whether it waits for a workspace that others have locked: a single job alone does. Who deletes a workspace may want
+   * another one next, and would wait for us in turn.
+   */
+  readonly mayWait: boolean
+}
+
+/**
+ * Accepts jobs in one transaction: rows, holds and kept answers. One that is refused keeps no other from being accepted.
+ * Locks: the workspaces, then the accounts, each in the order of their ids; of the rows of turns none that another holds for long.
+ * @returns verdicts in the order of the jobs
+ */
+export async function acceptAll(tx: Transaction, jobs: readonly Accepting[], means: AcceptMeans): Promise<readonly Verdict[]> {
+  const workspaceIds = [...new Set(jobs.map(({ wish }) => wish.workspaceId))].sort()
+  const [held, open, limited] = await Promise.all([
+    holdWorkspaces(tx, workspaceIds, means.mayWait ? 'wait' : 'skip locked'),
+    means.counts.of(tx, workspaceIds),
+    limitedAccounts(tx, jobs.map(({ wish }) => wish)),
+  ])
+  const holding = limited.length === 0 ? null : new Holding(await lookAtHolds(tx, limited))
+  const accepted: Held[] = []
+  const verdicts = jobs.map((job): Verdict => {
+    const { workspaceId } = job.wish
+    if (!held.has(workspaceId)) return means.mayWait ? { kind: 'refused', refusal: fail('workspace_unknown') } : { kind: 'elsewhere' }
+    const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
+    if (more === null) return { kind: 'refused', refusal: fail('video_jobs_full', FULL) }
+    const decision = holding?.decide(job.wish) ?? UNHELD
+    if (decision.kind === 'refused') return { kind: decision.isFinal ? 'refused' : 'short', refusal: moneyRefused(decision.refusing) }
+    open.set(workspaceId, more)
+    accepted.push({ ...job, day: decision.day, leases: decision.leases.map((lease) => ({ ...lease, holdId: job.holdId })) })
+    return { kind: 'accepted', view: acceptedView(job.id, workspaceId) }
+  })
+  await Promise.all([
+    keepAll(tx, accepted),
+    insertJobs(tx, accepted, means.jobMs),
+    addHolds(tx, accepted.flatMap(({ leases }) => leases)),
+    holding === null ? null : saveAccounts(tx, holding.changed, holding.wanted),
+  ])
+  return verdicts
+}
+
+const FULL = { fields: { limit: VIDEO_JOBS_OPEN_MAX, chars: VIDEO_OPEN_CHARS_MAX }, retryAfterS: 10 }
+const UNHELD = { kind: 'held', day: null, leases: [] } as const
+
+interface Held extends NewJob {
+  readonly leases: readonly HoldLease[]
+}
+
+async function keepAll(tx: Transaction, jobs: readonly Held[]): Promise<void> {
+  const answers = jobs.flatMap(({ id, wish: { once, workspaceId } }) => (
+    once === null ? [] : [{ turn: once.turn, answer: { bodySha256: once.bodySha256, json: once.answer(acceptedView(id, workspaceId)) } }]
+  ))
+  if (!(await keepAnswers(tx, answers))) throw new TurnLost()
+}
+
+async function insertJobs(tx: Transaction, jobs: readonly Held[], jobMs: number): Promise<void> {
+  if (jobs.length === 0) return
+  await tx`${insertOf(tx, jobMs)}
+    FROM (SELECT r.*, w.default_callback_url FROM (${recordsOf(tx, jobs)}) AS r JOIN workspaces w ON w.id = r.workspace_id) AS x`
+}

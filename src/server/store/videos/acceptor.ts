@@ -1,0 +1,193 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits.ts'
+import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../../schemas/money-limits.ts'
+import {
+  VIDEO_ACCEPT_MS_MAX, VIDEO_ACCEPTS_BYTES_MAX, VIDEO_ACCEPTS_WAITING_MAX, VIDEO_BATCH_BYTES_MAX, VIDEO_BATCH_JOBS_MAX,
+} from '../../../schemas/video-limits.ts'
+import type { VideoView, VideoViews, VideoWish } from '../../ports/videos.ts'
+import type { Sql, Store } from '../open.ts'
+import { isAway, reach, violatedUnique } from '../translate.ts'
+import { acceptFree } from './accept-free.ts'
+import { acceptAll, acceptingOf, lengthOf, TurnLost, type Accepting, type Verdict } from './accepting.ts'
+import { OpenCounts } from './open-counts.ts'
+import { acceptedView } from './views.ts'
+
+export interface AcceptorOptions {
+  readonly store: Store
+  readonly views: Pick<VideoViews, 'putAll' | 'wake'>
+  /** Milliseconds from its acceptance until a job expires. */
+  readonly jobMs: number
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  readonly after: (ms: number, run: () => void) => void
+}
+
+interface Waiting {
+  readonly job: Accepting
+  readonly settle: (outcome: Outcome<VideoView>) => void
+  readonly reject: (problem: unknown) => void
+  /** Once it was short of money that others hold: until when it is tried. */
+  triedUntil: number | null
+}
+
+/**
+ * `free`: without a limit, as it seems; those with which it is otherwise go on to `limited`. `alone`: one at a time, which may
+ * wait for what others have locked.
+ */
+type LaneKind = 'free' | 'limited' | 'alone'
+
+/** Jobs of one kind: those that come while a transaction runs go together with the next. */
+interface Lane {
+  readonly kind: LaneKind
+  readonly waiting: Waiting[]
+  isRunning: boolean
+}
+
+/**
+ * Accepts jobs in batches: a commit costs as much for many as for one. Those of keys without any limit go by themselves, so
+ * that they never wait for the accounts of others; what a key's record says of that is looked at again. One that would keep its
+ * batch waiting, or that may have spoiled it, is tried alone, beside the others.
+ */
+export class Acceptor {
+  readonly #options: AcceptorOptions
+  readonly #counts: OpenCounts
+  readonly #lanes: Readonly<Record<LaneKind, Lane>> = {
+    free: { kind: 'free', waiting: [], isRunning: false },
+    limited: { kind: 'limited', waiting: [], isRunning: false },
+    alone: { kind: 'alone', waiting: [], isRunning: false },
+  }
+  #jobs = 0
+  #bytes = 0
+
+  constructor(options: AcceptorOptions) {
+    this.#options = options
+    this.#counts = new OpenCounts(options.now)
+  }
+
+  /** Failures: those of `VideoJobs.accept`. */
+  accept(wish: VideoWish): Promise<Outcome<VideoView>> {
+    const job = acceptingOf(wish)
+    if (this.#jobs >= VIDEO_ACCEPTS_WAITING_MAX || this.#bytes + lengthOf(job) > VIDEO_ACCEPTS_BYTES_MAX) {
+      return Promise.resolve(fail('busy', { retryAfterS: 1 }))
+    }
+    this.#jobs += 1
+    this.#bytes += lengthOf(job)
+    const { isCreditLimited, isWorkspaceLimited, isKeyLimited } = wish.key.money
+    const kind = isCreditLimited || isWorkspaceLimited || isKeyLimited ? 'limited' : 'free'
+    const accepted = new Promise<Outcome<VideoView>>((settle, reject) => {
+      this.#enter(kind, { job, settle, reject, triedUntil: null })
+    })
+    return accepted.finally(() => {
+      this.#jobs -= 1
+      this.#bytes -= lengthOf(job)
+    })
+  }
+
+  #enter(kind: LaneKind, ...waiting: readonly Waiting[]): void {
+    const lane = this.#lanes[kind]
+    lane.waiting.push(...waiting)
+    if (lane.isRunning || lane.waiting.length === 0) return
+    lane.isRunning = true
+    void this.#serveAll(lane)
+  }
+
+  async #serveAll({ kind, waiting }: Lane): Promise<void> {
+    while (waiting.length > 0) await this.#serve(kind, kind === 'alone' ? waiting.splice(0, 1) : nextBatch(waiting))
+    this.#lanes[kind].isRunning = false
+  }
+
+  /** Never rejects: each job of the batch is settled, or waits again. */
+  async #serve(kind: LaneKind, batch: readonly Waiting[]): Promise<void> {
+    let verdicts: readonly Verdict[]
+    try {
+      verdicts = await this.#transact(kind, batch.map(({ job }) => job))
+    } catch (problem) {
+      return this.#mend(kind, batch, problem)
+    }
+    this.#tell(batch.filter((_waiting, nth) => verdicts[nth]?.kind === 'accepted').map(({ job }) => job))
+    for (const [nth, waiting] of batch.entries()) {
+      const verdict = verdicts[nth]
+      switch (verdict?.kind) {
+        case 'accepted': waiting.settle(ok(verdict.view)); break
+        case 'refused': this.#refuse(waiting, verdict.refusal); break
+        case 'short': this.#tryAgain(waiting, verdict.refusal); break
+        default: this.#enter(kind === 'free' ? 'limited' : 'alone', waiting)
+      }
+    }
+  }
+
+  #transact(kind: LaneKind, jobs: readonly Accepting[]): Promise<readonly Verdict[]> {
+    const means = { counts: this.#counts, jobMs: this.#options.jobMs, mayWait: kind === 'alone' }
+    return this.#options.store.within(VIDEO_ACCEPT_MS_MAX, async (sql) => {
+      if (kind !== 'free') return sql.begin((tx) => acceptAll(tx, jobs, means))
+      const accepted = await acceptFree(sql, jobs, means)
+      return jobs.map(({ id, wish }): Verdict => (
+        accepted.has(id) ? { kind: 'accepted', view: acceptedView(id, wish.workspaceId) } : { kind: 'elsewhere' }))
+    })
+  }
+
+  /** Both may fail unseen: the rows are there, and whoever looks for work finds them. */
+  #tell(jobs: readonly Accepting[]): void {
+    if (jobs.length === 0) return
+    const { views } = this.#options
+    for (const job of jobs) this.#counts.add(job.wish.workspaceId, lengthOf(job))
+    void views.putAll(jobs.map(({ id, wish }) => acceptedView(id, wish.workspaceId)))
+    for (const provider of new Set(jobs.map(({ wish }) => wish.target.provider))) views.wake({ kind: 'jobs', provider })
+  }
+
+  /** Unless the job is there already, whose own hold may be what leaves too little. */
+  #refuse({ job, settle, reject }: Waiting, refusal: Outcome<never>): void {
+    if (job.wish.once === null) return settle(refusal)
+    void reach(() => madeBefore(this.#options.store.sql, job)).then((made) => settle(isNone(made) ? refusal : made), reject)
+  }
+
+  #tryAgain(waiting: Waiting, refusal: Outcome<never>): void {
+    const { now, after } = this.#options
+    waiting.triedUntil ??= now() + MONEY_TRIED_MS_MAX
+    if (now() >= waiting.triedUntil) return this.#refuse(waiting, refusal)
+    after(MONEY_TRY_MS, () => this.#enter('limited', waiting))
+  }
+
+  /** After a transaction that has failed, or of which nobody knows: what spoils it for all is found by trying each by itself. */
+  async #mend(kind: LaneKind, batch: readonly Waiting[], problem: unknown): Promise<void> {
+    if (isAway(problem)) {
+      for (const { settle } of batch) settle(fail('store_unavailable', { retryAfterS: 1, cause: problem }))
+      return
+    }
+    if (kind !== 'alone') return this.#enter('alone', ...batch)
+    const isMade = problem instanceof TurnLost || violatedUnique(problem) === 'video_jobs_pkey'
+    for (const { job, settle, reject } of batch) {
+      if (isMade) await reach(() => madeBefore(this.#options.store.sql, job)).then(settle, reject)
+      else reject(problem)
+    }
+  }
+}
+
+function nextBatch(waiting: Waiting[]): readonly Waiting[] {
+  let bytes = 0
+  let count = 0
+  for (const { job } of waiting.slice(0, VIDEO_BATCH_JOBS_MAX)) {
+    bytes += lengthOf(job)
+    if (count > 0 && bytes > VIDEO_BATCH_BYTES_MAX) break
+    count += 1
+  }
+  return waiting.splice(0, count)
+}
+
+function isNone(made: Outcome<VideoView>): boolean {
+  return !made.ok && made.failure.name === 'idempotency_running'
+}
+
+/**
+ * The job that an earlier try made whose answer was lost, or another front under the same key, which took the turn over.
+ * Failures: idempotency_mismatch; idempotency_running where the other one has not made it yet.
+ */
+async function madeBefore(sql: Sql, { id, wish: { once, workspaceId } }: Accepting): Promise<Outcome<VideoView>> {
+  const [row] = await sql<{ id: string; body_sha256: string | null }[]>`
+    SELECT id, body_sha256 FROM video_jobs
+    WHERE id = ${id} OR (turn_id = ${once?.turn.id ?? null} AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')
+    ORDER BY created_at DESC LIMIT 1`
+  if (row === undefined) return fail('idempotency_running', { retryAfterS: 1 })
+  // What the first answer told, though it may be further by now. C16.
+  return row.body_sha256 === (once?.bodySha256 ?? null) ? ok(acceptedView(row.id, workspaceId)) : fail('idempotency_mismatch')
+}

@@ -1,0 +1,77 @@
+import { VIDEO_END_MS_MAX, VIDEO_ENDS_AT_ONCE } from '../../../schemas/video-limits.ts'
+import { withPartitions } from '../lending/partitions.ts'
+import type { Store } from '../open.ts'
+import { isAway } from '../translate.ts'
+import { endJobs, type EndContext, type EndedRow, type EndWish } from './ends.ts'
+
+interface Waiting {
+  readonly wish: EndWish
+  readonly resolve: (row: EndedRow | null) => void
+  readonly reject: (problem: unknown) => void
+}
+
+/**
+ * Ends of jobs in shared transactions: those that come while one runs go together into the next one. All of an
+ * organization lock its account, so that one transaction for each would make a queue of them.
+ */
+export class EndBatches {
+  readonly #store: Store
+  readonly #context: EndContext
+  #waiting: Waiting[] = []
+  #isRunning = false
+
+  constructor(store: Store, context: EndContext) {
+    this.#store = store
+    this.#context = context
+  }
+
+  /** @returns null when the job is another's, or has ended. Rejects when the store cannot be reached: then it may have ended. */
+  end(wish: EndWish): Promise<EndedRow | null> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ wish, resolve, reject })
+      if (!this.#isRunning) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    while (this.#waiting.length > 0) await this.#book(this.#next())
+    this.#isRunning = false
+  }
+
+  /** The oldest, each job once: a second end of it comes behind. */
+  #next(): readonly Waiting[] {
+    const batch = new Map<string, Waiting>()
+    const later: Waiting[] = []
+    for (const one of this.#waiting) {
+      if (batch.size < VIDEO_ENDS_AT_ONCE && !batch.has(one.wish.id)) batch.set(one.wish.id, one)
+      else later.push(one)
+    }
+    this.#waiting = later
+    return [...batch.values()]
+  }
+
+  async #book(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const rows = new Map((await book(this.#store, batch.map(({ wish }) => wish), this.#context)).map((row) => [row.id, row]))
+      for (const { wish, resolve } of batch) resolve(rows.get(wish.id) ?? null)
+    } catch (problem) {
+      // One that cannot be booked must not keep the others from it.
+      if (batch.length > 1 && !isAway(problem)) for (const one of batch) await this.#book([one])
+      else for (const { reject } of batch) reject(problem)
+    }
+  }
+}
+
+/** One transaction. */
+export function book(store: Store, wishes: readonly EndWish[], context: EndContext): Promise<readonly EndedRow[]> {
+  return withPartitions(store, () => daysOf(store, wishes), () => (
+    store.within(VIDEO_END_MS_MAX, (sql) => sql.begin((tx) => endJobs(tx, wishes, context)))
+  ))
+}
+
+async function daysOf({ sql }: Store, wishes: readonly EndWish[]): Promise<readonly string[]> {
+  const rows = await sql<{ day: string }[]>`
+    SELECT DISTINCT hold_day::text AS day FROM video_jobs WHERE id IN ${sql(wishes.map(({ id }) => id))}`
+  return rows.map(({ day }) => day)
+}

@@ -1,0 +1,90 @@
+import { VIDEO_ERROR_CHARS_MAX } from '../../../schemas/video-limits.ts'
+import type { VideoEnding, OpenVideoState } from '../../../schemas/video-jobs.ts'
+import { webhookBody } from '../../../schemas/webhook-body.ts'
+import type { Log } from '../../ports/observe.ts'
+import type { StoredClip } from '../../ports/video-work.ts'
+import type { NewDelivery } from '../../ports/webhooks.ts'
+import { plain } from '../lending/books.ts'
+import type { Transaction } from '../open.ts'
+import { insertDeliveries } from '../webhooks/outbox.ts'
+import { OPEN_STATES, type VideoRow } from './rows.ts'
+import { settle, type SettledRow, type Settling } from './settling.ts'
+
+/** How one job is to end. */
+export interface EndWish {
+  readonly id: string
+  /** Of the claim; null: whoever has it. */
+  readonly attempt: number | null
+  readonly state: VideoEnding
+  readonly error: string | null
+  readonly clips: readonly StoredClip[]
+  /** What becomes of its money, by the state that it is in until now. */
+  readonly settling: (was: OpenVideoState) => Settling
+}
+
+export interface EndContext {
+  readonly log: Log
+  /** Where callers reach the service; null: nobody is told of an end. */
+  readonly origin: string | null
+  readonly clipsKeptMs: number
+}
+
+export type EndedRow = SettledRow & VideoRow & { readonly was: OpenVideoState }
+
+/**
+ * Ends jobs, each with all that follows from it. Locks: the jobs in the order of their ids, and at last the accounts.
+ * @param wishes of different jobs
+ * @returns those that ended now: what is another's by now, or has ended, is left out, and nothing is booked for it
+ */
+export async function endJobs(tx: Transaction, wishes: readonly EndWish[], context: EndContext): Promise<readonly EndedRow[]> {
+  const rows = await endRows(tx, wishes, context)
+  if (rows.length === 0) return rows
+  const byId = new Map(wishes.map((wish) => [wish.id, wish]))
+  const ended = rows.flatMap((row) => {
+    const wish = byId.get(row.id)
+    return wish === undefined ? [] : [{ row, wish, settling: wish.settling(row.was) }]
+  })
+  await Promise.all([
+    insertClips(tx, ended.flatMap(({ row, wish }) => wish.clips.map((clip, index) => ({ row, clip, index })))),
+    insertDeliveries(tx, rows.flatMap((row) => deliveryOf(row, context.origin))),
+  ])
+  await settle(tx, ended, context.log)
+  return rows
+}
+
+async function endRows(tx: Transaction, wishes: readonly EndWish[], { clipsKeptMs }: EndContext): Promise<readonly EndedRow[]> {
+  const told = wishes.map(({ id, attempt, state, error, clips }) => ({
+    id, attempt, state, error: error === null ? null : plain(error.slice(0, VIDEO_ERROR_CHARS_MAX)), outputs: clips.length,
+  }))
+  return tx<EndedRow[]>`
+    WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset(${JSON.stringify(told)}::text::json)
+      AS x(id text, attempt integer, state text, error text, outputs integer)),
+    held AS MATERIALIZED (
+      SELECT j.id, j.state AS was, x.state, x.error, x.outputs FROM video_jobs j JOIN x ON x.id = j.id
+      WHERE j.state IN (${tx.unsafe(OPEN_STATES)}) AND (x.attempt IS NULL OR x.attempt = j.attempt)
+      ORDER BY j.id FOR UPDATE OF j)
+    UPDATE video_jobs AS j SET state = held.state, error = held.error, outputs = held.outputs, attempt = j.attempt + 1,
+      ended_at = clock_timestamp(), request = NULL, attached = NULL, made = NULL,
+      clips_expire_at = CASE WHEN held.outputs > 0 THEN clock_timestamp() + ${clipsKeptMs} * interval '1 ms' END
+    FROM held WHERE j.id = held.id RETURNING j.*, j.hold_day::text AS hold_day, held.was`
+}
+
+async function insertClips(
+  tx: Transaction, clips: readonly { readonly row: EndedRow; readonly clip: StoredClip; readonly index: number }[],
+): Promise<void> {
+  if (clips.length === 0) return
+  const rows = clips.map(({ row, clip, index }) => ({
+    job_id: row.id, index, object_id: clip.objectId, workspace_id: row.workspace_id, data_key_id: clip.dataKeyId,
+    size_bytes: clip.sizeBytes, sha256: clip.sha256,
+  }))
+  await tx`INSERT INTO video_clips ${tx(rows)}`
+}
+
+function deliveryOf(row: EndedRow, origin: string | null): readonly NewDelivery[] {
+  if (row.callback_url === null || origin === null) return []
+  const body = webhookBody({
+    id: row.id, status: row.state as VideoEnding, endedAt: row.ended_at, generationId: row.generation_id, model: row.model,
+    error: row.error, outputs: row.outputs, costNano: row.is_unpriced ? null : Number(row.cost_nano), isByok: row.own_secret !== null,
+  }, origin)
+  return [{ workspaceId: row.workspace_id, jobId: row.id, idempotencyKey: `${row.id}-${row.state}`, url: row.callback_url, body }]
+}

@@ -1,0 +1,154 @@
+import { organizationAccount, workspaceAccount } from '../../../schemas/accounts.ts'
+import type { RefusingLimit } from '../../../schemas/money-refusals.ts'
+import type { AccountKind, Day, Span } from '../../ports/money.ts'
+import type { VideoWish } from '../../ports/videos.ts'
+import { countedNano } from '../account-limits.ts'
+import { lockAccounts, type Account } from '../accounts.ts'
+import { changedBy, isSameWindow, rolledTo, spansOf } from '../lending/counters.ts'
+import { limitsOf, restOf, stateOf, type Limits } from '../lending/lend.ts'
+import { leasesElsewhere, type Lease } from '../lending/leases.ts'
+import type { Transaction } from '../open.ts'
+import { latestOf } from '../windows.ts'
+
+/*
+ * What a job holds from its acceptance to its end: its cost, of each of its accounts that has a limit, or of none. A hold
+ * is lent as fronts are lent money, but exactly, and stays until the job ends. Design §6, §7.
+ */
+
+type HoldWish = Pick<VideoWish, 'key' | 'workspaceId' | 'target' | 'costNano'>
+
+export type HoldDecision =
+  | { readonly kind: 'held'; readonly day: Day; readonly leases: readonly Lease[] }
+  /** `isFinal`: waiting for others to give back is of no use. */
+  | { readonly kind: 'refused'; readonly isFinal: boolean; readonly refusing: readonly RefusingLimit[] }
+
+/** Accounts of one batch, locked, with what decides about them; they change with each decision. */
+export interface HoldScene {
+  readonly today: Day
+  readonly accounts: ReadonlyMap<string, Account>
+  readonly limits: ReadonlyMap<string, Limits>
+  /** What fronts hold. */
+  readonly lent: readonly Lease[]
+}
+
+/**
+ * Which accounts of these jobs have a limit that counts them. Nothing is locked: who sets an account's first limit at this
+ * moment has it count from the next batch on, as if this one had come before.
+ */
+export async function limitedAccounts(tx: Transaction, wishes: readonly HoldWish[]): Promise<readonly string[]> {
+  const paying = wishes.filter(({ costNano }) => costNano > 0)
+  const ids = new Set(paying.flatMap((wish) => accountsOf(wish).map(({ id }) => id)))
+  if (ids.size === 0) return []
+  const rows = await tx<{ id: string; counts_byok: boolean }[]>`
+    SELECT id, counts_byok FROM accounts
+    WHERE id = ANY(string_to_array(${[...ids].join(',')}, ',')) AND EXISTS (SELECT FROM account_limits l WHERE l.account_id = accounts.id)`
+  const found = new Map(rows.map((row) => [row.id, row.counts_byok]))
+  const needed = paying.flatMap((wish) => accountsOf(wish).filter(({ kind, id }) => {
+    const countsByok = found.get(id)
+    return countsByok !== undefined && amountNano(wish, { ownerKind: kind, countsByok }) > 0n
+  }))
+  return [...new Set(needed.map(({ id }) => id))]
+}
+
+/** Locks accounts until the commit: last of all that a transaction locks. */
+export async function lookAtHolds(tx: Transaction, ids: readonly string[]): Promise<HoldScene> {
+  const locked = await lockAccounts(tx, ids)
+  // Behind the locks: whoever changes a limit holds its account, and a wait for one may last past midnight.
+  const [limits, lent, [calendar]] = await Promise.all([
+    limitsOf(tx, ids),
+    leasesElsewhere(tx, null, ids),
+    tx<{ today: Day }[]>`SELECT utc_today()::text AS today`,
+  ])
+  if (calendar === undefined) throw new Error('the calendar returned nothing')
+  return { today: calendar.today, accounts: new Map(locked.map((account) => [account.id, account])), limits, lent }
+}
+
+/** Decides about the jobs of a batch, one after another: what one holds the next one finds lent. */
+export class Holding {
+  /** Accounts that somebody was refused, while fronts held some of them. */
+  readonly wanted = new Set<string>()
+  readonly #scene: HoldScene
+  readonly #now: Map<string, Account>
+  readonly #changed = new Set<string>()
+
+  constructor(scene: HoldScene) {
+    this.#scene = scene
+    this.#now = new Map(scene.accounts)
+  }
+
+  /** Accounts to be written, as they are now. */
+  get changed(): readonly Account[] {
+    return [...this.#now.values()].filter(({ id }) => this.#changed.has(id) || this.wanted.has(id))
+  }
+
+  decide(wish: HoldWish): HoldDecision {
+    const parts = this.#partsOf(wish)
+    const day = latestOf([this.#scene.today, ...parts.map(({ account }) => account.day)])
+    const rolled = parts.map((part) => ({ ...part, account: rolledTo(part.account, day) }))
+    const short = rolled.flatMap((part) => shortOf(part).map((span) => ({ ...part, span })))
+    if (short.length > 0) return this.#refuse(short)
+    for (const { account, nano } of rolled) {
+      this.#now.set(account.id, changedBy(account, day, { spent: 0n, byok: 0n, lent: nano }))
+      this.#changed.add(account.id)
+    }
+    return { kind: 'held', day, leases: rolled.map(({ account, nano }) => ({ accountId: account.id, day, lentNano: nano })) }
+  }
+
+  #partsOf(wish: HoldWish): readonly Part[] {
+    return accountsOf(wish).flatMap(({ id }) => {
+      const account = this.#now.get(id)
+      const limits = this.#scene.limits.get(id)
+      if (account === undefined || limits === undefined) return []
+      const nano = amountNano(wish, account)
+      return nano > 0n ? [{ account, limits, nano }] : []
+    })
+  }
+
+  /** Limits that nothing which comes back can make wide enough are told alone. */
+  #refuse(short: readonly Short[]): HoldDecision {
+    const hopeless = short.filter(({ account, limits, nano, span }) => nano > (limits[span] ?? 0n) - countedNano(account, span))
+    if (hopeless.length > 0) return refused(hopeless, true)
+    const isFinal = !short.every(({ account, span }) => this.#isLent(account, span))
+    if (!isFinal) for (const { account } of short) this.wanted.add(account.id)
+    return refused(short, isFinal)
+  }
+
+  #isLent(account: Account, span: Span): boolean {
+    return this.#scene.lent.some((lease) => lease.accountId === account.id && isSameWindow(span, lease.day, account.day))
+  }
+}
+
+interface Part {
+  readonly account: Account
+  readonly limits: Limits
+  readonly nano: bigint
+}
+
+interface Short extends Part {
+  readonly span: Span
+}
+
+function shortOf({ account, limits, nano }: Part): readonly Span[] {
+  return spansOf(limits).filter((span) => restOf(account, limits, span) < nano)
+}
+
+function refused(short: readonly Short[], isFinal: boolean): HoldDecision {
+  const refusing = short.map(({ account, limits, nano, span }) => (
+    { kind: account.ownerKind, limit: stateOf(account, limits, span), boundNano: Number(nano) }
+  ))
+  return { kind: 'refused', isFinal, refusing }
+}
+
+function accountsOf({ key, workspaceId }: HoldWish): readonly { readonly kind: AccountKind; readonly id: string }[] {
+  return [
+    { kind: 'organization', id: organizationAccount(key.organizationId) },
+    { kind: 'workspace', id: workspaceAccount(workspaceId) },
+    { kind: 'key', id: key.money.accountId },
+  ]
+}
+
+/** As an account counts it: what a workspace pays itself is no credit's, and counts elsewhere where that is wanted. B2.9, B2.10. */
+function amountNano({ target, costNano }: HoldWish, { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>): bigint {
+  if (target.ownSecret === null) return BigInt(costNano)
+  return ownerKind !== 'organization' && countsByok ? BigInt(costNano) : 0n
+}

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import type { Day } from '../../ports/money.ts'
+import { plain } from '../lending/books.ts'
+import type { Queryable } from '../open.ts'
+import { lengthOf, type Accepting } from './accepting.ts'
+import { acceptedView } from './views.ts'
+
+export interface NewJob extends Accepting {
+  /** Null: that of the calendar. */
+  readonly day: Day | null
+}
+
+/** New jobs as a relation, for INSERT_COLUMNS; and the answers that are to be kept. */
+export function recordsOf(sql: Queryable, jobs: readonly NewJob[]) {
+  // Texts of JSON hold no line break of their own: so the large ones are not written as JSON a second time.
+  return sql`
+    SELECT x.*, r.request, nullif(r.attached, '') AS attached
+    FROM json_to_recordset(${JSON.stringify(jobs.map(recordOf))}::text::json) AS x(nth int, id text, organization_id uuid, workspace_id uuid,
+      key_hash text, key_account_id text, request_id text, session_id text, model text, provider text, endpoint text, upstream_model text,
+      own_secret text, submit_token uuid, seconds int, cost_nano bigint, is_unpriced boolean, hold_id uuid, hold_day date, callback_url text,
+      request_chars int, turn_id text, attempt int, body_sha256 text, answer text)
+    JOIN unnest(${lines(sql, jobs.map(({ request }) => request))}, ${lines(sql, jobs.map(({ attached }) => attached))})
+      WITH ORDINALITY AS r(request, attached, nth) ON r.nth = x.nth`
+}
+
+/** An array of texts without line breaks. */
+function lines(sql: Queryable, texts: readonly string[]) {
+  return sql`string_to_array(${texts.join('\n')}, chr(10))`
+}
+
+/** The beginning of an INSERT from records `x` that have the `default_callback_url` of their workspaces. */
+export function insertOf(sql: Queryable, jobMs: number) {
+  return sql`
+    INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, session_id, model, provider, endpoint,
+      upstream_model, own_secret, request, attached, request_chars, submit_token, seconds, cost_nano, is_unpriced, hold_id, hold_day,
+      callback_url, turn_id, body_sha256, expires_at)
+    SELECT x.id, x.organization_id, x.workspace_id, x.key_hash, x.key_account_id, x.request_id, x.session_id, x.model, x.provider, x.endpoint,
+      x.upstream_model, x.own_secret, x.request, x.attached, x.request_chars, x.submit_token,
+      x.seconds, x.cost_nano, x.is_unpriced, x.hold_id,
+      COALESCE(x.hold_day, utc_today()), COALESCE(x.callback_url, x.default_callback_url), x.turn_id, x.body_sha256,
+      clock_timestamp() + ${jobMs}::float8 * interval '1 ms'`
+}
+
+/** Columns, but for the request. */
+function recordOf(job: NewJob, index: number) {
+  const { id, holdId, day, wish } = job
+  const { key, target, once, callbackUrl, sessionId } = wish
+  return {
+    nth: index + 1, id, organization_id: key.organizationId, workspace_id: wish.workspaceId, key_hash: key.hash,
+    key_account_id: key.money.accountId, request_id: plain(wish.requestId), session_id: sessionId === null ? null : plain(sessionId),
+    model: plain(target.model), provider: target.provider, endpoint: plain(target.endpoint), upstream_model: plain(target.upstreamModel),
+    own_secret: target.ownSecret, submit_token: randomUUID(), seconds: wish.request.seconds, cost_nano: String(wish.costNano),
+    is_unpriced: wish.isUnpriced, hold_id: holdId, hold_day: day, callback_url: callbackUrl === null ? null : plain(callbackUrl),
+    request_chars: lengthOf(job), turn_id: once?.turn.id ?? null, attempt: once?.turn.attempt ?? null, body_sha256: once?.bodySha256 ?? null,
+    answer: once?.answer(acceptedView(id, wish.workspaceId)) ?? null,
+  }
+}

@@ -1,0 +1,69 @@
+import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX, VIDEO_OPEN_COUNTED_MS, VIDEO_OPEN_COUNTS_MAX } from '../../../schemas/video-limits.ts'
+import type { Queryable } from '../open.ts'
+
+/** Open jobs of a workspace, and the characters of what they ask for. */
+export interface Open {
+  readonly count: number
+  readonly chars: number
+}
+
+/** With one more; null when there is no room for it. */
+export function withOneMore({ count, chars }: Open, more: number): Open | null {
+  const hasRoom = count < VIDEO_JOBS_OPEN_MAX && (chars === 0 || chars + more <= VIDEO_OPEN_CHARS_MAX)
+  return hasRoom ? { count: count + 1, chars: chars + more } : null
+}
+
+export const NONE_OPEN: Open = { count: 0, chars: 0 }
+
+/**
+ * How many open jobs workspaces have. A count is believed for VIDEO_OPEN_COUNTED_MS, with what this front accepted since: a
+ * workspace has more than it may only by what other fronts accept in that time. Who is at a limit is counted anew.
+ */
+export class OpenCounts {
+  readonly #counts = new Map<string, Open & { readonly at: number }>()
+  readonly #now: () => number
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  async of(sql: Queryable, workspaceIds: readonly string[]): Promise<Map<string, Open>> {
+    const now = this.#now()
+    const found = new Map<string, Open>()
+    const stale: string[] = []
+    for (const id of workspaceIds) {
+      const known = this.#counts.get(id)
+      if (known === undefined || isNearFull(known) || now - known.at >= VIDEO_OPEN_COUNTED_MS) stale.push(id)
+      else found.set(id, known)
+    }
+    // What is counted anew may push out what was known.
+    if (stale.length > 0) for (const [id, open] of await this.#count(sql, stale, now)) found.set(id, open)
+    return found
+  }
+
+  /** One more was accepted, and committed. */
+  add(workspaceId: string, chars: number): void {
+    const known = this.#counts.get(workspaceId)
+    if (known !== undefined) this.#counts.set(workspaceId, { ...known, count: known.count + 1, chars: known.chars + chars })
+  }
+
+  async #count(sql: Queryable, ids: readonly string[], at: number): Promise<ReadonlyMap<string, Open>> {
+    const rows = await sql<{ id: string; count: number; chars: string }[]>`
+      SELECT w.id, o.count, o.chars FROM unnest(string_to_array(${ids.join(',')}, ',')::uuid[]) AS w(id) CROSS JOIN LATERAL (
+        SELECT count(*)::int AS count, coalesce(sum(request_chars), 0) AS chars FROM video_jobs j
+        WHERE j.workspace_id = w.id AND j.state IN ('accepted', 'submitting', 'running', 'storing')) AS o`
+    if (this.#counts.size + rows.length > VIDEO_OPEN_COUNTS_MAX) this.#counts.clear()
+    const counted = new Map(rows.map(({ id, count, chars }) => [id, { count, chars: Number(chars) }]))
+    for (const [id, open] of counted) this.#counts.set(id, { ...open, at })
+    return counted
+  }
+}
+
+/** Jobs of a few megabytes may not fit any more: jobs that have ended meanwhile make room. */
+function isNearFull({ count, chars }: Open): boolean {
+  return count >= VIDEO_JOBS_OPEN_MAX || chars >= VIDEO_OPEN_CHARS_MAX - NEAR_CHARS
+}
+
+/** More than any one request has. */
+const NEAR_CHARS = 8_388_608

@@ -1,0 +1,22 @@
+import type { VideoJobs, VideoViews } from '../../ports/videos.ts'
+import type { Store } from '../open.ts'
+import { Acceptor, type AcceptorOptions } from './acceptor.ts'
+import { openVideoReads } from './reads.ts'
+
+export interface VideoJobsOptions extends Pick<AcceptorOptions, 'jobMs' | 'now'> {
+  readonly store: Store
+  readonly views: VideoViews
+  /** Ends a job, and tells of it. */
+  readonly cancel: VideoJobs['cancel']
+  readonly after?: AcceptorOptions['after']
+}
+
+/** Video jobs of one front: accepted in batches, read by their live views, cancelled by who ends jobs. Design §7. */
+export function openVideoJobs(options: VideoJobsOptions): VideoJobs {
+  const acceptor = new Acceptor({ after: (ms, run) => void setTimeout(run, ms), ...options })
+  return {
+    accept: (wish) => acceptor.accept(wish),
+    cancel: options.cancel,
+    ...openVideoReads(options),
+  }
+}

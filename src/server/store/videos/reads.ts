@@ -1,0 +1,99 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { VIDEO_CLIPS_MAX } from '../../../schemas/video-limits.ts'
+import type { PreviousVideo, VideoJobs, VideoOutput, VideoPage, VideoView, VideoViews } from '../../ports/videos.ts'
+import { isVideoId } from '../ids.ts'
+import type { Store } from '../open.ts'
+import { reach } from '../translate.ts'
+import type { VideoRow } from './rows.ts'
+import { VIEW_COLUMNS, viewOf, type VideoViewRow } from './views.ts'
+
+export interface ReadMeans {
+  readonly store: Store
+  readonly views: Pick<VideoViews, 'get' | 'put' | 'putAll'>
+}
+
+type VideoReads = Pick<VideoJobs, 'get' | 'list' | 'output' | 'previous'>
+
+/*
+ * Pollers see no step back, and no 404 after a 202:
+ * - The row is there before the 202, and moves forward only. Each view is put after the commit of what it tells, and never
+ *   over one that is further: so a row is never behind any view of its job.
+ * - A view may be behind the row. Who has seen the row is told so by this store alone, which puts what it read before it
+ *   answers: from then on no view is behind that.
+ * - Without Redis that put fails, and rows are read. When Redis is back, with what it had or with nothing, views of open
+ *   jobs are not believed until those who made newer ones, this store's among them, have had time to put them. What ended
+ *   stays as it is.
+ */
+export function openVideoReads(means: ReadMeans): VideoReads {
+  return {
+    get: (workspaceId, id) => reach(() => get(means, workspaceId, id)),
+    list: (workspaceId, page) => reach(() => list(means, workspaceId, page)),
+    output: (workspaceId, id, index) => reach(() => output(means, { workspaceId, id, index })),
+    previous: (workspaceId, id) => reach(() => previous(means, workspaceId, id)),
+  }
+}
+
+async function get({ store: { sql }, views }: ReadMeans, workspaceId: string, id: string): Promise<Outcome<VideoView>> {
+  // What is no id of ours reaches neither store.
+  if (!isVideoId(id)) return fail('video_unknown')
+  const kept = await views.get(id)
+  if (kept !== null) return kept.workspaceId === workspaceId ? ok(kept) : fail('video_unknown')
+  const [row] = await sql<VideoViewRow[]>`
+    SELECT ${sql(VIEW_COLUMNS)} FROM video_jobs WHERE id = ${id} AND workspace_id = ${workspaceId}`
+  if (row === undefined) return fail('video_unknown')
+  const view = viewOf(row)
+  await views.put(view)
+  return ok(view)
+}
+
+async function list(
+  { store: { sql }, views }: ReadMeans, workspaceId: string, { after, limit }: { readonly after: string | null; readonly limit: number },
+): Promise<Outcome<VideoPage>> {
+  if (after !== null && !isVideoId(after)) return ok({ videos: [], hasMore: false })
+  const rows = await sql<VideoViewRow[]>`
+    SELECT ${sql(VIEW_COLUMNS)} FROM video_jobs
+    WHERE workspace_id = ${workspaceId} AND ${after === null ? sql`true` : sql`id < ${after}`} ORDER BY id DESC LIMIT ${limit + 1}`
+  const videos = rows.slice(0, limit).map(viewOf)
+  if (videos.length > 0) await views.putAll(videos)
+  return ok({ videos, hasMore: rows.length > limit })
+}
+
+interface OutputRow extends VideoViewRow {
+  readonly object_id: string | null
+  readonly data_key_id: string
+  readonly size_bytes: string
+  readonly sha256: string
+  readonly clip_created_at: Date
+}
+
+async function output(
+  { store: { sql }, views }: ReadMeans, { workspaceId, id, index }: { readonly workspaceId: string; readonly id: string; readonly index: number },
+): Promise<Outcome<VideoOutput>> {
+  if (!isVideoId(id)) return fail('video_unknown')
+  const [row] = await sql<OutputRow[]>`
+    SELECT ${sql(VIEW_COLUMNS.map((column) => `j.${column}`))},
+      c.object_id, c.data_key_id, c.size_bytes, c.sha256, c.created_at AS clip_created_at
+    FROM video_jobs j LEFT JOIN video_clips c ON c.job_id = j.id AND c.index = ${Math.min(index, VIDEO_CLIPS_MAX)}
+    WHERE j.id = ${id} AND j.workspace_id = ${workspaceId}`
+  if (row === undefined) return fail('video_unknown')
+  await views.put(viewOf(row))
+  if (row.state !== 'completed') return fail('video_unfinished')
+  if (index >= row.outputs) return fail('video_output_unknown')
+  if (row.object_id === null) return fail('video_expired')
+  return ok({
+    jobId: id, index, objectId: row.object_id, workspaceId, dataKeyId: row.data_key_id, sizeBytes: Number(row.size_bytes),
+    sha256: row.sha256, createdAt: row.clip_created_at,
+  })
+}
+
+async function previous({ store: { sql }, views }: ReadMeans, workspaceId: string, id: string): Promise<Outcome<PreviousVideo>> {
+  if (!isVideoId(id)) return fail('video_unknown')
+  const [row] = await sql<(VideoViewRow & Pick<VideoRow, 'provider' | 'upstream_id' | 'seconds'>)[]>`
+    SELECT ${sql([...VIEW_COLUMNS, 'provider', 'upstream_id', 'seconds'])}
+    FROM video_jobs WHERE id = ${id} AND workspace_id = ${workspaceId}`
+  if (row === undefined) return fail('video_unknown')
+  await views.put(viewOf(row))
+  if (row.state !== 'completed' || row.upstream_id === null) return fail('video_unfinished')
+  const { provider, upstream_id: upstreamId, own_secret: ownSecret, seconds, cost_nano: costNano } = row
+  return ok({ provider, upstreamId, ownSecret, seconds, costNano: Number(costNano) })
+}

@@ -1,0 +1,92 @@
+import type { OpenVideoState } from '../../../schemas/video-jobs.ts'
+import type { BookedCall } from '../../ports/lending.ts'
+import type { Day } from '../../ports/money.ts'
+import type { Log } from '../../ports/observe.ts'
+import { lockAccounts } from '../accounts.ts'
+import { Books, ledgerRow } from '../lending/books.ts'
+import type { Lease } from '../lending/leases.ts'
+import { post } from '../lending/post.ts'
+import type { Transaction } from '../open.ts'
+import type { VideoRow } from './rows.ts'
+
+/** Of a job that this transaction has ended. */
+export type SettledRow = Pick<VideoRow,
+  'organization_id' | 'workspace_id' | 'key_hash' | 'key_account_id' | 'request_id' | 'model' | 'provider' | 'own_secret' | 'seconds'
+  | 'cost_nano' | 'hold_id'> & { readonly hold_day: Day; readonly ended_at: Date }
+
+/** `charged`: its cost is spent. `lost`: nobody pays, though the provider may ask for it: an `overrun`, which counts for nobody. `free`: no trace. */
+export type Settling = 'charged' | 'lost' | 'free'
+
+/** Of a job that is given up: once it went out a provider may have made it, and ask for its price. */
+export function unfinished(was: OpenVideoState): Settling {
+  return was === 'accepted' ? 'free' : 'lost'
+}
+
+const OPERATION = 'video.create'
+const MS_PER_S = 1_000
+
+/**
+ * Books the ends of jobs: what was held of each returns, and the cost of those that were made counts in the window of
+ * their acceptance. Once each, since a job's row ends once. Locks the accounts; nothing is locked after them.
+ */
+export async function settle(tx: Transaction, ended: readonly { readonly row: SettledRow; readonly settling: Settling }[], log: Log): Promise<void> {
+  if (ended.length === 0) return
+  const books = new Books()
+  const leases = await takeHolds(tx, ended.map(({ row }) => row.hold_id))
+  for (const { accountId, day, lentNano } of leases) books.entryOf(accountId, day).fromLease += lentNano
+  for (const { row, settling } of ended) book(books, row, settling)
+  const accounts = await lockAccounts(tx, books.accountIds)
+  await post(tx, { journalId: null, books, accounts, leases, log })
+}
+
+/**
+ * The leases of holds, which go. They are of jobs whose rows this transaction has, so that nobody else changes them, and
+ * whoever counts leases under an account's lock sees them until the commit that also changes the account.
+ */
+async function takeHolds(tx: Transaction, holdIds: readonly string[]): Promise<readonly Lease[]> {
+  const rows = await tx<{ account_id: string; day: Day; lent_nano: string }[]>`
+    WITH gone AS (
+      DELETE FROM leases WHERE journal_id = ANY(string_to_array(${holdIds.join(',')}, ',')::uuid[]) RETURNING account_id, day, lent_nano)
+    SELECT account_id, day::text AS day, sum(lent_nano)::bigint AS lent_nano FROM gone GROUP BY 1, 2`
+  return rows.map((row) => ({ accountId: row.account_id, day: row.day, lentNano: BigInt(row.lent_nano) }))
+}
+
+function book(books: Books, row: SettledRow, settling: Settling): void {
+  switch (settling) {
+    // All of a hold returns to its accounts before: none of the cost is left to be taken from it.
+    case 'charged': return books.add({ ...entryOf(row), paid: NONE })
+    case 'lost':
+      if (row.cost_nano !== '0') books.ledger.push({ ...ledgerRow(entryOf(row), 'overrun', row.cost_nano), tokens: null, milliseconds: null })
+      return
+    case 'free': return
+    default: settling satisfies never
+  }
+}
+
+const NONE = { organization: false, workspace: false, key: false }
+
+function entryOf(row: SettledRow) {
+  const call: BookedCall = {
+    day: row.hold_day,
+    atMs: row.ended_at.getTime(),
+    requestId: row.request_id,
+    operation: OPERATION,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    keyHash: row.key_hash,
+    keyAccountId: row.key_account_id,
+    model: row.model,
+  }
+  return {
+    ...call,
+    kind: 'settle' as const,
+    provider: row.provider,
+    tokens: 0,
+    milliseconds: row.seconds * MS_PER_S,
+    costNano: Number(row.cost_nano),
+    overrunNano: 0,
+    isByok: row.own_secret !== null,
+    isEstimated: false,
+    paid: NONE,
+  }
+}

@@ -1,0 +1,8 @@
+import type { Transaction } from '../open.ts'
+
+/** The URLs of these deliveries are tried again, though they answered 410. C17. */
+export async function enableUrlsOf(tx: Transaction, ids: readonly string[]): Promise<void> {
+  await tx`
+    DELETE FROM webhook_disabled x USING webhook_deliveries d
+    WHERE d.id IN ${tx(ids)} AND x.workspace_id = d.workspace_id AND x.url = d.url`
+}

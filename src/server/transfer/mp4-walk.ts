@@ -1,0 +1,56 @@
+/** Bytes of the longest box header: size, type, and a size of 64 bits. ISO/IEC 14496-12 §4.2. */
+const HEADER_BYTES = 16
+const SHORT_HEADER_BYTES = 8
+/** An MP4 begins with the brands that it keeps to. */
+const FIRST = 'ftyp'
+/** What a clip is made of: how it is built up, and its pictures. */
+const NEEDED = ['moov', 'mdat'] as const
+
+/**
+ * Follows the outermost boxes of an MP4 as its bytes come by, in any pieces, and looks at nothing but their headers: enough
+ * to tell a clip from a page of text, and a whole one from one that was cut.
+ */
+export class Mp4Walk {
+  readonly #header = Buffer.alloc(HEADER_BYTES)
+  #headerBytes = 0
+  /** Bytes of the box at hand that are still to come; Infinity: it goes on to the end of the file. */
+  #left = 0
+  readonly #seen = new Set<string>()
+  #isBroken = false
+
+  /** @returns false as soon as it can be no MP4 */
+  take(bytes: Uint8Array): boolean {
+    let at = 0
+    while (at < bytes.length && !this.#isBroken) {
+      if (this.#left > 0) {
+        const skipped = Math.min(this.#left, bytes.length - at)
+        this.#left -= skipped
+        at += skipped
+      } else {
+        at = this.#takeHeader(bytes, at)
+      }
+    }
+    return !this.#isBroken
+  }
+
+  /** True when it ended where a box did, and has what a clip needs. */
+  get isWhole(): boolean {
+    const isAtEnd = this.#headerBytes === 0 && (this.#left === 0 || this.#left === Infinity)
+    return !this.#isBroken && isAtEnd && NEEDED.every((type) => this.#seen.has(type))
+  }
+
+  #takeHeader(bytes: Uint8Array, at: number): number {
+    this.#header[this.#headerBytes++] = bytes[at] ?? 0
+    const size = this.#headerBytes < SHORT_HEADER_BYTES ? null : this.#header.readUInt32BE(0)
+    if (size === null || (size === 1 && this.#headerBytes < HEADER_BYTES)) return at + 1
+    const type = this.#header.toString('latin1', 4, 8)
+    const whole = size === 1 ? Number(this.#header.readBigUInt64BE(8)) : size
+    const left = size === 0 ? Infinity : whole - this.#headerBytes
+    const isFirst = this.#seen.size === 0
+    if (left < 0 || !Number.isSafeInteger(size === 0 ? 0 : whole) || (isFirst && type !== FIRST)) this.#isBroken = true
+    this.#seen.add(type)
+    this.#left = left
+    this.#headerBytes = 0
+    return at + 1
+  }
+}

@@ -1,0 +1,123 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/video-limits.ts'
+import { VIDEO_INLINE_ANSWER_BYTES_MAX } from '../../../schemas/video-provider-limits.ts'
+import type { ByteReader } from '../../ports/byte-streams.ts'
+import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoSource } from '../../ports/video-providers.ts'
+import { ClipReader, fetchClip, readerOf } from './clip-download.ts'
+import { veoRequest } from './google-request.ts'
+import { imagesIn } from './images.ts'
+import { unavailable, unpolledBy } from './poll-verdict.ts'
+import type { ClipAt, VideoProtocol, WayMeans } from './protocol.ts'
+import { submittedBy } from './submission.ts'
+import { reasonOf, told } from './told.ts'
+import { isUpstreamId } from './upstream-ids.ts'
+import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Names of operations are paths of letters, digits and few marks, and have no form of their own to be escaped to. */
+const OPERATION = /^[\w.~/-]+$/
+
+/** Google's long-running operations, as the Gemini API has them for Veo. It knows no token and lists no jobs. */
+export const googleVeo: VideoProtocol = {
+  async submit(order, means, times): Promise<Submitted> {
+    const { link, images } = means
+    const { previousUpstreamId } = order.request
+    const before = previousUpstreamId === null ? ok(null) : await videoOf(order, previousUpstreamId, means, times)
+    if (!before.ok) return { kind: 'refused', error: told('provider_refused', 'The clip to go on from is not there any more.') }
+    const { frames, references } = imagesIn(order.request)
+    const loaded = await images.load([...frames, ...references], order, times)
+    if (!loaded.ok) return loaded.submitted
+    const body = veoRequest(order, { images: loaded.images, frames, previousUri: before.value })
+    const path = `/models/${encodeURIComponent(order.target.upstreamModel)}:predictLongRunning`
+    const posted = await link.post({ path, contentType: 'application/json', body, mayRepeat: false }, times)
+    loaded.release()
+    return submittedBy(posted, { link, order, idOf: ({ name }) => (isOperation(name) ? name : null) })
+  },
+
+  async poll(order, upstreamId, means, times): Promise<Polled> {
+    const operation = await operationOf(upstreamId, means, times)
+    return 'kind' in operation ? operation : polledOf(operation.body, order, means.link)
+  },
+
+  lookup(): Promise<LookedUp> {
+    return Promise.resolve({ kind: 'unavailable', error: told('provider_unavailable', 'It lists no jobs.') })
+  },
+
+  async download(order, clip, means, times): Promise<Outcome<ByteReader>> {
+    const { source } = clip
+    return source.kind === 'url' ? fetchClip(source.url, { ...means, order, times }) : inlineOf({ ...clip, source }, means, times)
+  },
+
+  /** The API has no call for it. */
+  cancel: () => Promise.resolve(),
+}
+
+function isOperation(value: unknown): value is string {
+  return isUpstreamId(value) && OPERATION.test(value)
+}
+
+async function operationOf(name: string, { link, gone }: WayMeans, times: VideoCallTimes): Promise<{ readonly body: Json } | Polled> {
+  if (!isOperation(name)) return { kind: 'failed', error: told('provider_failed', 'Its name is none of an operation.') }
+  const answer = await link.get(`/${name}`, times, VIDEO_INLINE_ANSWER_BYTES_MAX)
+  const unpolled = unpolledBy(answer, { link, upstreamId: name, gone })
+  if (unpolled !== null || !answer.ok) return unpolled ?? unavailable('')
+  const body = objectIn(answer.value)
+  return body === null || body['name'] !== name ? unavailable(`${link.provider.name} answered with no operation.`) : { body }
+}
+
+function polledOf(body: Json, order: VideoOrder, { provider: { name }, struck }: VideoLink): Polled {
+  if (body['done'] !== true) return { kind: 'running', retryInMs: null }
+  const because = (value: unknown): string => {
+    const reason = reasonOf({ error: value }, { struck, order })
+    return reason === null ? '.' : `: ${reason}`
+  }
+  if (objectOf(body['error']) !== null) {
+    return { kind: 'failed', error: told('provider_failed', `${name} says that the job has failed${because(body['error'])}`) }
+  }
+  const samples = samplesIn(body)
+  const sources = samples.flatMap((sample, index): VideoSource[] => {
+    const uri = sample['uri']
+    if (typeof uri === 'string') return [{ kind: 'url', url: uri }]
+    // The bytes stay where they are: a row is no place for them.
+    return typeof bytesIn(sample) === 'string' ? [{ kind: 'content', index }] : []
+  })
+  if (sources.length > 0) return { kind: 'made', sources }
+  const [filter] = listOf(answerIn(body)?.['raiMediaFilteredReasons'])
+  if (filter !== undefined) return { kind: 'failed', error: told('provider_filtered', `${name} filtered the video${because({ message: filter })}`) }
+  return { kind: 'failed', error: told('provider_failed', `${name} made no video, and does not say why.`) }
+}
+
+/** Clients have seen it with and without its envelope. */
+function answerIn(body: Json): Json | null {
+  const response = objectOf(body['response'])
+  return objectOf(response?.['generateVideoResponse']) ?? response
+}
+
+function samplesIn(body: Json): readonly Json[] {
+  const answer = answerIn(body)
+  const samples = [...listOf(answer?.['generatedSamples']), ...listOf(answer?.['generatedVideos'])]
+  return samples.map((sample) => objectOf(objectOf(sample)?.['video'])).filter((video) => video !== null)
+}
+
+function bytesIn(video: Json): unknown {
+  return video['encodedVideo'] ?? video['videoBytes'] ?? video['bytesBase64Encoded']
+}
+
+/** The clip that an operation holds. Failures: video_clip_gone, upstream_failed. */
+async function inlineOf({ upstreamId, source }: ClipAt, means: WayMeans, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
+  const operation = await operationOf(upstreamId, means, times)
+  if ('kind' in operation) return fail(operation.kind === 'failed' ? 'video_clip_gone' : 'upstream_failed')
+  const video = source.kind === 'content' ? samplesIn(operation.body)[source.index] : undefined
+  const base64 = video === undefined ? undefined : bytesIn(video)
+  if (typeof base64 !== 'string') return fail('video_clip_gone')
+  return ok(new ClipReader(readerOf(Buffer.from(base64, 'base64')), times, VIDEO_CLIP_BYTES_MAX))
+}
+
+/** Where the clip of an earlier operation lies. Failure: video_clip_gone. */
+async function videoOf(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<Outcome<string>> {
+  const operation = await operationOf(upstreamId, means, times)
+  const polled = 'kind' in operation ? operation : polledOf(operation.body, order, means.link)
+  const source = polled.kind === 'made' ? polled.sources[0] : undefined
+  return source?.kind === 'url' ? ok(source.url) : fail('video_clip_gone')
+}

@@ -1,0 +1,152 @@
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { VIDEO_IMAGES_MAX, VIDEO_IMAGE_BYTES_MAX, VIDEO_IMAGES_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/video-provider-limits.ts'
+import type { Egress, EgressStream } from '../../ports/egress.ts'
+import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/video-providers.ts'
+import { openOutside } from './outside.ts'
+import { told } from './told.ts'
+
+export interface Image {
+  readonly bytes: Uint8Array
+  readonly type: ImageType
+}
+
+export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
+
+/** An image of a request, by where it stands there. */
+export interface ImageUrl {
+  /** `frame_images[0]` */
+  readonly place: string
+  readonly url: string
+}
+
+export interface RequestImages {
+  readonly frames: readonly (ImageUrl & { readonly frame: 'first_frame' | 'last_frame' })[]
+  readonly references: readonly ImageUrl[]
+}
+
+/** What `load` gives: bytes, and a way to give back the room that they take; or what that makes of the submission. */
+export type Loaded =
+  | { readonly ok: true; readonly images: readonly Image[]; readonly release: () => void }
+  | { readonly ok: false; readonly submitted: Submitted }
+
+type Times = Pick<VideoCallTimes, 'endsAt' | 'signal'>
+
+const SIGNATURES: readonly { readonly type: ImageType; readonly isOf: (bytes: Buffer) => boolean }[] = [
+  { type: 'image/png', isOf: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')) },
+  { type: 'image/jpeg', isOf: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')) },
+  { type: 'image/webp', isOf: (bytes) => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP' },
+  { type: 'image/gif', isOf: (bytes) => /^GIF8[79]a/.test(bytes.toString('latin1', 0, 6)) },
+]
+const DATA_URL = /^data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,/i
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** Where frames and references stand in the request; of others than images nothing. */
+export function imagesIn({ frames, references }: VideoOrder['request']): RequestImages {
+  return {
+    frames: frames.map(({ frame, url }, nth) => ({ frame, url, place: `frame_images[${nth}]` })),
+    references: references.flatMap(({ kind, url }, nth) => (kind === 'image' ? [{ url, place: `input_references[${nth}]` }] : [])),
+  }
+}
+
+/** Images as bytes: fetched through the gate, or read out of `data:` URLs. What they are is told by their content alone. */
+export class Images {
+  readonly #egress: Pick<Egress, 'vetted' | 'hold'>
+
+  constructor(egress: Pick<Egress, 'vetted' | 'hold'>) {
+    this.#egress = egress
+  }
+
+  /**
+   * All or none, one after another. An image that cannot be had fails the job, with its place and why, and nothing of its
+   * address; that we have no room now does not.
+   */
+  async load(urls: readonly ImageUrl[], order: Pick<VideoOrder, 'workspaceId'>, times: VideoCallTimes): Promise<Loaded> {
+    if (urls.length > VIDEO_IMAGES_MAX) return refused(`At most ${VIDEO_IMAGES_MAX} images can be sent.`)
+    const give = this.#egress.hold(urls.length * VIDEO_IMAGE_BYTES_MAX)
+    if (give === null) return unsent('There is no room for its images now.')
+    const images: Image[] = []
+    const endsAt = Math.min(times.endsAt, performance.now() + VIDEO_IMAGES_MS)
+    for (const { url, place } of urls) {
+      const image = await this.#one(url, order.workspaceId, { endsAt, signal: times.signal })
+      if (image.ok) images.push(image.value)
+      else {
+        give()
+        return ofFailure(image.failure, place)
+      }
+    }
+    return { ok: true, images, release: give }
+  }
+
+  async #one(url: string, workspaceId: string, times: Times): Promise<Outcome<Image>> {
+    const bytes = url.startsWith('data:') ? decoded(url) : await this.#fetched(url, workspaceId, times)
+    if (!bytes.ok) return bytes
+    const type = SIGNATURES.find(({ isOf }) => isOf(bytes.value))?.type
+    return type === undefined ? invalid('It is no PNG, JPEG, WebP or GIF.') : ok({ bytes: bytes.value, type })
+  }
+
+  async #fetched(url: string, workspaceId: string, { endsAt, signal }: Times): Promise<Outcome<Buffer>> {
+    const opened = await openOutside(url, { egress: this.#egress, workspaceId, beginsBy: endsAt, signal })
+    if (!opened.ok) return opened
+    const { status, body } = opened.value
+    const read = status === 200 ? await wholeOf(opened.value, endsAt) : invalid(`Its host answered ${status}.`)
+    body.close()
+    return read
+  }
+}
+
+async function wholeOf({ body, header }: EgressStream, endsAt: number): Promise<Outcome<Buffer>> {
+  if (Number(header('content-length') ?? 0) > VIDEO_IMAGE_BYTES_MAX) return tooLarge()
+  const pieces: Uint8Array[] = []
+  let sizeBytes = 0
+  const timer = setTimeout(() => body.close(), Math.max(0, endsAt - performance.now())).unref()
+  for (;;) {
+    const piece = await body.next()
+    if (performance.now() >= endsAt || !piece.ok || piece.value === null) {
+      clearTimeout(timer)
+      if (performance.now() >= endsAt) return fail('upstream_slow')
+      return piece.ok ? ok(Buffer.concat(pieces)) : piece
+    }
+    sizeBytes += piece.value.length
+    // What was read is copied: pieces are lent until the next.
+    pieces.push(Buffer.from(piece.value))
+    if (sizeBytes > VIDEO_IMAGE_BYTES_MAX) {
+      clearTimeout(timer)
+      return tooLarge()
+    }
+  }
+}
+
+function decoded(url: string): Outcome<Buffer> {
+  const head = DATA_URL.exec(url)?.[0]
+  if (head === undefined) return invalid('It is no base64 `data:` URL.')
+  if ((url.length - head.length) * 3 > (VIDEO_IMAGE_BYTES_MAX + 2) * 4) return tooLarge()
+  const text = url.slice(head.length)
+  if (text === '' || !BASE64.test(text)) return invalid('It is not valid base64.')
+  return ok(Buffer.from(text, 'base64'))
+}
+
+function tooLarge(): Outcome<never> {
+  return invalid(`It has more than ${VIDEO_IMAGE_BYTES_MAX} bytes.`)
+}
+
+function invalid(detail: string): Outcome<never> {
+  return fail('upstream_invalid', { detail })
+}
+
+function ofFailure({ name, detail }: Failure, place: string): Loaded {
+  switch (name) {
+    case 'busy': return unsent('There is no room for its images now.')
+    case 'client_gone': case 'draining': case 'deadline_exceeded': return unsent('It was not asked for any more.')
+    case 'upstream_slow': return refused(`${place}: It did not come in time.`)
+    case 'destination_refused': return refused(`${place}: ${detail ?? 'Its address is not allowed.'}`)
+    default: return refused(`${place}: ${detail ?? 'It could not be fetched.'}`)
+  }
+}
+
+function refused(words: string): Loaded {
+  return { ok: false, submitted: { kind: 'refused', error: told('reference_unusable', words) } }
+}
+
+function unsent(words: string): Loaded {
+  return { ok: false, submitted: { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS, error: told('provider_unavailable', words) } }
+}

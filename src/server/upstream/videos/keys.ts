@@ -1,0 +1,89 @@
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { isProviderKey, providerKeyHost } from '../../../schemas/provider-keys.ts'
+import type { Secret } from '../../../schemas/secret.ts'
+import { VIDEO_OWN_KEYS_MAX, VIDEO_OWN_KEY_MS } from '../../../schemas/video-provider-limits.ts'
+import type { Provider } from '../../ports/models.ts'
+import type { VideoOrder } from '../../ports/video-providers.ts'
+import type { SecretReleases } from '../../ports/vault.ts'
+import type { Credential } from '../link.ts'
+
+/** What the audit log says a key was released for. */
+const OPERATION = 'video.create'
+
+export interface KeyMeans {
+  /** The operator's, by the name of their setting. */
+  readonly credentials: ReadonlyMap<string, Credential>
+  readonly releases: SecretReleases
+  /** Milliseconds of any clock. */
+  readonly now: () => number
+}
+
+/** The key that an order is called with. */
+export interface OrderKey {
+  /** Null: the provider needs none. */
+  readonly text: string | null
+  readonly isOwn: boolean
+}
+
+interface Kept {
+  readonly secret: Secret
+  readonly untilMs: number
+}
+
+/** Keys of orders: the operator's, or the workspace's own, which is released for the provider's host and for no other. */
+export class VideoKeys {
+  readonly #means: KeyMeans
+  /** By workspace, secret and host; the oldest first. */
+  readonly #kept = new Map<string, Kept>()
+  readonly #releasing = new Map<string, Promise<Outcome<Secret>>>()
+
+  constructor(means: KeyMeans) {
+    this.#means = means
+  }
+
+  /** Failures: credential_unavailable (the operator's is not set here; one's own is gone or of no use), busy, store_unavailable. */
+  async of(order: VideoOrder, provider: Provider): Promise<Outcome<OrderKey>> {
+    const { ownSecret } = order.target
+    if (ownSecret !== null) {
+      const released = await this.#own(order, ownSecret, provider)
+      return released.ok ? ok({ text: released.value.reveal(), isOwn: true }) : { ok: false, failure: unavailable(released.failure) }
+    }
+    if (provider.apiKeyEnv === null) return ok({ text: null, isOwn: false })
+    const key = this.#means.credentials.get(provider.apiKeyEnv)
+    return key === undefined ? fail('credential_unavailable') : ok({ text: key.reveal(), isOwn: false })
+  }
+
+  /** One release for all orders that wait for it. */
+  async #own(order: VideoOrder, name: string, provider: Provider): Promise<Outcome<Secret>> {
+    const host = providerKeyHost(provider.baseUrl)
+    if (host === null) return fail('secret_not_released', { fields: { name } })
+    const id = `${order.workspaceId} ${name} ${host}`
+    const kept = this.#kept.get(id)
+    if (kept !== undefined && this.#means.now() < kept.untilMs) return ok(kept.secret)
+    const releasing = this.#releasing.get(id) ?? this.#release(order, { name, host })
+    this.#releasing.set(id, releasing)
+    const released = await releasing
+    if (this.#releasing.get(id) === releasing) this.#releasing.delete(id)
+    this.#kept.delete(id)
+    if (released.ok) this.#keep(id, released.value)
+    return released
+  }
+
+  async #release(order: VideoOrder, { name, host }: { readonly name: string; readonly host: string }): Promise<Outcome<Secret>> {
+    const { organizationId, workspaceId, keyHash, requestId } = order
+    const released = await this.#means.releases.release({
+      scope: { organizationId, workspaceId, internId: null }, name, host, operation: OPERATION,
+      by: { actor: { kind: 'key', id: keyHash }, requestId },
+    })
+    return released.ok && !isProviderKey(released.value.reveal()) ? fail('secret_not_released', { fields: { name } }) : released
+  }
+
+  #keep(id: string, secret: Secret): void {
+    this.#kept.set(id, { secret, untilMs: this.#means.now() + VIDEO_OWN_KEY_MS })
+    if (this.#kept.size > VIDEO_OWN_KEYS_MAX) this.#kept.delete([...this.#kept.keys()].at(0) ?? '')
+  }
+}
+
+function unavailable(failure: Failure): Failure {
+  return failure.name === 'secret_not_released' ? { name: 'credential_unavailable' } : failure
+}

@@ -1,0 +1,123 @@
+import { VIDEO_LOOKUP_PAGES_MAX, VIDEO_LOOKUP_PAGE_JOBS } from '../../../schemas/video-provider-limits.ts'
+import type { LookedUp, VideoCallTimes, VideoOrder } from '../../ports/video-providers.ts'
+import { told } from './told.ts'
+import { isUpstreamId } from './upstream-ids.ts'
+import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
+
+/** Of the provider's clock, in which a second is the smallest step. */
+const SECOND_MS = 1_000
+/** What follows the name of a model whose version the provider has chosen. */
+const VERSION = /^-\d{4}-\d{2}-\d{2}$/
+
+interface Page {
+  readonly jobs: readonly Readonly<Record<string, unknown>>[]
+  readonly hasMore: boolean
+  readonly lastId: string | null
+}
+
+/**
+ * Searches a provider's list, newest first, for jobs that may be the one whose submission nobody knows about. Only a list
+ * that was read back to the instant, in order, and in which every job could be told from ours is complete.
+ */
+export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupWish): Promise<LookedUp> {
+  const upstreamIds: string[] = []
+  // It tells whole seconds. How far its clock may be away is in the instant already.
+  const fromMs = sinceMs - SECOND_MS
+  let isCertain = true
+  let isOrdered = true
+  let newestMs = Infinity
+  let after: string | null = null
+  for (let nth = 0; nth < VIDEO_LOOKUP_PAGES_MAX; nth++) {
+    const page = await pageAfter(after, link, times)
+    if (typeof page === 'string') {
+      return upstreamIds.length > 0 ? { kind: 'partial', upstreamIds } : { kind: 'unavailable', error: told('provider_unavailable', page) }
+    }
+    for (const job of page.jobs) {
+      const createdMs = createdMsOf(job)
+      isOrdered &&= createdMs <= newestMs
+      newestMs = createdMs
+      if (createdMs < fromMs) continue
+      const likeness = likenessOf(job, order)
+      if (likeness === 'same' && isUpstreamId(job['id'])) upstreamIds.push(job['id'])
+      else isCertain &&= likeness === 'other'
+    }
+    const isPast = isOrdered && newestMs < fromMs
+    if (isPast || !page.hasMore) return { kind: isCertain ? 'complete' : 'partial', upstreamIds }
+    if (page.lastId === null || page.lastId === after) break
+    after = page.lastId
+  }
+  return { kind: 'partial', upstreamIds }
+}
+
+export interface LookupWish {
+  readonly order: VideoOrder
+  readonly sinceMs: number
+  readonly times: VideoCallTimes
+}
+
+/** The words of why not, where there is none. */
+async function pageAfter(after: string | null, link: VideoLink, times: VideoCallTimes): Promise<Page | string> {
+  const { name } = link.provider
+  const query = new URLSearchParams({ limit: String(VIDEO_LOOKUP_PAGE_JOBS), order: 'desc', ...(after !== null && { after }) })
+  const answer = await link.get(`/videos?${query.toString()}`, times)
+  if (!answer.ok) return `The list of ${name} could not be read.`
+  const { status, isSuccess } = answer.value
+  const body = objectIn(answer.value)
+  if (!isSuccess) return `${name} answered ${status} to the question for its list.`
+  const data = body?.['data']
+  if (!Array.isArray(data)) return `${name} answered with no list.`
+  const jobs = listOf(data).map(objectOf)
+  if (jobs.includes(null)) return `${name} answered with no list of jobs.`
+  const known = jobs.filter((job) => job !== null)
+  const lastId = body?.['last_id'] ?? known.at(-1)?.['id']
+  // Who says nothing of more has given all, unless the page is full.
+  const hasMore = body?.['has_more'] ?? known.length >= VIDEO_LOOKUP_PAGE_JOBS
+  return { jobs: known, hasMore: hasMore === true && known.length > 0, lastId: isUpstreamId(lastId) ? lastId : null }
+}
+
+/** One that tells no time is as new as can be. */
+function createdMsOf(job: Readonly<Record<string, unknown>>): number {
+  const seconds = job['created_at']
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * SECOND_MS : Infinity
+}
+
+/** `unclear`: what would tell it from ours is not there. */
+function likenessOf(job: Readonly<Record<string, unknown>>, { request, target }: VideoOrder): 'same' | 'other' | 'unclear' {
+  // A remix is told nothing else but its prompt: the rest is that of the clip which it is of.
+  const isRemix = request.previousUpstreamId !== null
+  const size = isRemix ? null : request.size
+  const likenesses = [
+    isRemix ? 'same' : likeness(job['model'], (model) => model === target.upstreamModel || isVersionOf(model, target.upstreamModel)),
+    isRemix ? 'same' : likeness(job['seconds'], (seconds) => Number(seconds) === request.seconds),
+    size === null ? 'same' : likeness(job['size'], (found) => found === `${size.width}x${size.height}`),
+    // A job of another prompt is another job, even where the rest is not told.
+    request.prompt === null ? 'same' : likeness(job['prompt'], isSameText(request.prompt)),
+    isRemixOf(job, request.previousUpstreamId) ? 'same' : 'other',
+  ]
+  if (likenesses.includes('other')) return 'other'
+  return likenesses[3] === 'unclear' ? 'unclear' : 'same'
+}
+
+function likeness(found: unknown, isOurs: (text: string) => boolean): 'same' | 'other' | 'unclear' {
+  if (typeof found !== 'string' && typeof found !== 'number') return 'unclear'
+  return isOurs(String(found)) ? 'same' : 'other'
+}
+
+/** A prompt may come back without what a provider trims or mends: taken for another one, its job would be made a second time. */
+function isSameText(ours: string): (found: string) => boolean {
+  const plain = plainOf(ours)
+  return (found) => found === ours || plainOf(found) === plain
+}
+
+/** Halves of characters, which UTF-8 cannot carry, have left us mended. */
+function plainOf(text: string): string {
+  return text.toWellFormed().normalize('NFC').replace(/[\s\0]+/g, ' ').trim()
+}
+
+function isVersionOf(found: string, model: string): boolean {
+  return found.startsWith(model) && VERSION.test(found.slice(model.length))
+}
+
+function isRemixOf(job: Readonly<Record<string, unknown>>, previous: string | null): boolean {
+  return (job['remixed_from_video_id'] ?? null) === previous
+}

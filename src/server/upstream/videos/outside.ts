@@ -1,0 +1,56 @@
+import { fail, type Outcome } from '../../../schemas/failures.ts'
+import { VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../../schemas/video-provider-limits.ts'
+import type { Egress, EgressStream } from '../../ports/egress.ts'
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'sluice']
+
+export interface OutsideMeans {
+  readonly egress: Pick<Egress, 'vetted'>
+  readonly workspaceId: string
+  /** `performance.now()` until which the answer has to begin. */
+  readonly beginsBy: number
+  readonly signal: AbortSignal
+  /** The provider's own origin, which is the operator's word and may redirect anywhere; its key goes nowhere else. */
+  readonly home?: { readonly origin: string; open(url: URL): Promise<Outcome<EgressStream>> }
+}
+
+/**
+ * Begins to read an address that a caller or a provider named: through the gate, unless it is of the provider itself.
+ * Redirects are followed within one host; from the provider's own also to others, without its key. Whatever its status.
+ * Failures: destination_refused (also no HTTPS URL), upstream_failed (a redirect that is not followed), and those of the gate.
+ */
+export async function openOutside(url: string, means: OutsideMeans): Promise<Outcome<EgressStream>> {
+  let at = urlIn(url)
+  for (let nth = 0; nth <= VIDEO_REDIRECTS_MAX; nth++) {
+    if (at === null) return fail('destination_refused', { detail: 'It is no HTTPS address.' })
+    const opened = await openAt(at, means)
+    if (!opened.ok || !REDIRECTS.has(opened.value.status)) return opened
+    const location = opened.value.header('location')
+    opened.value.body.close()
+    const next = location === null ? null : urlIn(location, at)
+    if (next !== null && next.origin !== at.origin && at.origin !== means.home?.origin) break
+    at = next
+  }
+  return fail('upstream_failed', { detail: 'It redirects to another host, or too often.' })
+}
+
+function openAt(url: URL, { egress, workspaceId, beginsBy, signal, home }: OutsideMeans): Promise<Outcome<EgressStream>> {
+  if (home !== undefined && url.origin === home.origin) return home.open(url)
+  if (url.protocol !== 'https:') return Promise.resolve(fail('destination_refused', { detail: 'It is no HTTPS address.' }))
+  const port = url.port === '' ? null : Number(url.port)
+  const host = url.hostname.replace(/\.$/, '')
+  const vetted = egress.vetted({ host, port, purpose: 'caller', workspaceId })
+  if (!vetted.ok) return Promise.resolve(vetted)
+  return vetted.value.exchange({
+    method: 'GET', path: url.pathname + url.search, headers: HEADERS, body: null, bodyBytes: null,
+    beginsBy: () => beginsBy, stallMs: VIDEO_DOWNLOAD_STALL_MS, signal,
+  })
+}
+
+/** Null for what is no address of the web, or holds a credential, which would be sent by nobody's will. */
+function urlIn(text: string, base?: URL): URL | null {
+  if (!URL.canParse(text, base?.href)) return null
+  const url = new URL(text, base)
+  return url.username === '' && url.password === '' && /^https?:$/.test(url.protocol) ? url : null
+}

@@ -1,0 +1,64 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_GONE_MS, VIDEO_GONE_WATCHED_MAX } from '../../../schemas/video-provider-limits.ts'
+import type { EgressAnswer } from '../../ports/egress.ts'
+import type { Polled } from '../../ports/video-providers.ts'
+import { failureOf } from '../provider-failure.ts'
+import { retryMsOf } from './submission.ts'
+import { told } from './told.ts'
+import type { VideoLink } from './video-link.ts'
+
+const NOT_FOUND: ReadonlySet<number> = new Set([404, 410])
+
+/** Since when jobs have been unknown to their provider. A restart forgets, which only makes it patient once more. */
+export class GoneWatch {
+  readonly #since = new Map<string, number>()
+  readonly #now: () => number
+
+  /** @param now milliseconds of any clock */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** True once it has been unknown for VIDEO_GONE_MS. */
+  isGone(id: string): boolean {
+    const since = this.#since.get(id) ?? this.#now()
+    this.#since.delete(id)
+    this.#since.set(id, since)
+    if (this.#since.size > VIDEO_GONE_WATCHED_MAX) this.#since.delete([...this.#since.keys()].at(0) ?? '')
+    return this.#now() - since >= VIDEO_GONE_MS
+  }
+
+  found(id: string): void {
+    this.#since.delete(id)
+  }
+}
+
+export interface PollMeans {
+  readonly link: VideoLink
+  readonly upstreamId: string
+  readonly gone: GoneWatch
+}
+
+/** What a poll that was not answered with success says of the job; null when it was. A refusal's body is released. */
+export function unpolledBy(answer: Outcome<EgressAnswer>, { link, upstreamId, gone }: PollMeans): Polled | null {
+  const { name } = link.provider
+  if (!answer.ok) return unavailable(`${name} ${answer.failure.name === 'upstream_slow' ? 'did not answer in time' : 'could not be asked'}.`)
+  const { value } = answer
+  if (value.isSuccess) {
+    gone.found(upstreamId)
+    return null
+  }
+  const failure = failureOf(value, link)
+  value.release()
+  if (NOT_FOUND.has(value.status) && gone.isGone(upstreamId)) {
+    gone.found(upstreamId)
+    return { kind: 'failed', error: told('provider_failed', `${name} no longer knows the job.`) }
+  }
+  // Somebody has to mend a credential: asking on and on would only make its owner's provider suspicious.
+  const retryInMs = failure.name === 'upstream_credential' ? VIDEO_CREDENTIAL_RETRY_MS : retryMsOf(value.retryAfter)
+  return unavailable(`${name} answered ${value.status}.`, retryInMs)
+}
+
+export function unavailable(words: string, retryInMs: number | null = null): Polled {
+  return { kind: 'unavailable', retryInMs, error: told('provider_unavailable', words) }
+}

@@ -1,0 +1,33 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { ByteReader } from '../../ports/byte-streams.ts'
+import type { Egress } from '../../ports/egress.ts'
+import type { Endpoint, ProviderVideo } from '../../ports/models.ts'
+import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoSource } from '../../ports/video-providers.ts'
+import type { Images } from './images.ts'
+import type { GoneWatch } from './poll-verdict.ts'
+import type { VideoLink } from './video-link.ts'
+
+/** How an order goes its way: with which key, and with what help. */
+export interface WayMeans {
+  readonly link: VideoLink
+  readonly egress: Egress
+  readonly images: Images
+  readonly video: ProviderVideo
+  /** Of the catalogue, while it has it. */
+  readonly endpoint: Endpoint | null
+  readonly gone: GoneWatch
+}
+
+export interface ClipAt {
+  readonly upstreamId: string
+  readonly source: Exclude<VideoSource, { kind: 'inline' }>
+}
+
+/** A wire protocol of video jobs, as `VideoProvider`. Design §10. */
+export interface VideoProtocol {
+  submit(order: VideoOrder, means: WayMeans, times: VideoCallTimes): Promise<Submitted>
+  poll(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<Polled>
+  lookup(order: VideoOrder, sinceMs: number, means: WayMeans, times: VideoCallTimes): Promise<LookedUp>
+  download(order: VideoOrder, clip: ClipAt, means: WayMeans, times: VideoCallTimes): Promise<Outcome<ByteReader>>
+  cancel(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<void>
+}

@@ -1,0 +1,85 @@
+import type { Failure } from '../../../schemas/failures.ts'
+import { VIDEO_RETRY_AFTER_MS_MAX } from '../../../schemas/video-limits.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/video-provider-limits.ts'
+import type { EgressAnswer } from '../../ports/egress.ts'
+import type { Submitted, VideoOrder } from '../../ports/video-providers.ts'
+import { readReason } from '../reason.ts'
+import { reasonOf, told } from './told.ts'
+import { objectIn, type Posted, type VideoLink } from './video-link.ts'
+
+/** Statuses of an answer that says for certain that nothing was begun, and that the same request is refused again. */
+const REFUSED: ReadonlySet<number> = new Set([400, 404, 405, 406, 410, 411, 413, 414, 415, 417, 421, 422, 431, 451])
+/** Of our credential, or of our money: 498 is how some spell a bad token. */
+const CREDENTIAL: ReadonlySet<number> = new Set([401, 402, 403, 407, 498])
+/** Nothing was begun, and later it may be. */
+const NOT_NOW: ReadonlySet<number> = new Set([408, 409, 425, 429, 529])
+/** The same only where it names a time: a proxy answers so too when the connection behind it broke. */
+const UNAVAILABLE = 503
+
+export interface Asked {
+  readonly link: VideoLink
+  readonly order: VideoOrder
+  /** Id of the job in the body of a success; null when it holds none. */
+  readonly idOf: (body: Readonly<Record<string, unknown>>) => string | null
+}
+
+/**
+ * What became of a submission: the heart of "at most once". Whatever is not certain is `unknown`: a request that has
+ * left us and got no answer that says whether a job was begun. Design §7.
+ */
+export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submitted {
+  const { name } = asked.link.provider
+  if (!answer.ok) return isWritten ? unknown(name, answer.failure) : unsent(name, answer.failure)
+  if (!answer.value.isSuccess) return refusedBy(answer.value, asked)
+  const body = objectIn(answer.value)
+  const upstreamId = body === null ? null : asked.idOf(body)
+  if (upstreamId !== null) return { kind: 'taken', upstreamId }
+  return { kind: 'unknown', error: told('provider_outcome_unknown', `${name} answered without the id of a job.`) }
+}
+
+function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
+  const { provider: { name }, struck, isOwnKey } = link
+  const { status, body } = answer
+  const { isCredential } = readReason(body, struck)
+  const reason = reasonOf(body, { struck, order })
+  answer.release()
+  const words = `${name} answered ${status}${reason === null ? '.' : `: ${reason}`}`
+  if (isCredential || CREDENTIAL.has(status)) return credentialRefused(name, status, isOwnKey)
+  if (REFUSED.has(status)) return { kind: 'refused', error: told('provider_refused', words) }
+  if (NOT_NOW.has(status) || (status === UNAVAILABLE && answer.retryAfter !== null)) {
+    const retryInMs = retryMsOf(answer.retryAfter) ?? VIDEO_UNSENT_RETRY_MS
+    return { kind: 'unsent', retryInMs, error: told('provider_unavailable', `${name} answered ${status}.`) }
+  }
+  return { kind: 'unknown', error: told('provider_outcome_unknown', `${name} answered ${status}.`) }
+}
+
+/** The workspace alone can mend its key, and is told; the operator mends the other, and jobs wait for that. */
+function credentialRefused(name: string, status: number, isOwnKey: boolean): Submitted {
+  if (isOwnKey) return { kind: 'refused', error: told('provider_key_refused', `${name} answered ${status} to the key of this workspace.`) }
+  const error = told('provider_unavailable', `${name} refused the credential of this installation.`)
+  return { kind: 'unsent', retryInMs: VIDEO_CREDENTIAL_RETRY_MS, error }
+}
+
+function unsent(name: string, failure: Failure): Submitted {
+  return { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS, error: told('provider_unavailable', `${name} ${unsentWords(failure)}`) }
+}
+
+function unsentWords({ name }: Failure): string {
+  switch (name) {
+    case 'busy': return 'has as many calls of ours as it gets.'
+    case 'upstream_slow': return 'did not take the request in time.'
+    case 'client_gone': case 'draining': case 'deadline_exceeded': return 'was not asked any more.'
+    default: return 'could not be reached.'
+  }
+}
+
+function unknown(name: string, failure: Failure): Submitted {
+  const words = failure.name === 'upstream_slow' ? 'did not answer in time' : 'broke off'
+  return { kind: 'unknown', error: told('provider_outcome_unknown', `${name} ${words}.`) }
+}
+
+/** Milliseconds of a `Retry-After` in seconds, bounded; null when there is none. */
+export function retryMsOf(retryAfter: string | null): number | null {
+  if (retryAfter === null || !/^\d{1,9}$/.test(retryAfter)) return null
+  return Math.min(Math.max(1, Number(retryAfter)) * 1_000, VIDEO_RETRY_AFTER_MS_MAX)
+}

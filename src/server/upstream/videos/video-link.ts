@@ -1,0 +1,133 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import { VIDEO_ANSWER_BYTES_MAX, VIDEO_DOWNLOAD_BEGIN_MS, VIDEO_DOWNLOAD_STALL_MS } from '../../../schemas/video-provider-limits.ts'
+import type { Egress, EgressAnswer, EgressRequest, EgressStream, TrustedOrigin } from '../../ports/egress.ts'
+import type { Provider } from '../../ports/models.ts'
+import type { VideoCallTimes } from '../../ports/video-providers.ts'
+import type { CredentialHeader } from '../link.ts'
+import type { Struck } from '../reason.ts'
+
+export interface VideoLinkMeans {
+  readonly egress: Pick<Egress, 'trusted'>
+  /** Null when the provider needs none. */
+  readonly key: string | null
+  /** It is the workspace's own. */
+  readonly isOwnKey: boolean
+  readonly credentialHeader: CredentialHeader
+}
+
+export interface VideoPost {
+  readonly path: string
+  readonly contentType: string
+  readonly body: string | readonly Uint8Array[]
+  /** Beside those of every call. */
+  readonly headers?: readonly string[]
+  /** The provider knows a second sending by its token. */
+  readonly mayRepeat: boolean
+}
+
+/** What came of a request that must not be sent twice unseen. */
+export interface Posted {
+  readonly answer: Outcome<EgressAnswer>
+  /** False: nothing of it has left us. */
+  readonly isWritten: boolean
+}
+
+/** The way to the videos of one provider with one key, which is in the headers and nowhere else. */
+export class VideoLink {
+  readonly provider: Provider
+  /** Scheme, host and port, as a URL's `origin`. */
+  readonly origin: string
+  readonly isOwnKey: boolean
+  readonly struck: Struck
+  readonly #origin: TrustedOrigin
+  readonly #basePath: string
+  readonly #headers: readonly string[]
+
+  constructor(provider: Provider, { egress, key, isOwnKey, credentialHeader }: VideoLinkMeans) {
+    const base = new URL(provider.baseUrl)
+    this.provider = provider
+    this.origin = base.origin
+    this.isOwnKey = isOwnKey
+    this.struck = { credential: key ?? '', host: base.hostname }
+    this.#origin = egress.trusted(base.origin)
+    this.#basePath = base.pathname.replace(/\/+$/, '')
+    this.#headers = ['accept-encoding', 'identity', 'user-agent', 'sluice', ...(key === null ? [] : credentialHeader(key))]
+  }
+
+  /** Sent once, and only while the job is ours. Its answer is waited for, whoever leaves: it may hold the job's id. */
+  async post({ path, contentType, body, headers = [], mayRepeat }: VideoPost, times: VideoCallTimes): Promise<Posted> {
+    let isWritten = false
+    const answer = await this.#origin.call({
+      ...this.#asked('POST', path, times),
+      headers: [...this.#headers, 'accept', 'application/json', 'content-type', contentType, ...headers],
+      body,
+      mayCutSent: false,
+      mayRepeat,
+      mayWrite: () => {
+        const may = !times.signal.aborted && times.mayWrite()
+        isWritten ||= may
+        return may
+      },
+    })
+    return { answer, isWritten }
+  }
+
+  get(path: string, times: VideoCallTimes, answerBytesMax = VIDEO_ANSWER_BYTES_MAX): Promise<Outcome<EgressAnswer>> {
+    return this.#origin.call({ ...this.#asked('GET', path, times), answerBytesMax })
+  }
+
+  remove(path: string, times: VideoCallTimes): Promise<Outcome<EgressAnswer>> {
+    return this.#origin.call({ ...this.#asked('DELETE', path, times), mayCutSent: false })
+  }
+
+  /** The address of a path below the base. */
+  urlOf(path: string): URL {
+    return new URL(this.origin + this.#basePath + path)
+  }
+
+  /** Begins to read what lies at an address of this origin. */
+  open(url: URL, times: VideoCallTimes): Promise<Outcome<EgressStream>> {
+    return this.#origin.open({
+      path: url.pathname + url.search,
+      headers: this.#headers,
+      beginsBy: Math.min(times.endsAt, performance.now() + VIDEO_DOWNLOAD_BEGIN_MS),
+      stallMs: VIDEO_DOWNLOAD_STALL_MS,
+      signal: times.signal,
+    })
+  }
+
+  #asked(method: EgressRequest['method'], path: string, times: VideoCallTimes): EgressRequest {
+    return {
+      method,
+      path: this.#basePath + path,
+      headers: [...this.#headers, 'accept', 'application/json'],
+      body: null,
+      attemptEndsAt: times.endsAt,
+      call: { signal: times.signal },
+      mayCutSent: true,
+      mayRepeat: true,
+      mayWrite: times.mayWrite,
+      answerBytesMax: VIDEO_ANSWER_BYTES_MAX,
+    }
+  }
+}
+
+/** The JSON object of an answer, which is released; null when it holds none. */
+export function objectIn(answer: EgressAnswer): Readonly<Record<string, unknown>> | null {
+  const { buffer, byteOffset, length } = answer.body
+  try {
+    return objectOf(JSON.parse(Buffer.from(buffer, byteOffset, length).toString()))
+  } catch {
+    return null
+  } finally {
+    answer.release()
+  }
+}
+
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : null
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : []
+}

@@ -1,0 +1,131 @@
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/video-limits.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/video-provider-limits.ts'
+import type { ByteReader } from '../../ports/byte-streams.ts'
+import type { Egress } from '../../ports/egress.ts'
+import type { Endpoint, ModelCatalogue, Provider, ProviderVideo } from '../../ports/models.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
+import type {
+  LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoProvider, VideoProviders, VideoSource,
+} from '../../ports/video-providers.ts'
+import { bearer, type CredentialHeader } from '../link.ts'
+import { googleKey } from '../google.ts'
+import { ClipReader, readerOf } from './clip-download.ts'
+import { googleVeo } from './google-veo.ts'
+import { Images } from './images.ts'
+import { VideoKeys, type KeyMeans } from './keys.ts'
+import { LocalClip } from './local-clip.ts'
+import { openAiVideos } from './openai-videos.ts'
+import { GoneWatch, unavailable } from './poll-verdict.ts'
+import type { VideoProtocol, WayMeans } from './protocol.ts'
+import { told } from './told.ts'
+import { VideoLink } from './video-link.ts'
+
+export interface VideoProvidersOptions extends KeyMeans {
+  readonly catalogue: { readonly models: readonly Pick<ModelCatalogue['models'][number], 'endpoints'>[] }
+  readonly egress: Egress
+  /** Renders the clips of `local`. */
+  readonly jobs: Pick<ShortJobs, 'run'>
+}
+
+interface Remote {
+  readonly protocol: VideoProtocol
+  readonly credentialHeader: CredentialHeader
+}
+
+const REMOTE: ReadonlyMap<string, Remote> = new Map([
+  ['openai', { protocol: openAiVideos, credentialHeader: bearer }],
+  ['google', { protocol: googleVeo, credentialHeader: googleKey }],
+])
+
+/** The providers of the catalogue that make videos. Design §10. */
+export function createVideoProviders({ catalogue, egress, jobs, ...keyMeans }: VideoProvidersOptions): VideoProviders {
+  const keys = new VideoKeys(keyMeans)
+  const images = new Images(egress)
+  const endpoints = new Map<string, Endpoint>()
+  for (const model of catalogue.models) for (const endpoint of model.endpoints) if (endpoint.video !== null) endpoints.set(endpoint.tag, endpoint)
+  const bySlug = new Map<string, VideoProvider>()
+  for (const { provider } of endpoints.values()) {
+    const { slug, video, protocol } = provider
+    const remote = REMOTE.get(protocol)
+    if (video === null || bySlug.has(slug)) continue
+    const gone = new GoneWatch(keyMeans.now)
+    if (protocol === 'local') bySlug.set(slug, new LocalClip({ slug, video, jobs, images }))
+    else if (remote !== undefined) bySlug.set(slug, new RemoteVideos(provider, video, { ...remote, egress, images, gone, keys, endpoints }))
+  }
+  return {
+    of: ({ endpoint, provider }) => (endpoints.get(endpoint)?.provider.slug === provider ? bySlug.get(provider) ?? null : null),
+    all: [...bySlug.values()],
+  }
+}
+
+interface RemoteMeans extends Remote, Pick<WayMeans, 'egress' | 'images' | 'gone'> {
+  readonly keys: VideoKeys
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+}
+
+/** A provider elsewhere: finds the key of each order, and speaks the provider's protocol with it. */
+class RemoteVideos implements VideoProvider {
+  readonly slug: string
+  readonly video: ProviderVideo
+  readonly #provider: Provider
+  readonly #means: RemoteMeans
+
+  constructor(provider: Provider, video: ProviderVideo, means: RemoteMeans) {
+    this.slug = provider.slug
+    this.video = video
+    this.#provider = provider
+    this.#means = means
+  }
+
+  async submit(order: VideoOrder, times: VideoCallTimes): Promise<Submitted> {
+    const way = await this.#wayOf(order)
+    return way.ok ? this.#means.protocol.submit(order, way.value, times) : this.#keyless(order, way.failure)
+  }
+
+  async poll(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<Polled> {
+    const way = await this.#wayOf(order)
+    if (!way.ok) return unavailable(this.#keyWords(way.failure), VIDEO_CREDENTIAL_RETRY_MS)
+    return this.#means.protocol.poll(order, upstreamId, way.value, times)
+  }
+
+  async lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp> {
+    const way = await this.#wayOf(order)
+    if (!way.ok) return { kind: 'unavailable', error: told('provider_unavailable', this.#keyWords(way.failure)) }
+    return this.#means.protocol.lookup(order, sinceMs, way.value, times)
+  }
+
+  async download(order: VideoOrder, upstreamId: string, source: VideoSource, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
+    if (source.kind === 'inline') return ok(new ClipReader(readerOf(Buffer.from(source.base64, 'base64')), times, VIDEO_CLIP_BYTES_MAX))
+    const way = await this.#wayOf(order)
+    if (!way.ok) return fail('upstream_failed', { detail: this.#keyWords(way.failure), cause: way.failure })
+    return this.#means.protocol.download(order, { upstreamId, source }, way.value, times)
+  }
+
+  async cancel(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<void> {
+    const way = await this.#wayOf(order)
+    if (way.ok) await this.#means.protocol.cancel(order, upstreamId, way.value, times)
+  }
+
+  async #wayOf(order: VideoOrder): Promise<Outcome<WayMeans>> {
+    const key = await this.#means.keys.of(order, this.#provider)
+    if (!key.ok) return key
+    const { egress, images, gone, credentialHeader, endpoints } = this.#means
+    const { text, isOwn } = key.value
+    const link = new VideoLink(this.#provider, { egress, key: text, isOwnKey: isOwn, credentialHeader })
+    return ok({ link, egress, images, gone, video: this.video, endpoint: endpoints.get(order.target.endpoint) ?? null })
+  }
+
+  /** A workspace's key that is gone is the workspace's to mend, and the job was told to use it; the rest may pass. */
+  #keyless({ target }: VideoOrder, failure: Failure): Submitted {
+    const words = this.#keyWords(failure)
+    const isGone = failure.name === 'credential_unavailable'
+    if (isGone && target.ownSecret !== null) return { kind: 'refused', error: told('provider_key_refused', words) }
+    const retryInMs = isGone ? VIDEO_CREDENTIAL_RETRY_MS : VIDEO_UNSENT_RETRY_MS
+    return { kind: 'unsent', retryInMs, error: told('provider_unavailable', words) }
+  }
+
+  #keyWords({ name }: Failure): string {
+    return name === 'credential_unavailable' ? `The key for ${this.#provider.name} is not there.` : `The key for ${this.#provider.name} cannot be had now.`
+  }
+}

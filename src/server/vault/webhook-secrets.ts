@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { WEBHOOK_SECRET_BYTES } from '../../schemas/webhook-limits.ts'
+import { secretTextOf } from '../../schemas/webhook-signatures.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { SealedWebhookSecret, WebhookSecret, WebhookSecretRows, WebhookSecrets } from '../ports/webhooks.ts'
+import { lengthPrefixed, openValue, sealValue } from './envelope.ts'
+
+export interface WebhookSecretParts {
+  readonly rows: WebhookSecretRows
+  readonly keyRing: KeyRing
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+/**
+ * Signing secrets of workspaces, opened when somebody asks: none is kept, so that one that was replaced signs nothing
+ * more after its time. All that ask at once share one look. C17.
+ */
+export function openWebhookSecrets(parts: WebhookSecretParts): WebhookSecrets {
+  const { rows } = parts
+  const looks = new Map<string, Promise<Outcome<readonly WebhookSecret[]>>>()
+  const look = async (workspaceId: string): Promise<Outcome<readonly WebhookSecret[]>> => {
+    const found = await rows.signing(workspaceId)
+    if (!found.ok) return found
+    if (found.value.some(({ signsUntil }) => signsUntil === null)) return openAll(parts, found.value)
+    const made = await makeSecret(parts, workspaceId)
+    if (!made.ok) return made
+    // Another process may have been first: then its secret is everybody's.
+    const kept = await rows.addFirst(made.value)
+    return kept.ok ? openAll(parts, kept.value) : kept
+  }
+  return {
+    current(workspaceId) {
+      const running = looks.get(workspaceId)
+      if (running !== undefined) return running
+      const looking = look(workspaceId).finally(() => looks.delete(workspaceId))
+      looks.set(workspaceId, looking)
+      return looking
+    },
+    async rotate(workspaceId, overlapMs, by) {
+      const made = await makeSecret(parts, workspaceId)
+      if (!made.ok) return made
+      const kept = await rows.replace(made.value, overlapMs, by)
+      return kept.ok ? openAll(parts, kept.value) : kept
+    },
+  }
+}
+
+async function makeSecret({ keyRing, randomBytes }: WebhookSecretParts, workspaceId: string): Promise<Outcome<SealedWebhookSecret>> {
+  const dataKey = await keyRing.current(workspaceId, 'webhooks')
+  if (!dataKey.ok) return dataKey
+  const place = { id: randomUUID(), workspaceId }
+  const plain = Buffer.from(secretTextOf(randomBytes(WEBHOOK_SECRET_BYTES)))
+  const sealed = sealValue(dataKey.value.key, plain, boundTo(place))
+  plain.fill(0)
+  dataKey.value.key.fill(0)
+  return ok({ ...place, dataKeyId: dataKey.value.id, sealed, signsUntil: null })
+}
+
+async function openAll({ keyRing }: WebhookSecretParts, secrets: readonly SealedWebhookSecret[]): Promise<Outcome<readonly WebhookSecret[]>> {
+  const opened: WebhookSecret[] = []
+  for (const secret of secrets) {
+    const dataKey = await keyRing.byId(secret.workspaceId, 'webhooks', secret.dataKeyId)
+    if (!dataKey.ok) return dataKey
+    const plain = openValue(dataKey.value.key, secret.sealed, boundTo(secret))
+    dataKey.value.key.fill(0)
+    if (plain === null) return fail('data_key_unavailable', { cause: new Error(`webhook secret ${secret.id} does not open`) })
+    opened.push({ text: plain.toString(), signsUntil: secret.signsUntil })
+    plain.fill(0)
+  }
+  return ok(opened)
+}
+
+/** Moved to another workspace or row, it does not open. */
+function boundTo({ id, workspaceId }: Pick<SealedWebhookSecret, 'id' | 'workspaceId'>): Buffer {
+  return lengthPrefixed('sluice webhook secret', workspaceId, id)
+}

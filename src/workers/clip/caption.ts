@@ -1,0 +1,98 @@
+import { CLIP_TEXT_UNITS_MAX } from '../../schemas/clip-limits.ts'
+import type { Frame } from './frame.ts'
+import { GLYPH_HEIGHT, GLYPH_WIDTH, glyphOf } from './glyphs.ts'
+
+/** The words of a prompt over the picture, a page at a time. */
+export interface Caption {
+  /** @param share of the clip that is over, 0 to 1 */
+  draw(frame: Frame, share: number): void
+}
+
+const LINES_MAX = 3
+/** Pages follow each other evenly; with more nobody could read one of them. */
+const PAGES_MAX = 8
+/** Pixels of the shorter side for each pixel of a glyph. */
+const SIDE_PER_DOT = 120
+const WHITE = 235
+const BLACK = 16
+
+/** Null when there is nothing to draw. */
+export function newCaption(prompt: string | null, { width, height }: { readonly width: number; readonly height: number }): Caption | null {
+  const dot = Math.max(2, Math.floor(Math.min(width, height) / SIDE_PER_DOT))
+  const columns = Math.floor(width / (dot * (GLYPH_WIDTH + 1))) - 2
+  const pages = pagesOf(wordsOf(prompt ?? ''), columns)
+  if (pages.length === 0) return null
+  return {
+    draw(frame, share) {
+      const page = pages[Math.min(pages.length - 1, Math.floor(share * pages.length))] ?? []
+      drawPage(frame, page, dot)
+    },
+  }
+}
+
+type Word = readonly string[]
+
+/** Characters of each word that have a picture: no marks, no controls, nothing that has no width. */
+function wordsOf(prompt: string): readonly Word[] {
+  const plain = prompt.slice(0, CLIP_TEXT_UNITS_MAX).toWellFormed().normalize('NFKD').toUpperCase()
+  return plain
+    .split(/[\p{Z}\p{Cc}]+/u)
+    .map((word) => [...word.replace(/[\p{M}\p{C}]/gu, '')])
+    .filter((word) => word.length > 0)
+}
+
+/** Words that are longer than a line go on in the next one. */
+function pagesOf(words: readonly Word[], columns: number): readonly (readonly Word[])[] {
+  const lines: string[][] = []
+  let line: string[] = []
+  const end = (): void => {
+    if (line.length > 0) lines.push(line)
+    line = []
+  }
+  for (const word of words.flatMap((whole) => cut(whole, columns))) {
+    if (line.length + 1 + word.length > columns) end()
+    line = line.length === 0 ? [...word] : [...line, ' ', ...word]
+  }
+  end()
+  return cut(lines, LINES_MAX).slice(0, PAGES_MAX)
+}
+
+function cut<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, nth) => list.slice(nth * size, (nth + 1) * size))
+}
+
+function drawPage(frame: Frame, lines: readonly Word[], dot: number): void {
+  const lineHeight = dot * (GLYPH_HEIGHT + 3)
+  const bandHeight = lines.length * lineHeight + 3 * dot
+  const top = frame.height - bandHeight - 2 * dot - (frame.height >> 4)
+  darken(frame, top, bandHeight)
+  for (const [nth, line] of lines.entries()) {
+    const left = Math.floor((frame.width - line.length * dot * (GLYPH_WIDTH + 1)) / 2)
+    drawLine(frame, line, { x: left, y: top + 3 * dot + nth * lineHeight, dot })
+  }
+}
+
+/** So that white letters are read over any picture. */
+function darken({ y: plane, width }: Frame, top: number, rows: number): void {
+  for (let at = top * width; at < (top + rows) * width; at++) plane[at] = BLACK + ((((plane[at] ?? BLACK) - BLACK) * 3) >> 3)
+}
+
+interface Place {
+  readonly x: number
+  readonly y: number
+  readonly dot: number
+}
+
+function drawLine({ y: plane, width }: Frame, line: Word, { x, y, dot }: Place): void {
+  for (const [nth, character] of line.entries()) {
+    if (character === ' ') continue
+    const left = x + nth * dot * (GLYPH_WIDTH + 1)
+    for (const [row, bits] of glyphOf(character).entries()) {
+      for (let column = 0; column < GLYPH_WIDTH; column++) {
+        if (((bits >> (GLYPH_WIDTH - 1 - column)) & 1) === 0) continue
+        const from = (y + row * dot) * width + left + column * dot
+        for (let sub = 0; sub < dot; sub++) plane.fill(WHITE, from + sub * width, from + sub * width + dot)
+      }
+    }
+  }
+}

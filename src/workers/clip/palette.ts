@@ -1,0 +1,54 @@
+import { uOf, vOf, yOf } from './frame.ts'
+
+/** A ring of colours, so that waves may run through it without an edge: one plane of each component. */
+export interface Palette {
+  readonly y: Uint8Array
+  readonly u: Uint8Array
+  readonly v: Uint8Array
+}
+
+/** A power of two: an index is brought into the ring by a mask. */
+export const PALETTE_COLOURS = 1_024
+export const PALETTE_MASK = PALETTE_COLOURS - 1
+
+/** Stops of the ring: enough for variety, and few enough for calm. */
+const STOPS = 4
+
+type Colour = readonly [red: number, green: number, blue: number]
+
+export function newPalette(random: () => number): Palette {
+  const hue = random()
+  const stops = Array.from({ length: STOPS }, (_, nth) =>
+    colour(hue + nth * 0.13 + random() * 0.1, 0.45 + random() * 0.4, 0.16 + 0.5 * random()),
+  )
+  const palette = {
+    y: new Uint8Array(PALETTE_COLOURS),
+    u: new Uint8Array(PALETTE_COLOURS),
+    v: new Uint8Array(PALETTE_COLOURS),
+  }
+  for (let at = 0; at < PALETTE_COLOURS; at++) {
+    const [red, green, blue] = between(stops, (at * STOPS) / PALETTE_COLOURS)
+    palette.y[at] = yOf(red, green, blue)
+    palette.u[at] = uOf(red, green, blue)
+    palette.v[at] = vOf(red, green, blue)
+  }
+  return palette
+}
+
+function between(stops: readonly Colour[], at: number): Colour {
+  const [from, to] = [stops[Math.floor(at) % STOPS], stops[(Math.floor(at) + 1) % STOPS]]
+  if (from === undefined || to === undefined) throw new RangeError('a ring has no end')
+  const share = (1 - Math.cos((at % 1) * Math.PI)) / 2
+  const mix = (nth: 0 | 1 | 2): number => Math.round(from[nth] + (to[nth] - from[nth]) * share)
+  return [mix(0), mix(1), mix(2)]
+}
+
+/** Hue, saturation and lightness of 0 to 1; a hue wraps. */
+export function colour(hue: number, saturation: number, lightness: number): Colour {
+  const reach = saturation * Math.min(lightness, 1 - lightness)
+  const part = (offset: number): number => {
+    const turn = (offset + hue * 12) % 12
+    return Math.round(255 * (lightness - reach * Math.max(-1, Math.min(turn - 3, 9 - turn, 1))))
+  }
+  return [part(0), part(8), part(4)]
+}

@@ -1,0 +1,88 @@
+/** Clients that want jobs: each repeats its call under one key until it is answered, as an SDK does. */
+import { randomUUID } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { pause } from '../../support/spawned.ts'
+
+export interface Offer {
+  readonly nth: number
+  /** In the prompt: names the job at the provider. */
+  readonly tag: string
+  readonly model: string
+  readonly callbackUrl: string
+}
+
+export interface Accepted {
+  readonly offer: Offer
+  readonly id: string
+  /** Calls that were made until one was answered. */
+  readonly calls: number
+}
+
+export interface Answer {
+  /** 0: the connection failed. */
+  readonly status: number
+  readonly text: string
+  readonly headers: NodeJS.Dict<string | string[]>
+}
+
+/** Milliseconds of one call, and of all calls for one job. */
+const CALL_MS_MAX = 35_000
+const OFFER_MS_MAX = 90_000
+const RETRY_MS = 250
+
+interface CallMore {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export class VideoClient {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  readonly #port: number
+  readonly #apiKey: string
+
+  constructor(port: number, apiKey: string) {
+    this.#port = port
+    this.#apiKey = apiKey
+  }
+
+  call(method: string, path: string, { body, headers = {} }: CallMore = {}): Promise<Answer> {
+    return new Promise((resolve) => {
+      const fails = (): void => resolve({ status: 0, text: '', headers: {} })
+      const text = body === undefined ? null : JSON.stringify(body)
+      const sent = request({
+        agent: this.#agent, host: '127.0.0.1', port: this.#port, method, path: `/api/v1${path}`, timeout: CALL_MS_MAX,
+        headers: {
+          authorization: `Bearer ${this.#apiKey}`, ...headers,
+          ...(text !== null && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+        },
+      }, (answer) => {
+        let got = ''
+        answer.setEncoding('utf8').on('data', (piece: string) => (got += piece))
+        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, text: got, headers: answer.headers }))
+        answer.once('error', fails)
+      })
+      sent.once('error', fails)
+      sent.once('timeout', () => sent.destroy())
+      sent.end(text ?? undefined)
+    })
+  }
+
+  /** @returns null when it was never accepted; `told` hears of every refusal */
+  async offer(offer: Offer, told: (answer: Answer) => void): Promise<Accepted | null> {
+    const key = randomUUID()
+    const endsAt = performance.now() + OFFER_MS_MAX
+    const body = { model: offer.model, prompt: `a red ball, ${offer.tag}`, duration: 4, callback_url: offer.callbackUrl }
+    for (let calls = 1; performance.now() < endsAt; calls++) {
+      const answer = await this.call('POST', '/videos', { body, headers: { 'idempotency-key': key } })
+      if (answer.status === 202) return { offer, id: (JSON.parse(answer.text) as { id: string }).id, calls }
+      told(answer)
+      if (answer.status >= 400 && answer.status < 500) return null
+      await pause(RETRY_MS)
+    }
+    return null
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}

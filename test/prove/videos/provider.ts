@@ -1,0 +1,57 @@
+/** Three providers in a process of their own, one for each kind of submission, and what they saw. */
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { plainEnvironment } from '../../support/load.ts'
+import type { VideoSettings } from '../../support/video-provider.ts'
+import { stopServer } from '../../support/spawned.ts'
+import type { Proof } from '../proof.ts'
+import type { SubmitKind, Submission } from './judging.ts'
+import type { KindsTalk } from './provider-process.ts'
+
+export interface Poll {
+  readonly kind: SubmitKind
+  readonly upstreamId: string
+  /** Of the asking connection. */
+  readonly port: number
+  /** Of the epoch. */
+  readonly atMs: number
+}
+
+export interface KindsProvider {
+  readonly baseUrls: Readonly<Record<SubmitKind, string>>
+  submissions(): Promise<readonly Submission[]>
+  polls(): Promise<readonly Poll[]>
+  /** Milliseconds from the instant at which a job was made until a poll saw it, in order of size. */
+  seenAfterMs(kinds: readonly SubmitKind[]): Promise<readonly number[]>
+  /** The prompt's words for a job are another way: `test/support/video-words.ts`. */
+  set(kind: SubmitKind, settings: Partial<VideoSettings>): Promise<void>
+}
+
+export async function startKindsProvider(proof: Proof, settings: Partial<VideoSettings> = {}): Promise<KindsProvider> {
+  const child = fork(fileURLToPath(new URL('./provider-process.js', import.meta.url)), { env: plainEnvironment(), execArgv: [], serialization: 'advanced' })
+  proof.after(() => stopServer(child))
+  let nth = 0
+  const ask = <K extends keyof KindsTalk>(name: K, question: KindsTalk[K]['in']): Promise<KindsTalk[K]['out']> => {
+    const id = nth++
+    return new Promise((resolve, reject) => {
+      const gone = (): void => reject(new Error('the provider has ended'))
+      child.once('exit', gone)
+      child.on('message', function told(message: { readonly id: number; readonly answer: KindsTalk[K]['out'] }) {
+        if (message.id !== id) return
+        child.off('message', told)
+        child.off('exit', gone)
+        resolve(message.answer)
+      })
+      child.send({ id, name, question })
+    })
+  }
+  return {
+    baseUrls: await ask('start', settings),
+    submissions: () => ask('submissions', null),
+    polls: () => ask('polls', null),
+    seenAfterMs: (kinds) => ask('seen', kinds),
+    async set(kind, changed) {
+      await ask('set', { kind, settings: changed })
+    },
+  }
+}

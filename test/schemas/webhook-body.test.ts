@@ -1,0 +1,40 @@
+import t from 'tap'
+import { VIDEO_ENDINGS } from '../../src/schemas/video-jobs.ts'
+import { webhookBody, type EndedVideo } from '../../src/schemas/webhook-body.ts'
+
+const ENDED: EndedVideo = {
+  id: 'vid_1', status: 'completed', endedAt: new Date('2026-11-20T12:00:00.250Z'), generationId: 'gen_1', model: 'acme/clip', error: null, outputs: 2,
+  costNano: 1, isByok: true,
+}
+const ORIGIN = 'https://sluice.test:8443'
+
+function told(more: Partial<EndedVideo>): Record<string, unknown> & { readonly data: Record<string, unknown> } {
+  return JSON.parse(webhookBody({ ...ENDED, ...more }, ORIGIN)) as ReturnType<typeof told>
+}
+
+t.test('a completed job is told with its clips and its cost, and without an error', async (t) => {
+  t.same(told({}), {
+    type: 'video.generation.completed',
+    created_at: '2026-11-20T12:00:00.250Z',
+    data: {
+      id: 'vid_1', status: 'completed', generation_id: 'gen_1', model: 'acme/clip', usage: { cost: 1e-9, is_byok: true },
+      unsigned_urls: [0, 1].map((index) => `https://sluice.test:8443/api/v1/videos/vid_1/content?index=${index}`),
+    },
+  })
+})
+
+t.test('every other end is told with its error, and with neither clips nor cost', async (t) => {
+  for (const status of VIDEO_ENDINGS.filter((ending) => ending !== 'completed')) {
+    const { type, data } = told({ status, error: 'acme: no', outputs: 0 })
+    t.equal(type, `video.generation.${status}`)
+    t.same(data, { id: 'vid_1', status, generation_id: 'gen_1', model: 'acme/clip', error: 'acme: no' })
+  }
+})
+
+t.test('a job that no provider has taken has neither generation nor model', async (t) => {
+  t.match(told({ status: 'failed', generationId: null, error: 'e' }).data, { generation_id: null, model: null })
+})
+
+t.test('the cost of a job without a price is null', async (t) => {
+  t.same(told({ costNano: null }).data['usage'], { cost: null, is_byok: true })
+})

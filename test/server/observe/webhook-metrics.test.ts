@@ -1,0 +1,25 @@
+import t from 'tap'
+import { aggregate, createMetrics } from '../../../src/server/observe/metrics.ts'
+import { watchWebhooks } from '../../../src/server/observe/webhook-metrics.ts'
+
+t.test('attempts of runners are summed; deliveries, which all of them count, are not', async (t) => {
+  const runners = [{ waiting: 3, dead: 1 }, { waiting: 2, dead: 2 }].map((counts) => {
+    const metrics = createMetrics()
+    t.teardown(() => metrics.close())
+    const meters = watchWebhooks(metrics.registry, () => counts)
+    meters.attempt('delivered')
+    meters.attempt('timeout')
+    return metrics
+  })
+  const text = await aggregate(await Promise.all(runners.map((metrics) => metrics.snapshot())))
+  t.match(text, /sluice_webhook_attempts_total\{outcome="delivered"\} 2\n/)
+  t.match(text, /sluice_webhook_deliveries\{state="waiting"\} 3\n/)
+  t.match(text, /sluice_webhook_deliveries\{state="dead"\} 2\n/)
+})
+
+t.test('before the first count no figure is shown', async (t) => {
+  const metrics = createMetrics()
+  t.teardown(() => metrics.close())
+  watchWebhooks(metrics.registry, () => null)
+  t.notMatch(await aggregate([await metrics.snapshot()]), /sluice_webhook_deliveries\{/)
+})

@@ -1,0 +1,179 @@
+import t from 'tap'
+import { hashOfKey } from '../../../../src/schemas/api-keys.ts'
+import { fail } from '../../../../src/schemas/failures.ts'
+import { JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import { openIdempotency } from '../../../../src/server/store/idempotency.ts'
+import { KEY, OTHER_KEY } from '../../../support/front.ts'
+import { openTestStore } from '../../../support/postgres.ts'
+import { openVideosFront } from '../../../support/videos-front.ts'
+
+/** The status of an error and its type. */
+const refused = (status: number, type: string, more: object = {}): object => ({ status, body: { error: { metadata: { error_type: type, ...more } } } })
+
+const BODY = { model: 'acme/clip', prompt: 'A paper boat' }
+
+t.test('video.create 202: a job that is pending, and where to poll it', async (t) => {
+  const front = await openVideosFront(t)
+  const reply = await front.post(BODY)
+  t.equal(reply.status, 202)
+  const id = reply.body.id ?? ''
+  t.same(reply.body, { id, polling_url: `/api/v1/videos/${id}`, status: 'pending' })
+  t.equal(reply.headers.get('x-sluice-unpriced'), null)
+})
+
+t.test('video.create 202: the job is wished for at the first endpoint that is set up, at its price', async (t) => {
+  const front = await openVideosFront(t)
+  await front.post({ ...BODY, model: 'acme/c', duration: 8, resolution: '1080p', user: 'u' }, { 'x-session-id': 's' })
+  const [wish] = front.videos.wishes
+  t.match(wish, {
+    workspaceId: 'w', sessionId: 's', callbackUrl: null, once: null, costNano: 1_600_000_000, isUnpriced: false,
+    key: { hash: hashOfKey(KEY) },
+    target: { model: 'acme/clip', provider: 'second', endpoint: 'second/clip-2', upstreamModel: 'clip-2', ownSecret: null },
+    request: { prompt: 'A paper boat', seconds: 8, resolution: '1080p', aspectRatio: '16:9', size: { width: 1920, height: 1080 }, user: 'u' },
+  })
+})
+
+t.test('video.create 202: a model without a price is free, and said to be so', async (t) => {
+  const front = await openVideosFront(t)
+  const reply = await front.post({ ...BODY, model: 'acme/any' })
+  t.equal(reply.headers.get('x-sluice-unpriced'), 'true')
+  t.match(front.videos.wishes[0], { costNano: 0, isUnpriced: true })
+})
+
+t.test('video.create 202: unknown fields are ignored, session_id wins over its header, trace is told', async (t) => {
+  const front = await openVideosFront(t)
+  const body = { ...BODY, session_id: 'body', trace: { trace_id: 't' }, preset: 'x', provider: { order: ['first'] } }
+  const reply = await front.post(body, { 'x-session-id': 'head' })
+  t.equal(reply.status, 202)
+  t.equal(front.videos.wishes[0]?.sessionId, 'body')
+  t.same(front.traced, [{ trace_id: 't' }])
+})
+
+t.test('video.create 202: a callback to a public address is taken', async (t) => {
+  const front = await openVideosFront(t)
+  t.equal((await front.post({ ...BODY, callback_url: 'https://hooks.example/v' })).status, 202)
+  t.equal(front.videos.wishes[0]?.callbackUrl, 'https://hooks.example/v')
+})
+
+const REFUSED_CALLBACKS = [
+  'http://hooks.example/', 'https://u:p@hooks.example/', 'https://10.0.0.1/', 'https://inside.example/', 'https://hooks.example:22/', 'x', '',
+]
+
+for (const url of REFUSED_CALLBACKS) {
+  t.test(`video.create 400: no job calls back to ${JSON.stringify(url)}`, async (t) => {
+    const front = await openVideosFront(t)
+    const reply = await front.post({ ...BODY, callback_url: url })
+    t.match(reply, refused(400, 'callback_url_invalid', { issues: [{ path: '/callback_url' }] }))
+    t.equal(front.videos.wishes.length, 0)
+  })
+}
+
+t.test('video.create 400: what is wrong is named, never shown', async (t) => {
+  const front = await openVideosFront(t)
+  const frame = { type: 'image_url', image_url: { url: 'https://a/b' }, frame_type: 'middle-canary' }
+  const reply = await front.post({ ...BODY, duration: 5, resolution: '480p', frame_images: [frame] })
+  t.match(reply, refused(400, 'body_invalid', { issues: [{ path: '/frame_images/0/frame_type' }] }))
+  t.notMatch(reply.bytes.toString(), 'canary')
+  const sets = await front.post({ ...BODY, duration: 5, resolution: '480p' })
+  t.match(sets.body.error?.metadata, {
+    error_type: 'video_unsupported', issues: [{ path: '/duration', expected: 'one of 4, 8' }, { path: '/resolution', expected: 'one of "720p", "1080p"' }],
+  })
+})
+
+t.test('video.create 400: a text model, a session id that is too long, and a body that is not JSON', async (t) => {
+  const front = await openVideosFront(t)
+  t.match(await front.post({ ...BODY, model: 'acme/chat' }), refused(400, 'model_unfit'))
+  t.match(await front.post(BODY, { 'x-session-id': 's'.repeat(257) }), refused(400, 'header_invalid'))
+  t.match(await front.post('{'), refused(400, 'body_malformed'))
+})
+
+t.test('video.create 400: a body that is too large, since the operation lists no 413', async (t) => {
+  const front = await openVideosFront(t)
+  t.match(await front.post({ ...BODY, user: 'u'.repeat(JSON_BODY_BYTES_MAX) }), refused(400, 'body_too_large'))
+})
+
+t.test('video.create 402, 429: what the store refuses for money, and for too many open jobs', async (t) => {
+  const front = await openVideosFront(t)
+  for (const [name, status] of [['credit_exhausted', 402], ['key_limit_exceeded', 402], ['budget_exceeded', 402], ['video_jobs_full', 429]] as const) {
+    front.videos.refuse({ name, fields: { interval: 'daily', limit: 7 } })
+    t.match(await front.post(BODY), { status, body: { error: { code: status, metadata: { error_type: name } } } })
+  }
+})
+
+t.test('video.create 404: unknown, preset-like, forbidden and unconfigured models', async (t) => {
+  const front = await openVideosFront(t, { keys: { allowedModels: ['acme/unset', 'acme/shut'] } })
+  const type = async (model: string): Promise<unknown> => {
+    const { status, body } = await front.post({ ...BODY, model })
+    return [status, body.error?.metadata.error_type]
+  }
+  t.same(await type('acme/nothing'), [404, 'model_unknown'])
+  t.same(await type('@preset/fast'), [404, 'model_unknown'])
+  t.same(await type('acme/clip@preset/fast'), [404, 'model_unknown'])
+  t.same(await type('acme/clip'), [404, 'model_not_allowed'])
+  t.same(await type('acme/unset'), [404, 'endpoint_unconfigured'])
+  t.same(await type('acme/shut'), [404, 'endpoint_unconfigured'], 'listed, and nobody makes it')
+})
+
+t.test('video.create 500: a store that is away, with the two members of video errors', async (t) => {
+  const front = await openVideosFront(t)
+  front.videos.refuse(fail('store_unavailable').failure)
+  const { status, body } = await front.post(BODY)
+  t.equal(status, 500)
+  t.match(body, { error: { code: 500 }, sluice_metadata: null, user_id: null })
+})
+
+t.test('errors of the stages before carry the two members too, and those of other operations do not', async (t) => {
+  const front = await openVideosFront(t)
+  const { body } = await front.call('/videos', { method: 'POST', headers: { authorization: 'Bearer sk-sluice-v1-nobody' } })
+  t.match(body, { error: { code: 401 }, sluice_metadata: null, user_id: null })
+  t.notOk('user_id' in (await front.call('/model/a/b')).body)
+})
+
+t.test('a job goes on from a completed one of the workspace, at the provider and with the credential that made it', async (t) => {
+  const front = await openVideosFront(t)
+  const first = (await front.post(BODY)).body.id ?? ''
+  const again = { ...BODY, previous_job_id: first }
+  t.match(await front.post(again), refused(400, 'video_unfinished'))
+  front.videos.put({ id: first, status: 'completed' })
+  t.equal((await front.post(again)).status, 202)
+  t.equal(front.videos.wishes[1]?.request.previousUpstreamId, `up-${first}`)
+  front.videos.put({ id: first }, { previous: { provider: 'second', upstreamId: 'x', ownSecret: 'second_api_key', seconds: 5, costNano: 0 } })
+  t.match(await front.post(again), refused(400, 'video_previous_unfit'))
+  front.videos.put({ id: first, workspaceId: 'another' })
+  t.match(await front.post(again), refused(404, 'video_unknown'))
+  t.match(await front.post({ ...again, model: 'acme/any' }), { status: 400, body: { error: { metadata: { issues: [{ path: '/previous_job_id' }] } } } })
+})
+
+t.test('a remix is as long as the clip that it is of and costs no less, whatever is asked for', async (t) => {
+  const front = await openVideosFront(t)
+  const first = (await front.post({ ...BODY, duration: 8, resolution: '1080p' })).body.id ?? ''
+  front.videos.put({ id: first, status: 'completed' })
+  const remix = { ...BODY, previous_job_id: first, resolution: '720p' }
+  t.match(await front.post({ ...remix, duration: 4 }), { status: 400, body: { error: { metadata: { issues: [{ path: '/duration', expected: '8' }] } } } })
+  t.equal((await front.post(remix)).status, 202)
+  t.match(front.videos.wishes[1], { costNano: 1_600_000_000, request: { seconds: 8 } })
+})
+
+t.test('the same submission under one Idempotency-Key makes one job; another body is refused', async (t) => {
+  const idempotency = openIdempotency({ store: await openTestStore(t), now: () => performance.now(), random: Math.random })
+  t.teardown(() => idempotency.close())
+  const front = await openVideosFront(t, { ports: { idempotency } })
+  const send = (body: unknown, key = KEY) => front.post(body, { 'idempotency-key': 'once', authorization: `Bearer ${key}` })
+  const [one, two] = await Promise.all([send(BODY), send(BODY)])
+  t.same([one.status, two.status, one.body.id], [202, 202, two.body.id])
+  t.same([one, two].map(({ headers }) => headers.get('idempotent-replayed')).sort(), [null, 'true'].sort())
+  t.match(await send({ ...BODY, prompt: 'Another' }), refused(400, 'idempotency_mismatch'))
+  t.equal(front.videos.wishes.length, 1)
+  t.not((await send(BODY, OTHER_KEY)).body.id, one.body.id)
+})
+
+t.test('the store is given the answer to keep, and the hash of the body', async (t) => {
+  const idempotency = openIdempotency({ store: await openTestStore(t), now: () => performance.now(), random: Math.random })
+  t.teardown(() => idempotency.close())
+  const front = await openVideosFront(t, { ports: { idempotency } })
+  const { body } = await front.post(BODY, { 'idempotency-key': 'once' })
+  const once = front.videos.wishes[0]?.once
+  t.match(once?.bodySha256, /^[0-9a-f]{64}$/)
+  const view = { id: body.id ?? '', workspaceId: 'w', status: 'pending', generationId: null, error: null, outputs: 0, usage: null } as const
+  t.same(JSON.parse(once?.answer(view) ?? ''), body)
+})

@@ -1,0 +1,343 @@
+import t from 'tap'
+import * as limits from '../../../../src/schemas/video-limits.ts'
+import { POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../support/video-world.ts'
+
+const RUNNING = { kind: 'running', retryInMs: null } as const
+
+/** A world with a job that its provider makes for ever. */
+function running() {
+  const provider = scripted('tokens')
+  provider.onPoll = () => RUNNING
+  const world = videoWorld([provider])
+  const row = world.add({ id: 'a', state: 'running', upstreamId: 'up-a' })
+  return { provider, world, row }
+}
+
+t.test('a job that is held stays held as long as the store answers', async (t) => {
+  const { world, row } = running()
+  world.runner()
+  for (let second = 0; second < 100; second++) {
+    await world.clock.advance(1_000)
+    t.ok(row.leaseUntil > world.clock.now(), 'nobody else may take it')
+  }
+  t.equal(row.attempt, 1)
+})
+
+t.test('a process that stood still beyond its lease calls nobody and writes nothing for the job, and another has it', async (t) => {
+  const { provider, world, row } = running()
+  world.runner()
+  await world.clock.advance(3_000)
+  const calls = provider.calls.length
+  world.clock.stall(20_000)
+  // Somebody else has taken it meanwhile.
+  Object.assign(row, { attempt: 2, leaseUntil: Infinity })
+  world.calls.length = 0
+  await world.clock.advance(30_000)
+  t.equal(provider.calls.length, calls)
+  t.notOk(world.calls.some((call) => ['made', 'end', 'submitting', 'submitted', 'unsubmitted', 'release', 'renew'].includes(call)))
+  t.equal(row.attempt, 2)
+})
+
+t.test('a process that stood still finds its jobs again when nobody took them', async (t) => {
+  const { world, row } = running()
+  const runner = world.runner()
+  await world.clock.advance(3_000)
+  world.clock.stall(30_000)
+  await world.clock.advance(5_000)
+  t.equal(row.attempt, 2)
+  t.equal(runner.held.running, 1)
+})
+
+t.test('a store that is away for a while costs no job and crashes nothing', async (t) => {
+  const provider = scripted('tokens')
+  const world = videoWorld([provider])
+  for (let n = 0; n < 20; n++) world.add({ id: `job-${n}` })
+  world.fault = () => 'lost'
+  world.runner()
+  await world.clock.advance(60_000)
+  world.fault = () => 'none'
+  await world.clock.advance(60_000)
+  t.ok([...world.rows.values()].every(({ state }) => state === 'completed'))
+})
+
+t.test('a store that does not renew has its jobs left alone before their leases are over', async (t) => {
+  const { provider, world, row } = running()
+  world.runner()
+  await world.clock.advance(1_000)
+  world.fault = () => 'lost'
+  const leaseUntil = row.leaseUntil
+  let latest = 0
+  provider.onPoll = () => {
+    latest = world.clock.now()
+    return RUNNING
+  }
+  await world.clock.advance(60_000)
+  t.ok(latest > 0)
+  t.ok(latest <= leaseUntil - 7_777_777 - limits.VIDEO_LEASE_MARGIN_MS)
+})
+
+t.test('a renewal that says a job is another\'s lets go of it', async (t) => {
+  const { provider, world, row } = running()
+  const runner = world.runner()
+  await world.clock.advance(1_000)
+  Object.assign(row, { attempt: 9, leaseUntil: Infinity })
+  await world.clock.advance(limits.VIDEO_LEASE_MS)
+  const calls = provider.calls.length
+  await world.clock.advance(60_000)
+  t.equal(provider.calls.length, calls)
+  t.equal(runner.held.running, 0)
+})
+
+t.test('an answer to a claim that took as long as the lease is not used', async (t) => {
+  const { provider, world } = running()
+  const claim = world.work.claim.bind(world.work)
+  let claims = 0
+  world.work.claim = async (...ask) => {
+    const answer = await claim(...ask)
+    if (claims++ === 0) world.clock.stall(limits.VIDEO_LEASE_MS)
+    return answer
+  }
+  world.runner()
+  await world.clock.advance(10)
+  t.same(provider.calls, [])
+  await world.clock.advance(5_000)
+  t.ok(provider.calls.length > 0)
+})
+
+for (const [state, more] of [
+  ['accepted', {}],
+  ['submitting', { submissions: 1, submittedAtMs: 0 }],
+  ['running', { upstreamId: 'up-a' }],
+  ['storing', { upstreamId: 'up-a', made: { sources: [{ kind: 'content', index: 0 }] } }],
+] as const) {
+  t.test(`a job whose time is over expires, and its provider is told: ${state}`, async (t) => {
+    const provider = scripted('tokens', { submit: 'lookup' })
+    const world = videoWorld([provider])
+    provider.onSubmit = () => ({ kind: 'unsent', retryInMs: 600_000, error: '' })
+    provider.onPoll = () => ({ kind: 'running', retryInMs: 600_000 })
+    provider.onLookup = () => ({ kind: 'partial', upstreamIds: [] })
+    world.onStore = () => ({ ok: false, failure: { name: 'storage_unavailable' } })
+    const row = world.add({ id: 'a', state, ...more })
+    Object.assign(row, { expiresAtMs: row.createdAtMs + 90_000 })
+    world.runner()
+    await world.clock.advance(89_000)
+    t.equal(row.end, null)
+    await world.clock.advance(4_000)
+    t.match(row.end, { kind: 'expired', error: /^expired: / })
+    t.equal(provider.calls.includes('cancel up-a'), 'upstreamId' in more)
+    t.equal(world.views.get('a')?.status, 'expired')
+  })
+
+  t.test(`a job that its caller cancels is let go of, and its provider is told: ${state}`, async (t) => {
+    const provider = scripted('tokens', { submit: 'lookup' })
+    const world = videoWorld([provider])
+    provider.onSubmit = () => ({ kind: 'unsent', retryInMs: 600_000, error: '' })
+    provider.onPoll = () => ({ kind: 'running', retryInMs: 600_000 })
+    provider.onLookup = () => ({ kind: 'partial', upstreamIds: [] })
+    world.onStore = () => ({ ok: false, failure: { name: 'storage_unavailable' } })
+    world.add({ id: 'a', state, ...more })
+    const runner = world.runner()
+    await world.clock.advance(5_000)
+    world.cancel('a')
+    world.wake({ kind: 'cancelled', id: 'a' })
+    await world.clock.advance(1)
+    t.same(Object.values(runner.held).reduce((sum, count) => sum + count), 0)
+    const calls = provider.calls.filter((call) => !call.startsWith('cancel')).length
+    await world.clock.advance(60_000)
+    t.equal(provider.calls.filter((call) => !call.startsWith('cancel')).length, calls)
+    t.equal(provider.calls.includes('cancel up-a'), 'upstreamId' in more)
+  })
+}
+
+t.test('a job that is cancelled while its submission is under way is stopped by the id that comes', async (t) => {
+  const provider = scripted('tokens')
+  const world = videoWorld([provider])
+  provider.onSubmit = async () => {
+    await new Promise<void>((resolve) => void world.clock.after(1_000, resolve))
+    return { kind: 'taken', upstreamId: 'late' }
+  }
+  world.add({ id: 'a' })
+  world.runner()
+  await world.clock.advance(500)
+  world.cancel('a')
+  world.wake({ kind: 'cancelled', id: 'a' })
+  await world.clock.advance(2_000)
+  t.same(provider.calls, ['submit a', 'cancel late'])
+  t.equal(world.rows.get('a')?.state, 'cancelled')
+})
+
+t.test('a cancel of which no wake-up told is found out, and the provider is told', async (t) => {
+  const { provider, world } = running()
+  world.runner()
+  await world.clock.advance(1_000)
+  world.cancel('a')
+  await world.clock.advance(limits.VIDEO_LEASE_MS + limits.VIDEO_RENEW_MS)
+  t.ok(provider.calls.includes('cancel up-a'))
+})
+
+t.test('a runner that closes gives back what it holds, lets calls end, and begins nothing', async (t) => {
+  const provider = scripted('tokens')
+  const world = videoWorld([provider])
+  provider.onPoll = () => RUNNING
+  provider.onSubmit = async ({ jobId }) => {
+    await new Promise<void>((resolve) => void world.clock.after(2_000, resolve))
+    return { kind: 'taken', upstreamId: `up-${jobId}` }
+  }
+  world.add({ id: 'a' })
+  world.add({ id: 'b', state: 'running', upstreamId: 'up-b' })
+  const runner = world.runner()
+  await world.clock.advance(500)
+  let isClosed = false
+  void runner.close(20_000).then(() => {
+    isClosed = true
+  })
+  await world.clock.advance(100)
+  t.ok((world.rows.get('b')?.leaseUntil ?? Infinity) <= world.clock.now() + 7_777_777, 'another may have it now')
+  t.notOk(isClosed)
+  world.add({ id: 'c' })
+  await world.clock.advance(3_000)
+  t.ok(isClosed)
+  t.match(world.rows.get('a'), { state: 'running', upstreamId: 'up-a' })
+  t.equal(world.rows.get('c')?.attempt, 0)
+})
+
+t.test('a runner that closes does not wait longer than it is told', async (t) => {
+  const provider = scripted('tokens')
+  const world = videoWorld([provider])
+  provider.onSubmit = () => new Promise(() => undefined)
+  world.add({ id: 'a' })
+  const runner = world.runner()
+  await world.clock.advance(500)
+  let isClosed = false
+  void runner.close(5_000).then(() => {
+    isClosed = true
+  })
+  await world.clock.advance(5_001)
+  t.ok(isClosed)
+})
+
+t.test('two runners share the jobs, and neither does what the other one does', async (t) => {
+  const provider = scripted('tokens')
+  const world = videoWorld([provider])
+  for (let n = 0; n < 500; n++) world.add({ id: `job-${n}` })
+  const [one, other] = [world.runner(), world.runner()]
+  await world.clock.advance(60_000)
+  t.equal(provider.calls.filter((call) => call.startsWith('submit')).length, 500)
+  t.ok([...world.rows.values()].every(({ state }) => state === 'completed'))
+  t.same([one.held, other.held].map(({ running: held }) => held), [0, 0])
+})
+
+t.test('a young job of a provider that this runner does not know waits for one that knows it', async (t) => {
+  const world = videoWorld([scripted('tokens')])
+  const row = world.add({ id: 'a', provider: 'new' })
+  world.runner()
+  await world.clock.advance(60_000)
+  t.equal(row.state, 'accepted')
+  t.ok(row.attempt > 1)
+})
+
+t.test('an old job of a provider that nobody knows fails', async (t) => {
+  const world = videoWorld([scripted('tokens')])
+  const row = world.add({ id: 'a', provider: 'gone' })
+  world.runner()
+  await world.clock.advance(limits.VIDEO_UNKNOWN_PROVIDER_MS + 2 * limits.VIDEO_UNKNOWN_LOOK_MS)
+  t.match(row.end, { kind: 'failed', error: /^provider_gone: /, mayHaveCost: false })
+})
+
+t.test('all views are put at the start and when Redis is back', async (t) => {
+  const { world } = running()
+  const count = limits.VIDEO_VIEWS_PUT_AT_ONCE + 10
+  for (let n = 0; n < count; n++) world.add({ id: `ended-${n}`, state: 'failed' })
+  const runner = world.runner()
+  await world.clock.advance(limits.VIDEO_VIEWS_PAUSE_MS * 3)
+  t.equal(world.views.size, count + 1)
+  world.views.clear()
+  runner.refreshViews()
+  await world.clock.advance(limits.VIDEO_VIEWS_PAUSE_MS * 3)
+  t.equal(world.views.size, count + 1)
+})
+
+t.test('a renewal that was answered late counts from its asking', async (t) => {
+  const { provider, world } = running()
+  let [askedAt, latest] = [Infinity, 0]
+  world.fault = (method) => {
+    if (askedAt < Infinity) return 'lost'
+    if (method === 'renew') {
+      askedAt = world.clock.now()
+      world.clock.stall(6_000)
+    }
+    return 'none'
+  }
+  provider.onPoll = () => {
+    latest = world.clock.now()
+    return RUNNING
+  }
+  world.runner()
+  await world.clock.advance(60_000)
+  t.ok(latest > askedAt)
+  t.ok(latest <= askedAt + limits.VIDEO_LEASE_MS - limits.VIDEO_LEASE_MARGIN_MS)
+})
+
+t.test('a claim that was answered when its lease was as good as over is worth nothing', async (t) => {
+  const { provider, world } = running()
+  world.fault = (method) => {
+    if (method === 'claim' && world.counted.length === 0) world.clock.stall(limits.VIDEO_LEASE_MS - limits.VIDEO_LEASE_MARGIN_MS)
+    return 'none'
+  }
+  const runner = world.runner()
+  await world.clock.advance(50)
+  t.same(world.counted, ['claimed tokens 1', 'lost 1'])
+  t.equal(runner.held.running, 0)
+  t.same(provider.calls, [])
+})
+
+for (const [method, polled] of [['made', { kind: 'made', sources: [{ kind: 'content', index: 0 }] }], ['end', { kind: 'failed', error: 'e' }]] as const) {
+  t.test(`a store that is away is not asked for a job whose lease is over: ${method}`, async (t) => {
+    const { provider, world, row } = running()
+    world.runner()
+    await world.clock.advance(500)
+    provider.onPoll = () => polled
+    let latest = 0
+    world.fault = (asked) => {
+      if (asked === method) latest = world.clock.now()
+      return 'lost'
+    }
+    await world.clock.advance(120_000)
+    t.ok(latest > 0)
+    t.ok(latest < row.leaseUntil - POSTGRES_AHEAD_MS - limits.VIDEO_LEASE_MARGIN_MS)
+  })
+}
+
+t.test('an expired job that is another\'s by now is not stopped at its provider', async (t) => {
+  const { provider, world, row } = running()
+  Object.assign(row, { expiresAtMs: row.createdAtMs + 5_000 })
+  world.fault = (method) => {
+    // Taken over between the look at its lease and the write.
+    if (method === 'end') Object.assign(row, { attempt: 7, leaseUntil: Infinity })
+    return 'none'
+  }
+  world.runner()
+  await world.clock.advance(20_000)
+  t.ok(world.calls.includes('end'))
+  t.notOk(provider.calls.includes('cancel up-a'))
+})
+
+t.test('a job that expired unheard is stopped at its provider all the same', async (t) => {
+  const { provider, world, row } = running()
+  Object.assign(row, { expiresAtMs: row.createdAtMs + 5_000 })
+  world.fault = (method) => (method === 'end' ? 'unheard' : 'none')
+  world.runner()
+  await world.clock.advance(20_000)
+  t.equal(row.state, 'expired')
+  t.ok(provider.calls.includes('cancel up-a'))
+})
+
+t.test('a job whose write was not heard of goes on at once, not when its lease is over', async (t) => {
+  const { provider, world, row } = running()
+  provider.onPoll = () => ({ kind: 'made', sources: [{ kind: 'content', index: 0 }] })
+  let writes = 0
+  world.fault = (method) => (method === 'made' && writes++ === 0 ? 'unheard' : 'none')
+  world.runner()
+  await world.clock.advance(3_000)
+  t.equal(row.state, 'completed')
+})

@@ -1,0 +1,188 @@
+import t from 'tap'
+import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
+import type { Outcome } from '../../../../src/schemas/failures.ts'
+import type { IdempotencyStore } from '../../../../src/server/store/idempotency.ts'
+import type { Turn } from '../../../../src/server/ports/idempotency.ts'
+import type { VideoJobs, VideoView } from '../../../../src/server/ports/videos.ts'
+import { checkLedger } from '../../../../src/server/ledger/check.ts'
+import { StoreSlow, type Store } from '../../../../src/server/store/open.ts'
+import { setLimit } from '../../../support/money.ts'
+import { must } from '../../../support/must.ts'
+import { answerOf, bodyOf, nameOf, openVideoStand, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
+
+const NEVER_MS = 2 ** 30
+const BODY = bodyOf('a kite')
+
+function repeatable(key: string): Repeatable {
+  return { key, apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /videos' }
+}
+
+function once(turn: Turn, bodySha256 = BODY) {
+  return { turn, bodySha256, answer: answerOf }
+}
+
+async function firstTurn(answers: IdempotencyStore, key = 'k'): Promise<Turn> {
+  const begun = must(await answers.begin({ idempotency: repeatable(key), holder: 'w' }))
+  if (begun.kind !== 'first') throw new Error('not the first')
+  return begun.turn
+}
+
+/** As a front serves a call under a key. @returns what the caller gets */
+async function call({ owners }: VideoStand, answers: IdempotencyStore, jobs: VideoJobs, key: string): Promise<string> {
+  const begun = must(await answers.begin({ idempotency: repeatable(key), holder: key }))
+  if (begun.kind === 'replay') return begun.answer.json
+  const outcome = await jobs.accept(videoWish(owners, { once: once(begun.turn) }))
+  if (!outcome.ok) {
+    await answers.forget(begun.turn)
+    return outcome.failure.name
+  }
+  await answers.remember(begun.turn, { bodySha256: BODY, json: answerOf(outcome.value) })
+  return answerOf(outcome.value)
+}
+
+/** A store whose answer to the nth transaction is lost: `before` it ran, or `after` its commit. */
+function losing(store: Store, when: 'before' | 'after', problem: Error, nth = 1): Store {
+  let count = 0
+  return {
+    get sql() { return store.sql },
+    async within<T>(ms: number, run: (sql: Store['sql']) => PromiseLike<T>): Promise<T> {
+      count += 1
+      if (count !== nth) return store.within(ms, run)
+      if (when === 'after') await store.within(ms, run)
+      throw problem
+    },
+  } as Store
+}
+
+t.test('of fifty equal calls on two fronts one makes the job, and all get its answer', async (t) => {
+  const stand = await openVideoStand(t)
+  const fronts = [0, 1].map(() => ({ jobs: stand.open(), answers: stand.openAnswers() }))
+  const calls = Array.from({ length: 25 }, (_, nth) => fronts[nth % 2]).flatMap((front) => (
+    front === undefined ? [] : [call(stand, front.answers, front.jobs, 'k'), call(stand, front.answers, front.jobs, 'l')]))
+  const told = await Promise.all(calls)
+  t.equal(new Set(told).size, 2)
+  t.equal(await stand.count(), 2)
+})
+
+t.test('a front that dies between the commit and its answer leaves the answer to the next call', async (t) => {
+  const stand = await openVideoStand(t)
+  const turn = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
+  const { id } = must(await stand.open().accept(videoWish(stand.owners, { once: once(turn) })))
+  const told = await call(stand, stand.openAnswers(), stand.open(), 'k')
+  t.equal(JSON.parse(told).id, id)
+  t.equal(await stand.count(), 1)
+})
+
+t.test('whose turn was taken over makes no second job, and gets the one that the other made', async (t) => {
+  const stand = await openVideoStand(t)
+  const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }))
+  const turn = await firstTurn(stand.openAnswers())
+  t.equal(turn.attempt, late.attempt + 1)
+  const wish = (own: Turn) => videoWish(stand.owners, { once: once(own) })
+  t.equal(nameOf(await stand.jobs.accept(wish(late))), 'idempotency_running')
+  const { id } = must(await stand.open().accept(wish(turn)))
+  t.equal(must(await stand.jobs.accept(wish(late))).id, id)
+  t.equal(await stand.count(), 1)
+})
+
+t.test('two fronts that believe to have the turn race: one job, never two', async (t) => {
+  const stand = await openVideoStand(t)
+  const [one, other] = [stand.open(), stand.open()]
+  const [stale, fresh] = [stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), stand.openAnswers()]
+  for (let nth = 0; nth < 20; nth++) {
+    const late = await firstTurn(stale, String(nth))
+    const turn = await firstTurn(fresh, String(nth))
+    const [first, second] = await Promise.all([
+      one.accept(videoWish(stand.owners, { once: once(late) })), other.accept(videoWish(stand.owners, { once: once(turn) })),
+    ])
+    t.ok(second.ok)
+    t.ok(first.ok ? first.value.id === must(second).id : first.failure.name === 'idempotency_running')
+  }
+  t.equal(await stand.count(), 20)
+})
+
+t.test('an answer that is lost behind the commit makes no second job when the call is tried again', async (t) => {
+  const stand = await openVideoStand(t)
+  const turn = await firstTurn(stand.openAnswers())
+  const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
+  const wish = videoWish(stand.owners, { once: once(turn) })
+  t.equal(nameOf(await jobs.accept(wish)), 'store_unavailable')
+  const again = must(await jobs.accept(wish))
+  const [row] = await stand.store.sql`SELECT id FROM video_jobs`
+  t.equal(again.id, row?.['id'])
+  t.equal(await stand.count(), 1)
+})
+
+t.test('what a transaction did not begin is begun again by the next try', async (t) => {
+  const stand = await openVideoStand(t)
+  const turn = await firstTurn(stand.openAnswers())
+  const jobs = stand.open({ store: losing(stand.store, 'before', new StoreSlow()) })
+  const wish = videoWish(stand.owners, { once: once(turn) })
+  t.equal(nameOf(await jobs.accept(wish)), 'store_unavailable')
+  must(await jobs.accept(wish))
+  t.equal(await stand.count(), 1)
+})
+
+t.test('a batch whose commit is not known is tried one by one, and each of its jobs is there once', async (t) => {
+  const stand = await openVideoStand(t)
+  await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 1_000_000)
+  const answers = stand.openAnswers()
+  // The first call goes alone; the others are the second transaction.
+  const jobs = stand.open({ store: losing(stand.store, 'after', new Error('lost'), 2) })
+  const wishes = await Promise.all(Array.from({ length: 9 }, async (_, nth) => (
+    videoWish(stand.owners, nth % 2 === 0 ? {} : { once: once(await firstTurn(answers, String(nth))) }))))
+  const outcomes: readonly Outcome<VideoView>[] = await Promise.all(wishes.map((wish) => jobs.accept(wish)))
+  t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
+  t.equal(await stand.count(), 9)
+  t.same(must(await checkLedger(stand.store)).differences, [])
+})
+
+t.test('another body under the same key is refused, whoever made the first job', async (t) => {
+  const stand = await openVideoStand(t)
+  const turn = await firstTurn(stand.openAnswers())
+  must(await stand.jobs.accept(videoWish(stand.owners, { once: once(turn) })))
+  const other = videoWish(stand.owners, { once: once(turn, bodyOf('a boat')) })
+  t.equal(nameOf(await stand.jobs.accept(other)), 'idempotency_mismatch')
+  t.equal(nameOf(await stand.open().accept(other)), 'idempotency_mismatch')
+  t.equal(await stand.count(), 1)
+})
+
+t.test('a turn that was lost spoils no other job of its batch', async (t) => {
+  const stand = await openVideoStand(t)
+  const answers = stand.openAnswers()
+  const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), 'x')
+  await firstTurn(answers, 'x')
+  const turns = await Promise.all(['a', 'b', 'c'].map((key) => firstTurn(answers, key)))
+  const wishes = [null, ...turns, late].map((turn) => videoWish(stand.owners, { once: turn === null ? null : once(turn) }))
+  const outcomes = await Promise.all(wishes.map((wish) => stand.jobs.accept(wish)))
+  t.same(outcomes.map(nameOf), ['ok', 'ok', 'ok', 'ok', 'idempotency_running'])
+  t.equal(await stand.count(), 4)
+})
+
+t.test('whose own hold leaves too little for a second one gets the job that it made', async (t) => {
+  const stand = await openVideoStand(t)
+  const turn = await firstTurn(stand.openAnswers())
+  await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 150)
+  const wish = videoWish(stand.owners, { once: once(turn) })
+  const { id } = must(await stand.jobs.accept(wish))
+  t.equal(must(await stand.open().accept(wish)).id, id)
+})
+
+t.test('two jobs of one batch under one turn are one', async (t) => {
+  const stand = await openVideoStand(t)
+  const turn = await firstTurn(stand.openAnswers())
+  const wishes = [null, turn, turn, null].map((own) => videoWish(stand.owners, { once: own === null ? null : once(own) }))
+  const ids = await Promise.all(wishes.map(async (wish) => must(await stand.jobs.accept(wish)).id))
+  t.equal(ids[1], ids[2])
+  t.equal(new Set(ids).size, 3)
+  t.equal(await stand.count(), 3)
+})
+
+t.test('a job that is refused keeps no answer: the next call under its key may succeed', async (t) => {
+  const stand = await openVideoStand(t)
+  const answers = stand.openAnswers()
+  await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 10)
+  t.equal(await call(stand, answers, stand.jobs, 'k'), 'key_limit_exceeded')
+  await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 1_000)
+  t.match(await call(stand, answers, stand.jobs, 'k'), /pending/)
+})

@@ -1,0 +1,14 @@
+import t from 'tap'
+import { VIDEO_OPEN_COUNTS_MAX } from '../../../../src/schemas/video-limits.ts'
+import { newId } from '../../../../src/server/store/ids.ts'
+import { OpenCounts } from '../../../../src/server/store/videos/open-counts.ts'
+import { accepted, openVideoStand, videoWish } from '../../../support/video-jobs.ts'
+
+t.test('a workspace is not taken for empty when its count is forgotten to make room', async (t) => {
+  const { store, jobs, owners } = await openVideoStand(t)
+  await accepted(jobs, videoWish(owners))
+  const counts = new OpenCounts(() => 0)
+  await counts.of(store.sql, [owners.workspaceId])
+  const others = Array.from({ length: VIDEO_OPEN_COUNTS_MAX }, newId)
+  t.equal((await counts.of(store.sql, [owners.workspaceId, ...others])).get(owners.workspaceId)?.count, 1)
+})

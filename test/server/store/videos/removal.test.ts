@@ -1,0 +1,102 @@
+import t from 'tap'
+import { VIDEO_ENDS_AT_ONCE, VIDEO_JOB_KEPT_MS } from '../../../../src/schemas/video-limits.ts'
+import { checkLedger } from '../../../../src/server/ledger/check.ts'
+import { openFileSweep } from '../../../../src/server/store/file-sweep.ts'
+import { removeWorkspace } from '../../../../src/server/store/workspace-removal.ts'
+import { pruneVideos } from '../../../../src/server/store/videos/expiry.ts'
+import { endDeletedVideos } from '../../../../src/server/store/videos/removal.ts'
+import { CLI } from '../../../support/audit.ts'
+import { SILENT } from '../../../support/log.ts'
+import { imbalances } from '../../../support/money.ts'
+import { must, present } from '../../../support/must.ts'
+import { clip, LEASE_MS, openVideoStand, type NewRow, type VideoStand } from '../../../support/video-rows.ts'
+
+const CALLBACK = 'https://hooks.test/in'
+const BY = { ...CLI, operation: 'workspaces.delete' } as const
+
+async function remove({ store, owners: { organizationId } }: VideoStand, reference: string): Promise<void> {
+  must(await store.sql.begin((tx) => removeWorkspace(tx, { ref: { organizationId, reference }, mayBeDefault: true, by: BY })))
+}
+
+async function completed(stand: VideoStand, more: Partial<NewRow> = {}): Promise<string> {
+  const id = await stand.accept({ dueMs: 1_000_000, ...more })
+  const claim = present((await stand.work.claim(new Map([['acme', 1]]), LEASE_MS))[0])
+  await stand.work.end(claim, { kind: 'completed', clips: [clip(`${id}-0`), clip(`${id}-1`)] })
+  return id
+}
+
+t.test('with a workspace its jobs end, their holds return, and clips, deliveries and secrets go', async (t) => {
+  const stand = await openVideoStand(t)
+  const { store, work } = stand
+  const workspaceId = await stand.workspace()
+  await completed(stand, { workspaceId, callbackUrl: CALLBACK })
+  const other = await completed(stand, { callbackUrl: CALLBACK })
+  for (let nth = 0; nth <= VIDEO_ENDS_AT_ONCE; nth++) await stand.accept({ workspaceId, callbackUrl: CALLBACK, heldNano: 10 })
+  const claim = present((await work.claim(new Map([['acme', 1]]), LEASE_MS))[0])
+  await remove(stand, workspaceId)
+  t.equal(await work.submitting(claim, { leaseMs: LEASE_MS, callMs: 1 }), null, 'its runner does no more')
+  t.same(await work.claim(new Map([['acme', 9]]), LEASE_MS), [], 'and no other one takes it')
+  t.same(await endDeletedVideos(store, SILENT), VIDEO_ENDS_AT_ONCE + 1)
+  t.same(await endDeletedVideos(store, SILENT), 0)
+  t.same(await store.sql`SELECT * FROM leases`, [])
+  t.same(await store.sql`SELECT DISTINCT job_id FROM video_clips`, [{ job_id: other }])
+  t.same(await store.sql`SELECT job_id FROM webhook_deliveries`, [{ job_id: other }], 'nobody is told')
+  t.same(await imbalances(store.sql), [])
+  t.same(must(await checkLedger(store)).differences, [])
+})
+
+t.test('an end that races the deletion of its workspace is booked once, and nothing of it stays', async (t) => {
+  const stand = await openVideoStand(t)
+  for (let round = 0; round < 10; round++) {
+    const workspaceId = await stand.workspace()
+    for (let nth = 0; nth < 6; nth++) await stand.accept({ workspaceId, callbackUrl: CALLBACK, heldNano: 10 })
+    const claims = await stand.work.claim(new Map([['acme', 6]]), LEASE_MS)
+    await Promise.all([
+      remove(stand, workspaceId),
+      ...claims.map((claim) => stand.work.end(claim, { kind: 'completed', clips: [clip(`${claim.id}-0`)] })),
+      stand.work.renew(claims, LEASE_MS),
+    ])
+    await endDeletedVideos(stand.store, SILENT)
+  }
+  t.same(await stand.store.sql`SELECT * FROM leases`, [])
+  t.same(await stand.store.sql`SELECT * FROM video_clips`, [])
+  t.same(await stand.store.sql`SELECT * FROM webhook_deliveries`, [])
+  t.same(await imbalances(stand.store.sql), [])
+})
+
+t.test('a clip whose time is over loses its row, and is told for its bytes to be removed', async (t) => {
+  const stand = await openVideoStand(t, 8, { clipsKeptMs: 60_000 })
+  const [old, young] = [await completed(stand), await completed(stand)]
+  await stand.store.sql`UPDATE video_jobs SET clips_expire_at = now() - interval '1 s' WHERE id = ${old}`
+  const rounds = await Promise.all([stand.work.expireClips(100), stand.work.expireClips(100)])
+  t.same(rounds.flat().sort(), [`${old}-0`, `${old}-1`])
+  t.same(await stand.work.expireClips(100), [])
+  t.same((await stand.store.sql`SELECT object_id FROM video_clips`).map((row) => row['object_id']).sort(), [`${young}-0`, `${young}-1`])
+  t.match(await stand.row(old), { state: 'completed', outputs: 2, clips_expire_at: null })
+})
+
+t.test('the row of a job goes VIDEO_JOB_KEPT_MS after its end, and not before its clips', async (t) => {
+  const stand = await openVideoStand(t)
+  const [young, kept, old, older, open] = [
+    await completed(stand), await completed(stand), await completed(stand), await completed(stand), await stand.accept(),
+  ]
+  const end = (id: string, agoMs: number) => stand.store.sql`
+    UPDATE video_jobs SET ended_at = now() - ${agoMs} * interval '1 ms', clips_expire_at = NULL WHERE id = ${id}`
+  await end(young, VIDEO_JOB_KEPT_MS - 60_000)
+  await end(kept, VIDEO_JOB_KEPT_MS + 1)
+  await end(old, VIDEO_JOB_KEPT_MS + 1)
+  await end(older, VIDEO_JOB_KEPT_MS + 2)
+  await stand.store.sql`UPDATE video_jobs SET clips_expire_at = now() WHERE id = ${kept}`
+  t.equal(await pruneVideos(stand.store.sql, 1), 2, 'all of them, with as many statements as they need')
+  t.same((await stand.store.sql`SELECT id FROM video_jobs ORDER BY id`).map((row) => row['id']), [young, kept, open])
+})
+
+t.test('clips, and objects that open jobs may be about to keep, are no orphans', async (t) => {
+  const stand = await openVideoStand(t)
+  const sweep = openFileSweep(stand.store)
+  const [ended, open] = [await completed(stand), await stand.accept()]
+  const objects = [`${ended}-0`, `${ended}-9-overtaken`, `${open}-0`, `${open}x-0`, open, 'file_never']
+  t.same(must(await sweep.withoutRow(objects)), [`${ended}-9-overtaken`, `${open}x-0`, open, 'file_never'])
+  t.match(must(await sweep.clips(null, 1)), [{ id: `${ended}-0`, sizeBytes: 9, sha256: 'ab', workspaceId: stand.owners.workspaceId }])
+  t.match(must(await sweep.clips(`${ended}-0`, 9)), [{ id: `${ended}-1` }])
+})

@@ -1,0 +1,195 @@
+import t, { type Test } from 'tap'
+import { WEBHOOK_DEAD_KEPT_MS, WEBHOOK_DELIVERED_KEPT_MS, WEBHOOK_PLACES_MAX } from '../../../../src/schemas/webhook-limits.ts'
+import type { ClaimedDelivery, DeliveryResult } from '../../../../src/server/ports/webhooks.ts'
+import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
+import { openFileStand } from '../../../support/files.ts'
+import { present } from '../../../support/must.ts'
+import { delivery, outboxed, wish } from '../../../support/webhooks.ts'
+
+const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', retryAfterMs: null }
+
+async function stand(t: Test, placesMax = WEBHOOK_PLACES_MAX) {
+  const opened = await openFileStand(t)
+  const put = (count: number, url: string, workspaceId = opened.workspaceId): Promise<void> => (
+    outboxed(opened.store, Array.from({ length: count }, () => delivery(workspaceId, { url })))
+  )
+  return { ...opened, put, deliveries: openDeliveries({ store: opened.store, placesMax }) }
+}
+
+function tally(claims: readonly ClaimedDelivery[], of: (claim: ClaimedDelivery) => string): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const claim of claims) counts[of(claim)] = (counts[of(claim)] ?? 0) + 1
+  return counts
+}
+
+t.test('a claimed delivery carries what was written, and is nobody else\'s', async (t) => {
+  const { store, workspaceId, deliveries } = await stand(t)
+  const written = delivery(workspaceId, { url: 'https://Hooks.Example.:8443/a?b=c' })
+  await outboxed(store, [written])
+  const [claim] = await deliveries.claim(wish())
+  t.match(claim, { ...written, host: 'hooks.example', attempt: 1, tries: 0, isDisabled: false })
+  t.same(await openDeliveries({ store }).claim(wish()), [])
+})
+
+t.test('ten thousand due deliveries of one receiver keep nobody else waiting', async (t) => {
+  const { store, workspaceId, otherWorkspaceId, put, deliveries } = await stand(t)
+  for (let batch = 0; batch < 5; batch++) await put(2_000, 'https://dead.example/')
+  await put(1, 'https://live.example/')
+  await put(1, 'https://other.example/', otherWorkspaceId)
+  await store.sql`ANALYZE webhook_deliveries`
+  const claims = await deliveries.claim(wish())
+  t.same(tally(claims, ({ host }) => host), { 'dead.example': 4, 'live.example': 1, 'other.example': 1 })
+  t.same(tally(claims, ({ workspaceId: id }) => id), { [workspaceId]: 5, [otherWorkspaceId]: 1 })
+})
+
+t.test('at one receiver the workspaces take turns', async (t) => {
+  const { workspaceId, otherWorkspaceId, put, deliveries } = await stand(t)
+  await put(50, 'https://hub.example/')
+  await put(2, 'https://hub.example/', otherWorkspaceId)
+  t.same(tally(await deliveries.claim(wish()), ({ workspaceId: id }) => id), { [workspaceId]: 2, [otherWorkspaceId]: 2 })
+})
+
+t.test('what is under way counts for its receiver and its workspace', async (t) => {
+  const { workspaceId, put, deliveries } = await stand(t)
+  for (const host of ['a', 'b', 'c']) await put(4, `https://${host}.example/`)
+  const busy = { hosts: new Map([['a.example', 3], ['b.example', 9]]), workspaces: new Map([[workspaceId, 46]]) }
+  const claims = await deliveries.claim(wish({ busy }))
+  t.equal(claims.length, 4)
+  t.same(claims.filter(({ host }) => host === 'b.example'), [])
+  t.ok((tally(claims, ({ host }) => host)['a.example'] ?? 0) <= 1)
+})
+
+t.test('no more are claimed than are wished for, each receiver once before one has two', async (t) => {
+  const { put, deliveries } = await stand(t)
+  for (const host of ['a', 'b', 'c']) await put(3, `https://${host}.example/`)
+  const claims = await deliveries.claim(wish({ countMax: 4 }))
+  t.equal(claims.length, 4)
+  t.equal(new Set(claims.map(({ host }) => host)).size, 3)
+})
+
+t.test('claims go round all receivers, however many wait', async (t) => {
+  const { put, deliveries } = await stand(t, 2)
+  for (let nth = 0; nth < 7; nth++) await put(2, `https://r${nth}.example/`)
+  const hosts = new Set<string>()
+  for (let round = 0; round < 7; round++) for (const { host } of await deliveries.claim(wish({ countMax: 2 }))) hosts.add(host)
+  t.equal(hosts.size, 7)
+})
+
+t.test('claimers at once share what is due, and none gets what another has', async (t) => {
+  const { store, put } = await stand(t)
+  for (let nth = 0; nth < 20; nth++) await put(3, `https://r${nth}.example/`)
+  const runners = Array.from({ length: 6 }, () => openDeliveries({ store }))
+  const ids = (await Promise.all(runners.map((runner) => runner.claim(wish({ countMax: 15 }))))).flat().map(({ id }) => id)
+  t.equal(new Set(ids).size, ids.length)
+  const rest = await openDeliveries({ store }).claim(wish({ countMax: 100, perWorkspaceMax: 100 }))
+  t.equal(new Set([...ids, ...rest.map(({ id }) => id)]).size, 60)
+})
+
+t.test('a failed attempt is due again when it is to be, and the last one leaves a dead letter', async (t) => {
+  const { put, deliveries } = await stand(t)
+  await put(1, 'https://a.example/')
+  const first = present((await deliveries.claim(wish()))[0])
+  t.ok(await deliveries.book(first, FAILED, 60_000))
+  t.same(await deliveries.claim(wish()), [])
+  t.same(await deliveries.counts(), { waiting: 1, dead: 0 })
+})
+
+t.test('a dead letter counts its attempts and says what the last one came to', async (t) => {
+  const { store, put, deliveries } = await stand(t)
+  await put(1, 'https://a.example/')
+  t.ok(await deliveries.book(present((await deliveries.claim(wish()))[0]), FAILED, -1))
+  const again = present((await deliveries.claim(wish()))[0])
+  t.equal(again.tries, 1)
+  t.ok(await deliveries.book(again, FAILED, null))
+  t.match(await store.sql`SELECT state, tries, last_status, last_reason FROM webhook_deliveries`, [
+    { state: 'dead', tries: 2, last_status: 500, last_reason: 'status' },
+  ])
+  t.same(await deliveries.counts(), { waiting: 0, dead: 1 })
+})
+
+t.test('who was overtaken books nothing, and the same attempt is booked once', async (t) => {
+  const { store, put, deliveries } = await stand(t)
+  await put(1, 'https://a.example/')
+  const slow = present((await deliveries.claim(wish({ leaseMs: -1 })))[0])
+  const quick = present((await deliveries.claim(wish()))[0])
+  t.notOk(await deliveries.book(slow, { kind: 'delivered', status: 200 }, null))
+  t.ok(await deliveries.book(quick, FAILED, -1))
+  t.notOk(await deliveries.book(quick, FAILED, -1))
+  t.match(await store.sql`SELECT state, tries FROM webhook_deliveries`, [{ state: 'waiting', tries: 1 }])
+})
+
+t.test('attempts that end together are booked together, each as what it came to', async (t) => {
+  const { store, put, deliveries } = await stand(t)
+  for (let nth = 0; nth < 4; nth++) await put(1, `https://a${nth}.example/`)
+  const claims = [...await deliveries.claim(wish())].sort((a, b) => a.host.localeCompare(b.host))
+  const stale = { ...present(claims[3]), attempt: 7 }
+  const results: DeliveryResult[] = [{ kind: 'delivered', status: 200 }, FAILED, { kind: 'gone', status: 410 }, FAILED]
+  const booked = await Promise.all([...claims.slice(0, 3), stale].map((claim, nth) => deliveries.book(claim, present(results[nth]), nth === 1 ? 1_000 : null)))
+  t.same(booked, [true, true, true, false])
+  const rows = await store.sql`SELECT state, tries, last_status AS status, ended_at IS NULL AS is_open FROM webhook_deliveries ORDER BY host`
+  t.match(rows, [
+    { state: 'delivered', tries: 1, status: 200, is_open: false }, { state: 'waiting', tries: 1, status: 500, is_open: true },
+    { state: 'dead', tries: 1, status: 410, is_open: false }, { state: 'waiting', tries: 0, status: null, is_open: true },
+  ])
+})
+
+t.test('a store that fails a booking fails it, and takes the next', async (t) => {
+  const { store, put, deliveries } = await stand(t)
+  await put(1, 'https://a.example/')
+  const claim = present((await deliveries.claim(wish()))[0])
+  await t.rejects(deliveries.book({ ...claim, id: 'none' }, FAILED, null))
+  t.ok(await deliveries.book(claim, FAILED, null))
+  t.equal((await store.sql`SELECT 1 FROM webhook_deliveries WHERE state = 'dead'`).count, 1)
+})
+
+t.test('what was given back is due again, and counts for no attempt', async (t) => {
+  const { put, deliveries } = await stand(t)
+  await put(2, 'https://a.example/')
+  const claims = await deliveries.claim(wish())
+  await deliveries.release(claims, -1)
+  const again = await deliveries.claim(wish())
+  t.match(again, [{ tries: 0 }, { tries: 0 }])
+  await deliveries.release(claims, -1)
+  t.same(await deliveries.claim(wish()), [])
+})
+
+t.test('410 ends the delivery and disables its URL for its workspace alone', async (t) => {
+  const { otherWorkspaceId, put, deliveries } = await stand(t)
+  await put(1, 'https://a.example/gone')
+  t.ok(await deliveries.book(present((await deliveries.claim(wish()))[0]), { kind: 'gone', status: 410 }, null))
+  await put(1, 'https://a.example/gone')
+  await put(1, 'https://a.example/here')
+  await put(1, 'https://a.example/gone', otherWorkspaceId)
+  const claims = await deliveries.claim(wish())
+  t.same(claims.filter(({ isDisabled }) => isDisabled).map(({ url, workspaceId }) => [url, workspaceId === otherWorkspaceId]), [
+    ['https://a.example/gone', false],
+  ])
+  t.equal(claims.length, 3)
+})
+
+t.test('deliveries of a deleted workspace stop, and go with what it signed with', async (t) => {
+  const { store, workspaceId, otherWorkspaceId, put, deliveries } = await stand(t)
+  await put(3, 'https://a.example/')
+  await put(1, 'https://a.example/', otherWorkspaceId)
+  await store.sql`INSERT INTO webhook_disabled (workspace_id, url) VALUES (${workspaceId}, 'https://a.example/x')`
+  await store.sql`UPDATE workspaces SET deleted_at = now() WHERE id = ${workspaceId}`
+  t.match(await deliveries.claim(wish()), [{ workspaceId: otherWorkspaceId }])
+  t.equal(await deliveries.prune(), 4)
+  t.equal((await store.sql`SELECT 1 FROM webhook_deliveries`).count, 1)
+})
+
+t.test('what was delivered goes after a week, dead letters after a month, what waits never', async (t) => {
+  const { store, put, deliveries } = await stand(t)
+  await put(6, 'https://a.example/')
+  const ids = (await store.sql<{ id: string }[]>`SELECT id FROM webhook_deliveries`).map(({ id }) => id)
+  const minute = 60_000
+  const ages: readonly (readonly [string, number])[] = [
+    ['delivered', WEBHOOK_DELIVERED_KEPT_MS + minute], ['delivered', WEBHOOK_DELIVERED_KEPT_MS - minute],
+    ['dead', WEBHOOK_DEAD_KEPT_MS + minute], ['dead', WEBHOOK_DEAD_KEPT_MS - minute],
+  ]
+  for (const [nth, [state, ageMs]] of ages.entries()) {
+    await store.sql`UPDATE webhook_deliveries SET state = ${state}, ended_at = now() - ${ageMs} * interval '1 ms' WHERE id = ${ids[nth] ?? ''}`
+  }
+  t.equal(await deliveries.prune(), 2)
+  t.same(await deliveries.counts(), { waiting: 2, dead: 1 })
+})

@@ -1,0 +1,91 @@
+import t from 'tap'
+import { fail, ok } from '../../../../src/schemas/failures.ts'
+import { Secret } from '../../../../src/schemas/secret.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_OWN_KEYS_MAX, VIDEO_OWN_KEY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../../src/schemas/video-provider-limits.ts'
+import type { ReleaseRequest, SecretReleases } from '../../../../src/server/ports/vault.ts'
+import { VideoKeys } from '../../../../src/server/upstream/videos/keys.ts'
+import { fakeEndpoint, openVideos, orderOf, OWN_KEY, timesOf } from '../../../support/video-stand.ts'
+
+const OWN = { target: { ownSecret: 'fake_api_key' } }
+const { provider: PROVIDER } = fakeEndpoint('https://films.example/v1')
+
+function vault(value: string | null): { releases: SecretReleases; asked: ReleaseRequest[] } {
+  const asked: ReleaseRequest[] = []
+  const release = (request: ReleaseRequest) => {
+    asked.push(request)
+    return Promise.resolve(value === null ? fail('secret_not_released', { fields: { name: request.name } }) : ok(new Secret(value)))
+  }
+  return { asked, releases: { release } }
+}
+
+t.test('a job under a workspace\'s own key goes out with that key, released for the host of the provider', async (t) => {
+  const { fake, provider, releases } = await openVideos(t, { settings: { key: OWN_KEY }, host: 'localhost' })
+  t.equal((await provider.submit(orderOf('a fox', OWN), timesOf())).kind, 'taken')
+  t.match(releases, [{ scope: { organizationId: 'org-1', workspaceId: 'ws-1' }, name: 'fake_api_key', host: 'localhost', operation: 'video.create' }])
+  t.match(releases[0]?.by, { actor: { kind: 'key', id: 'hash-1' }, requestId: 'req-1' })
+  t.equal(fake.log.refused, 0)
+})
+
+t.test('an own key that its provider refuses ends the job, and the text does not show it', async (t) => {
+  const { provider } = await openVideos(t, { settings: { key: 'another' }, host: 'localhost' })
+  const submitted = await provider.submit(orderOf('a fox', OWN), timesOf())
+  t.match(submitted, { kind: 'refused', error: /^provider_key_refused: Fake answered 401/ })
+  t.notMatch(submitted, { error: new RegExp(OWN_KEY) })
+})
+
+t.test('an own key that is gone ends the job, and nothing is sent: never under the operator\'s key', async (t) => {
+  const { fake, provider } = await openVideos(t, { host: 'localhost' })
+  const submitted = await provider.submit(orderOf('a fox', { target: { ownSecret: 'gone_api_key' } }), timesOf())
+  t.match(submitted, { kind: 'refused', error: 'provider_key_refused: The key for Fake is not there.' })
+  const polled = await provider.poll(orderOf('a', { target: { ownSecret: 'gone_api_key' } }), 'v', timesOf())
+  t.match(polled, { kind: 'unavailable', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
+  t.equal(fake.heads.length, 0)
+})
+
+t.test('an own key that cannot be had now leaves the job waiting', async (t) => {
+  const releases: SecretReleases = { release: () => Promise.resolve(fail('store_unavailable')) }
+  const { provider } = await openVideos(t, { host: 'localhost', more: { releases } })
+  t.match(await provider.submit(orderOf('a fox', OWN), timesOf()), { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS })
+})
+
+t.test('a key is released once for many calls, and anew when its time is over', async (t) => {
+  let now = 0
+  const { releases, asked } = vault(OWN_KEY)
+  const keys = new VideoKeys({ credentials: new Map(), releases, now: () => now })
+  const order = orderOf('a fox', OWN)
+  await Promise.all(Array.from({ length: 20 }, () => keys.of(order, PROVIDER)))
+  now = VIDEO_OWN_KEY_MS - 1
+  t.match(await keys.of(order, PROVIDER), { ok: true, value: { text: OWN_KEY, isOwn: true } })
+  t.equal(asked.length, 1)
+  now = VIDEO_OWN_KEY_MS
+  await keys.of(order, PROVIDER)
+  t.equal(asked.length, 2)
+})
+
+t.test('keys of two workspaces are two, and only so many are held', async (t) => {
+  const { releases, asked } = vault(OWN_KEY)
+  const keys = new VideoKeys({ credentials: new Map(), releases, now: () => 0 })
+  for (let nth = 0; nth <= VIDEO_OWN_KEYS_MAX; nth++) await keys.of(orderOf('a', { ...OWN, workspaceId: `${nth}` }), PROVIDER)
+  t.equal(asked.length, VIDEO_OWN_KEYS_MAX + 1)
+  await keys.of(orderOf('a', { ...OWN, workspaceId: '1' }), PROVIDER)
+  t.equal(asked.length, VIDEO_OWN_KEYS_MAX + 1)
+  await keys.of(orderOf('a', { ...OWN, workspaceId: '0' }), PROVIDER)
+  t.equal(asked.length, VIDEO_OWN_KEYS_MAX + 2)
+})
+
+t.test('a secret that no header can carry is no key', async (t) => {
+  const keys = new VideoKeys({ credentials: new Map(), releases: vault('two\r\nlines').releases, now: () => 0 })
+  t.match(await keys.of(orderOf('a', OWN), PROVIDER), { ok: false, failure: { name: 'credential_unavailable' } })
+})
+
+t.test('a provider at an address cannot be called with an own key: nothing can be bound to it', async (t) => {
+  const { releases, asked } = vault(OWN_KEY)
+  const keys = new VideoKeys({ credentials: new Map(), releases, now: () => 0 })
+  t.match(await keys.of(orderOf('a', OWN), fakeEndpoint('https://10.0.0.7/v1').provider), { ok: false, failure: { name: 'credential_unavailable' } })
+  t.equal(asked.length, 0)
+})
+
+t.test('a provider that needs no key gets none', async (t) => {
+  const keys = new VideoKeys({ credentials: new Map(), releases: vault(null).releases, now: () => 0 })
+  t.match(await keys.of(orderOf('a'), { ...PROVIDER, apiKeyEnv: null }), { ok: true, value: { text: null, isOwn: false } })
+})

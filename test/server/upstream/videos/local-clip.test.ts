@@ -1,0 +1,115 @@
+import t, { type Test } from 'tap'
+import { CLIP_FRAMES_PER_SECOND } from '../../../../src/schemas/clip-limits.ts'
+import { fail, ok } from '../../../../src/schemas/failures.ts'
+import type { ShortJobMore, ShortJobTypes } from '../../../../src/server/ports/short-jobs.ts'
+import { createVideoProviders, type VideoProvidersOptions } from '../../../../src/server/upstream/videos/video-providers.ts'
+import { openEgress } from '../../../../src/server/egress/egress.ts'
+import type { VideoProvider } from '../../../../src/server/ports/video-providers.ts'
+import { openPools } from '../../../../src/workers/pool.ts'
+import { SILENT } from '../../../support/log.ts'
+import { present } from '../../../support/must.ts'
+import { bytesOf } from '../../../support/video-bytes.ts'
+import { fakeEndpoint, orderOf, timesOf, TOKEN } from '../../../support/video-stand.ts'
+
+const CONTENT = { kind: 'content', index: 0 } as const
+const SIZE = { width: 360, height: 360 }
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+
+function local(t: Test, jobs: VideoProvidersOptions['jobs']): VideoProvider {
+  const egress = openEgress()
+  t.teardown(() => egress.close())
+  const endpoint = fakeEndpoint('', { provider: { protocol: 'local', apiKeyEnv: null } })
+  const providers = createVideoProviders({
+    catalogue: { models: [{ endpoints: [endpoint] }] }, egress, jobs, credentials: new Map(), now: () => 0,
+    releases: { release: () => Promise.resolve(fail('store_unavailable')) },
+  })
+  return present(providers.of({ endpoint: 'fake/film-1', provider: 'fake' }))
+}
+
+type Rendered = { readonly input: ShortJobTypes['render_clip']['in']; readonly more: ShortJobMore }
+
+/** Notes what is asked for. */
+function noting(rendered: Rendered[]): VideoProvidersOptions['jobs'] {
+  return {
+    run: (_name, input, more) => {
+      rendered.push({ input: input as Rendered['input'], more })
+      return Promise.resolve(ok({ ok: true, mp4: Buffer.from('mp4') })) as never
+    },
+  }
+}
+
+t.test('a clip is rendered where it is fetched, and is a playable MP4', async (t) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 10, log: SILENT })
+  t.teardown(() => pools.close())
+  const provider = local(t, pools.jobs)
+  const order = orderOf('a fox', { request: { seconds: 1, size: SIZE, seed: 4 } })
+  t.same(await provider.submit(order, timesOf()), { kind: 'taken', upstreamId: `clip_${TOKEN}` })
+  t.same(await provider.poll(order, `clip_${TOKEN}`, timesOf()), { kind: 'made', sources: [CONTENT] })
+  const clip = await bytesOf(await provider.download(order, '', CONTENT, timesOf({ ms: 60_000 })))
+  t.equal(clip.toString('latin1', 4, 8), 'ftyp')
+  const other = orderOf('a fox', { jobId: 'job-2', request: { seconds: 1, size: SIZE, seed: 4 } })
+  const again = await provider.download(other, '', CONTENT, timesOf({ ms: 60_000 }))
+  t.same(await bytesOf(again), clip)
+})
+
+t.test('without a seed a job has one of its own, the same in each try', async (t) => {
+  const rendered: Rendered[] = []
+  const provider = local(t, noting(rendered))
+  for (const jobId of ['one', 'one', 'two']) await provider.download(orderOf('a fox', { jobId }), '', CONTENT, timesOf())
+  const [first, second, third] = rendered.map(({ input }) => input.seed)
+  t.equal(first, second)
+  t.not(first, third)
+  t.match(rendered[0]?.input, { prompt: 'a fox', seconds: 4, width: 1280, height: 720, framesPerSecond: CLIP_FRAMES_PER_SECOND })
+})
+
+t.test('workspaces get the threads by turns, and a job that nobody needs any more is not begun', async (t) => {
+  const rendered: Rendered[] = []
+  const times = timesOf()
+  await local(t, noting(rendered)).download(orderOf('a fox'), '', CONTENT, times)
+  t.match(rendered[0]?.more, { caller: 'ws-1', endsAt: times.endsAt })
+})
+
+t.test('frames and references are what the scene is made of', async (t) => {
+  const rendered: Rendered[] = []
+  const url = `data:image/png;base64,${PNG.toString('base64')}`
+  const provider = local(t, noting(rendered))
+  await provider.download(orderOf('a', { request: { frames: [{ frame: 'last_frame', url }] } }), '', CONTENT, timesOf())
+  await provider.download(orderOf('a', { request: { references: [{ kind: 'image', url }] } }), '', CONTENT, timesOf())
+  t.match(rendered[0]?.input, { firstFrame: null, lastFrame: PNG, references: [] })
+  t.match(rendered[1]?.input, { firstFrame: null, lastFrame: null, references: [PNG] })
+})
+
+t.test('a size follows from resolution and ratio where none is said', async (t) => {
+  const rendered: Rendered[] = []
+  const provider = local(t, noting(rendered))
+  await provider.download(orderOf('a', { request: { size: null, resolution: '480p', aspectRatio: '9:16' } }), '', CONTENT, timesOf())
+  await provider.download(orderOf('a', { request: { size: null } }), '', CONTENT, timesOf())
+  t.match(rendered.map(({ input: { width, height } }) => `${width}x${height}`), ['480x854', '854x480'])
+})
+
+t.test('an image that cannot be read ends the job with its place', async (t) => {
+  const provider = local(t, { run: () => Promise.resolve(ok({ ok: false, detail: 'The first frame is broken.' })) as never })
+  const detail = 'reference_unusable: The first frame is broken.'
+  t.match(await provider.download(orderOf('a'), '', CONTENT, timesOf()), { failure: { name: 'upstream_refused', detail } })
+  const unread = orderOf('a', { request: { frames: [{ frame: 'first_frame', url: 'data:text/plain,hello' }] } })
+  t.match(await provider.download(unread, '', CONTENT, timesOf()), { failure: { name: 'upstream_refused', detail: /frame_images\[0\]/ } })
+})
+
+t.test('a pool without room leaves the clip for later', async (t) => {
+  const provider = local(t, { run: () => Promise.resolve(fail('busy')) })
+  t.match(await provider.download(orderOf('a'), '', CONTENT, timesOf()), { failure: { name: 'busy' } })
+})
+
+t.test('nothing is begun for a job that is not ours any more', async (t) => {
+  t.equal((await local(t, noting([])).submit(orderOf('a'), timesOf({ mayWrite: () => false }))).kind, 'unsent')
+})
+
+t.test('an endpoint that the catalogue does not have has no provider', (t) => {
+  const providers = createVideoProviders({
+    catalogue: { models: [] }, egress: openEgress(), jobs: noting([]), credentials: new Map(), now: () => 0,
+    releases: { release: () => Promise.resolve(fail('store_unavailable')) },
+  })
+  t.equal(providers.of({ endpoint: 'fake/film-1', provider: 'fake' }), null)
+  t.same(providers.all, [])
+  t.end()
+})

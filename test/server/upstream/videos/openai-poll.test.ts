@@ -1,0 +1,92 @@
+import t, { type Test } from 'tap'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_GONE_MS, VIDEO_GONE_WATCHED_MAX } from '../../../../src/schemas/video-provider-limits.ts'
+import { GoneWatch } from '../../../../src/server/upstream/videos/poll-verdict.ts'
+import { openVideos, orderOf, timesOf, type VideoStand, type VideoStandOptions } from '../../../support/video-stand.ts'
+
+interface Taken extends VideoStand {
+  readonly id: string
+  readonly order: ReturnType<typeof orderOf>
+}
+
+async function taken(t: Test, prompt: string, options: VideoStandOptions = {}): Promise<Taken> {
+  const stand = await openVideos(t, options)
+  const order = orderOf(prompt)
+  const submitted = await stand.provider.submit(order, timesOf())
+  if (submitted.kind !== 'taken') throw new Error(submitted.error)
+  return { ...stand, order, id: submitted.upstreamId }
+}
+
+t.test('a job runs until the provider says that it is made', async (t) => {
+  const { provider, order, id } = await taken(t, 'a fox [make=60000]')
+  t.same(await provider.poll(order, id, timesOf()), { kind: 'running', retryInMs: null })
+  const { provider: other, order: made, id: at } = await taken(t, 'a fox [make=0]')
+  t.same(await other.poll(made, at, timesOf()), { kind: 'made', sources: [{ kind: 'content', index: 0 }] })
+})
+
+t.test('what a provider says of costs changes nothing', async (t) => {
+  for (const cost of ['-5', 'NaN', '1e308']) {
+    const { provider, order, id } = await taken(t, `a fox [make=0 cost=${cost}]`)
+    t.equal((await provider.poll(order, id, timesOf())).kind, 'made')
+  }
+})
+
+t.test('a failed job says why, without its prompt', async (t) => {
+  const { provider, order, id } = await taken(t, 'a fox in the snow [make=0 fail]')
+  const polled = await provider.poll(order, id, timesOf())
+  t.match(polled, { kind: 'failed', error: /^provider_filtered: Fake says that the job has failed: Blocked/ })
+  t.notMatch(polled, { error: /fox/ })
+})
+
+t.test('a provider that hangs has told nothing, and the next poll may', async (t) => {
+  const { fake, provider, order, id } = await taken(t, 'a fox [make=0]')
+  fake.set({ hangs: true })
+  t.match(await provider.poll(order, id, timesOf({ ms: 100 })), { kind: 'unavailable', retryInMs: null })
+  fake.set({ hangs: false })
+  t.equal((await provider.poll(order, id, timesOf())).kind, 'made')
+})
+
+t.test('nobody is asked about a job that is not ours any more', async (t) => {
+  const { fake, provider, order, id } = await taken(t, 'a fox')
+  const before = fake.heads.length
+  t.equal((await provider.poll(order, id, timesOf({ mayWrite: () => false }))).kind, 'unavailable')
+  t.equal(fake.heads.length, before)
+})
+
+t.test('a key that is refused now is asked with again in a while', async (t) => {
+  const { fake, provider, order, id } = await taken(t, 'a fox')
+  fake.set({ key: 'another' })
+  t.match(await provider.poll(order, id, timesOf()), { kind: 'unavailable', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
+})
+
+t.test('a job that its provider does not know has failed once that lasted', async (t) => {
+  let now = 0
+  const { provider } = await openVideos(t, { more: { now: () => now } })
+  const order = orderOf('a fox')
+  t.equal((await provider.poll(order, 'video_x', timesOf())).kind, 'unavailable')
+  now = VIDEO_GONE_MS - 1
+  t.equal((await provider.poll(order, 'video_x', timesOf())).kind, 'unavailable')
+  now = VIDEO_GONE_MS
+  t.match(await provider.poll(order, 'video_x', timesOf()), { kind: 'failed', error: 'provider_failed: Fake no longer knows the job.' })
+})
+
+t.test('an answer about another job says nothing of this one', async (t) => {
+  const { fake, provider, order, id } = await taken(t, 'a fox [make=0]')
+  const jobs = fake.jobs as Map<string, unknown>
+  jobs.set(id, { ...fake.jobs.get(id), id: 'video_other' })
+  t.equal((await provider.poll(order, id, timesOf())).kind, 'unavailable')
+})
+
+t.test('a job that is cancelled is deleted at its provider', async (t) => {
+  const { fake, provider, order, id } = await taken(t, 'a fox')
+  await provider.cancel(order, id, timesOf())
+  t.same(fake.log.cancels, [id])
+})
+
+t.test('the watch of jobs that are gone is bounded, and forgets the oldest', async (t) => {
+  let now = 0
+  const gone = new GoneWatch(() => now)
+  for (let nth = 0; nth <= VIDEO_GONE_WATCHED_MAX; nth++) gone.isGone(`${nth}`)
+  now = VIDEO_GONE_MS
+  t.equal(gone.isGone('1'), true)
+  t.equal(gone.isGone('0'), false)
+})

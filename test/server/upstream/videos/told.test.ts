@@ -1,0 +1,17 @@
+import t from 'tap'
+import { reasonOf } from '../../../../src/server/upstream/videos/told.ts'
+import { orderOf } from '../../../support/video-stand.ts'
+
+const STRUCK = { credential: 'sk-secret-0123456789', host: 'video.example' }
+const escaped = (text: string): string => [...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+
+t.test('a prompt is struck from what a provider says, however it was escaped', (t) => {
+  const prompt = 'A "quiet" fox / café'
+  const order = orderOf(prompt)
+  for (const quoted of [JSON.stringify(prompt).slice(1, -1), escaped(prompt), prompt.replaceAll('"', '\\"').replaceAll('/', '\\/')]) {
+    const body = Buffer.from(`{"error":{"message":"refused: ${quoted}."}}`)
+    t.equal(reasonOf(body, { struck: STRUCK, order }), 'refused: […].', quoted)
+  }
+  t.equal(reasonOf(Buffer.from(`<html>${prompt}`), { struck: STRUCK, order }), null)
+  t.end()
+})
