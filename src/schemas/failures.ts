@@ -166,6 +166,38 @@ export const FAILURES = {
   ),
   /** The first use's fields are compared, without `activate`. B2.6. */
   idempotency_key_reused: row([422], 'caller', 'after_change', 'This `Idempotency-Key` was used with other fields.'),
+  // Presets (contract C19, C20)
+  preset_unknown: row([404], 'caller', 'after_change', 'There is no such preset.'),
+  preset_version_unknown: row([404], 'caller', 'after_change', 'The preset has no such version.'),
+  preset_conflict: row([409], 'caller', 'backoff', 'Another request changed the preset at the same time; try again.'),
+  preset_archived: row([409], 'caller', 'after_change', 'The preset is archived; save a request under its slug to use it again.'),
+  preset_slug_invalid: row([400], 'caller', 'after_change', 'This slug names no preset.'),
+  preset_too_large: row([400], 'caller', 'after_change', 'What the preset would keep has more than {limit} bytes.'),
+  presets_full: row([400], 'caller', 'after_change', 'A workspace has at most {limit} presets.'),
+  preset_reference_invalid: row(
+    [400], 'caller', 'after_change', 'A preset is named as `@preset/<slug>`, `@preset/<slug>@<version>` or `<model>@preset/<slug>`.',
+  ),
+  presets_differ: row([400], 'caller', 'after_change', 'The request names two different presets.'),
+  preset_without_model: row([400], 'caller', 'after_change', 'The preset has no model: name one as `<model>@preset/<slug>`.'),
+  // SCIM group mappings (contract §4.5, §4.6, B2.5)
+  mapping_unknown: row([404], 'caller', 'after_change', 'There is no such group mapping.'),
+  mapping_role_differs: row(
+    [409], 'caller', 'after_change', 'The group is mapped to this workspace with the role `{role}`; change that mapping.',
+  ),
+  scim_group_unknown: row([404], 'caller', 'after_change', 'There is no such group.'),
+  sync_job_unknown: row([404], 'caller', 'after_change', 'There is no such sync job.'),
+  // The SCIM service (RFC 7644 §3.12, table 9)
+  scim_user_taken: row([409], 'caller', 'after_change', 'This userName is taken in the organization.'),
+  scim_group_taken: row([409], 'caller', 'after_change', 'This displayName is taken in the organization.'),
+  scim_member_unknown: row([400], 'caller', 'after_change', 'A member is no user of this organization.'),
+  scim_filter_invalid: row([400], 'caller', 'after_change', 'The filter is not one that Sluice understands.'),
+  scim_path_invalid: row([400], 'caller', 'after_change', 'The path of a PATCH operation is not one that Sluice understands.'),
+  scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation selects nothing.'),
+  scim_value_invalid: row([400], 'caller', 'after_change', 'A value is missing or not valid.'),
+  scim_immutable: row([400], 'caller', 'after_change', 'This attribute cannot be changed.'),
+  scim_resource_unknown: row([404], 'caller', 'no', 'There is no such SCIM resource.'),
+  scim_version_differs: row([412], 'caller', 'after_change', 'The resource was changed: its version is another than `If-Match` says.'),
+  scim_unsupported: row([501], 'caller', 'no', 'Sluice does not support this part of SCIM: {what}.'),
   // Idempotency (contract C16)
   idempotency_mismatch: row([422, 409], 'caller', 'after_change', 'This `Idempotency-Key` was used for another request.'),
   idempotency_running: row([503], 'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),

@@ -66,6 +66,7 @@ export class KeyLoads {
       case 'catalogue':
       case 'vault':
       case 'private_endpoint':
+      case 'preset':
         return
       default:
         return change satisfies never

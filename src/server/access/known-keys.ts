@@ -59,6 +59,7 @@ export class KnownKeys {
       case 'catalogue':
       case 'vault':
       case 'private_endpoint':
+      case 'preset':
         return
       default:
         return change satisfies never

@@ -36,12 +36,12 @@ export interface KeyStore {
 }
 
 /** Kinds of cached records; an invalidation names one and its id. Design §3. */
-export type CachedKind = 'key' | 'workspace' | 'organization' | 'catalogue' | 'vault' | 'private_endpoint'
+export type CachedKind = 'key' | 'workspace' | 'organization' | 'catalogue' | 'vault' | 'private_endpoint' | 'preset'
 
 export interface Invalidation {
   readonly n: number
   readonly kind: CachedKind
-  /** For `key` the hash; for `vault` and `private_endpoint` the workspace, of which a front keeps what both amount to. */
+  /** For `key` the hash; for `vault` and `private_endpoint` the workspace, of which a front keeps what both amount to; for `preset` `<workspace>/<slug>`. */
   readonly id: string
 }
 

@@ -7,6 +7,8 @@ import { containerFiles } from './migrations/005-container-files.ts'
 import { privateEndpoints } from './migrations/006-private-endpoints.ts'
 import { money } from './migrations/007-money.ts'
 import { videos } from './migrations/008-videos.ts'
+import { presets } from './migrations/009-presets.ts'
+import { directory } from './migrations/010-directory.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
@@ -24,7 +26,9 @@ export interface Migration {
   up(tx: Transaction): Promise<void>
 }
 
-export const MIGRATIONS: readonly Migration[] = [foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos]
+export const MIGRATIONS: readonly Migration[] = [
+  foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos, presets, directory,
+]
 
 /** Why this binary must not run on this database, in words for the operator. */
 export class SchemaRefused extends Error {}

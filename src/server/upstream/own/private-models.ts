@@ -132,6 +132,7 @@ class LiveModels implements PrivateModels {
       case 'workspace':
       case 'organization':
       case 'catalogue':
+      case 'preset':
         return
       default:
         change satisfies never
