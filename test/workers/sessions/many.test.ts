@@ -4,6 +4,7 @@ import { ACCEPTED_CONTENT } from '../../../src/schemas/accepted-content.ts'
 import { chunks } from '../../support/chunks.ts'
 import { CORPUS } from '../../support/corpus/corpus.ts'
 import { must, present } from '../../support/must.ts'
+import { until } from '../../support/node.ts'
 import { openFiles, openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
@@ -22,6 +23,8 @@ t.test('a hundred uploads at once each get their own verdict, and nothing is lef
   }
   await Promise.all(sessions.map((session) => session.cancel()))
   t.same(await openFiles(stand), [])
+  // A thread tells of a reader's end a moment after the reader has the last byte.
+  await until('no session is left', () => stand.sessions.load.unsealings === 0)
   t.match([stand.intake.waitingBytes, stand.sessions.load], [0, { intakes: 0, unsealings: 0, waiting: 0, threads: 2, silentThreads: 0 }])
 })
 

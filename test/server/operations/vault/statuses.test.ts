@@ -41,7 +41,12 @@ const GOOD: readonly (readonly [string, number, Route])[] = [
   ['vault.delete_secret 204: no body', 204, DELETE],
 ]
 
+// All before the first test: one that ends while a front is opened would end the file with it.
 const front = await openVaultFront(t)
+/** A second passes in 25 ms. */
+const hurried = await openVaultFront(t, { http: { timers: new Timers(() => performance.now() * 40) } })
+const away = await openVaultFront(t, everyCall(() => Promise.resolve(fail('store_unavailable'))))
+const silent = await openVaultFront(t, everyCall(() => new Promise(() => undefined), 50))
 for (const [title, status, route] of GOOD) {
   t.test(title, async (t) => {
     const answer = await ask(front, route)
@@ -117,8 +122,6 @@ const SLOW: readonly (readonly [string, Route])[] = [
   ['vault.put_intern_secret 408: the body does not come', PUT_INTERN],
   ['vault.copy_secrets 408: the body does not come', COPY],
 ]
-/** A second passes in 25 ms. */
-const hurried = await openVaultFront(t, { http: { timers: new Timers(() => performance.now() * 40) } })
 for (const [title, { method, path }] of SLOW) {
   t.test(title, async (t) => {
     t.match(await stalled(hurried, method, path.replace('I', hurried.intern.internId)), /^HTTP\/1\.1 408 /)
@@ -163,8 +166,6 @@ const AWAY: readonly (readonly [string, Route])[] = [
   ['vault.copy_secrets 503, 504: the store is away, or does not answer', COPY],
   ['vault.list_effective_secrets 503, 504: the store is away, or does not answer', EFFECTIVE],
 ]
-const away = await openVaultFront(t, everyCall(() => Promise.resolve(fail('store_unavailable'))))
-const silent = await openVaultFront(t, everyCall(() => new Promise(() => undefined), 50))
 for (const [title, route] of AWAY) {
   t.test(title, async (t) => {
     t.equal((await ask(away, route)).status, 503)
