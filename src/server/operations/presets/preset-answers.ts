@@ -1,0 +1,82 @@
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import { PRESETS_PAGE_DEFAULT } from '../../../schemas/preset-limits.ts'
+import type { PresetShape, PresetVersionShape, WholePreset } from '../../../schemas/presets.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { Preset, PresetActor, PresetRef, PresetVersion } from '../../ports/presets.ts'
+import type { PageWish } from '../../ports/workspaces.ts'
+import { changedBy, ownWorkspaceOf, type Call, type Success } from '../define.ts'
+
+/** Of every operation of presets. */
+export const PRESET_FAILURES = ['workspace_unknown', 'workspace_forbidden', 'store_unavailable'] as const satisfies readonly FailureName[]
+
+export const EXAMPLE_PRESET = { slug: 'support-search' }
+
+type Asking = Pick<Call<unknown, { readonly workspace_id?: string }>, 'key' | 'query'>
+
+/**
+ * Whose presets a call is about: of a management key the workspace that it names, else the default one; of others their
+ * own. C4. Failures: workspace_unknown, workspace_forbidden (another one than the key's), store_unavailable.
+ */
+export async function presetWorkspaceOf({ key, query }: Asking, { workspaces }: Pick<Ports, 'workspaces'>): Promise<Outcome<string>> {
+  const own = ownWorkspaceOf(key)
+  const { workspace_id: reference } = query
+  if (reference === undefined || reference.toLowerCase() === own) return ok(own)
+  const found = await workspaces.get({ organizationId: key.organizationId, reference })
+  if (!found.ok) return found
+  const { id } = found.value
+  return key.kind === 'management' || id === own ? ok(id) : fail('workspace_forbidden')
+}
+
+type Naming = Asking & Pick<Call<{ readonly slug: string }>, 'params'>
+
+/** The preset that a path names. Failures: those of `presetWorkspaceOf`. */
+export async function presetRefOf(call: Naming, ports: Pick<Ports, 'workspaces'>): Promise<Outcome<PresetRef>> {
+  const workspace = await presetWorkspaceOf(call, ports)
+  return workspace.ok ? ok({ workspaceId: workspace.value, slug: call.params.slug }) : workspace
+}
+
+/** @param operation its id, as the audit log has it */
+export function presetActorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): PresetActor {
+  return { ...changedBy(call), operation, organizationId: call.key.organizationId }
+}
+
+export function presetPageOf({ limit = PRESETS_PAGE_DEFAULT, offset = 0 }: Partial<PageWish>): PageWish {
+  return { limit, offset }
+}
+
+/** As lists have it. §2.4. */
+export function presetShapeOf(preset: Preset): PresetShape {
+  return {
+    id: preset.id,
+    name: preset.name,
+    slug: preset.slug,
+    description: preset.description,
+    status: preset.status,
+    status_updated_at: preset.statusUpdatedAt?.toISOString() ?? null,
+    creator_user_id: preset.creatorId,
+    workspace_id: preset.workspaceId,
+    designated_version_id: preset.designated.id,
+    created_at: preset.createdAt.toISOString(),
+    updated_at: preset.updatedAt.toISOString(),
+  }
+}
+
+export function presetVersionOf(version: PresetVersion): PresetVersionShape {
+  const createdAt = version.createdAt.toISOString()
+  return {
+    id: version.id,
+    preset_id: version.presetId,
+    version: version.version,
+    config: version.config,
+    system_prompt: version.systemPrompt,
+    creator_id: version.creatorId,
+    created_at: createdAt,
+    updated_at: createdAt,
+  }
+}
+
+/** `{data}` of the operations that answer with one preset. */
+export function presetAnswer(preset: Preset): Success {
+  const value: WholePreset = { ...presetShapeOf(preset), designated_version: presetVersionOf(preset.designated) }
+  return { kind: 'json', value: { data: value } }
+}
