@@ -2,6 +2,7 @@ import t from 'tap'
 import * as clipLimits from '../../src/schemas/clip-limits.ts'
 import * as fileLimits from '../../src/schemas/file-limits.ts'
 import * as otherLimits from '../../src/schemas/limits.ts'
+import * as mappingLimits from '../../src/schemas/mapping-limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import * as presetLimits from '../../src/schemas/preset-limits.ts'
 import * as videoLimits from '../../src/schemas/video-limits.ts'
@@ -10,14 +11,35 @@ import * as videoProviderLimits from '../../src/schemas/video-provider-limits.ts
 import * as webhookLimits from '../../src/schemas/webhook-limits.ts'
 import { readSources, type SourceFile } from '../support/source.ts'
 
-const FILES = [clipLimits, otherLimits, fileLimits, moneyLimits, presetLimits, videoLimits, videoModelLimits, videoProviderLimits, webhookLimits]
+const FILES = [
+  clipLimits,
+  otherLimits,
+  fileLimits,
+  mappingLimits,
+  moneyLimits,
+  presetLimits,
+  videoLimits,
+  videoModelLimits,
+  videoProviderLimits,
+  webhookLimits,
+]
 const limits = {
-  ...clipLimits, ...otherLimits, ...fileLimits, ...moneyLimits, ...presetLimits, ...videoLimits, ...videoModelLimits, ...videoProviderLimits, ...webhookLimits,
+  ...clipLimits,
+  ...otherLimits,
+  ...fileLimits,
+  ...mappingLimits,
+  ...moneyLimits,
+  ...presetLimits,
+  ...videoLimits,
+  ...videoModelLimits,
+  ...videoProviderLimits,
+  ...webhookLimits,
 }
 const LIMITS_FILES = [
   'src/schemas/clip-limits.ts',
   'src/schemas/file-limits.ts',
   'src/schemas/limits.ts',
+  'src/schemas/mapping-limits.ts',
   'src/schemas/money-limits.ts',
   'src/schemas/preset-limits.ts',
   'src/schemas/video-limits.ts',

@@ -4,6 +4,7 @@ import type { AuditEvent } from '../ports/audit.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import type { Member, MemberGrant, Page, PageWish } from '../ports/workspaces.ts'
 import { appendAudit } from './audit.ts'
+import { lockDirectory } from './directory/lock.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
@@ -20,12 +21,9 @@ export interface User {
 
 export type NewUser = Pick<User, 'organizationId' | 'userName'> & Partial<Pick<User, 'displayName' | 'email'>>
 
-/** One source of a membership: whoever was given it by hand and by a mapping stays a member until both have gone. */
-export interface GrantRef {
+export interface MembershipRef {
   readonly workspaceId: string
   readonly userId: string
-  /** Null = by hand. */
-  readonly mappingId: string | null
 }
 
 export interface MembershipWish {
@@ -35,7 +33,7 @@ export interface MembershipWish {
   readonly role: MemberRole
 }
 
-/** By user name; the strongest role of all sources counts. */
+/** Active ones, by user name; the strongest role of all sources counts. */
 export async function listMembers(sql: Queryable, workspaceId: string, { limit, offset }: PageWish): Promise<Page<Member>> {
   const [rows, [counted]] = await Promise.all([
     sql<MemberRow[]>`
@@ -43,9 +41,10 @@ export async function listMembers(sql: Queryable, workspaceId: string, { limit, 
         json_agg(json_build_object('source', g.source, 'mapping_id', g.mapping_id, 'role', g.role, 'created_at', g.created_at)
           ORDER BY g.created_at, g.mapping_id) AS grants
       FROM member_grants g JOIN users u ON u.id = g.user_id
-      WHERE g.workspace_id = ${workspaceId} GROUP BY u.id ORDER BY lower(u.user_name), u.id LIMIT ${limit} OFFSET ${offset}`,
+      WHERE g.workspace_id = ${workspaceId} AND u.is_active GROUP BY u.id ORDER BY lower(u.user_name), u.id LIMIT ${limit} OFFSET ${offset}`,
     sql<{ count: number }[]>`
-      SELECT count(DISTINCT user_id)::int AS count FROM member_grants WHERE workspace_id = ${workspaceId}`,
+      SELECT count(DISTINCT g.user_id)::int AS count FROM member_grants g JOIN users u ON u.id = g.user_id
+      WHERE g.workspace_id = ${workspaceId} AND u.is_active`,
   ])
   return { rows: rows.map(memberOf), totalCount: counted?.count ?? 0 }
 }
@@ -72,24 +71,20 @@ export async function findUser(sql: Queryable, organizationId: string, reference
   return ok({ id: row.id, organizationId, userName: row.user_name, displayName: row.display_name, email: row.email })
 }
 
-/** Grants a role from one source, or changes that source's role. @returns the role that it granted before; null = none */
-export async function grantRole(tx: Transaction, { workspaceId, userId, mappingId }: GrantRef, role: MemberRole): Promise<MemberRole | null> {
-  // Two that grant at once take turns here.
-  await tx`SELECT 1 FROM users WHERE id = ${userId} FOR NO KEY UPDATE`
-  const before = await roleBy(tx, { workspaceId, userId, mappingId })
-  if (before !== null) {
-    await tx`UPDATE member_grants SET role = ${role} WHERE ${isOf(tx, { workspaceId, userId, mappingId })}`
-    return before
-  }
+/** Grants a role by hand, or changes it, under the directory's lock. @returns the role that was given before; null = none */
+export async function grantByHand(tx: Transaction, { workspaceId, userId }: MembershipRef, role: MemberRole): Promise<MemberRole | null> {
+  const [before] = await tx<{ role: MemberRole }[]>`
+    SELECT role FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = ${userId} AND source = 'manual'`
   await tx`
-    INSERT INTO member_grants (workspace_id, user_id, source, mapping_id, role)
-    VALUES (${workspaceId}, ${userId}, ${mappingId === null ? 'manual' : 'mapping'}, ${mappingId}, ${role})`
-  return null
+    INSERT INTO member_grants (workspace_id, user_id, source, role) VALUES (${workspaceId}, ${userId}, 'manual', ${role})
+    ON CONFLICT (workspace_id, user_id) WHERE source = 'manual' DO UPDATE SET role = excluded.role`
+  return before?.role ?? null
 }
 
-/** Takes the role of one source away; those of others stay. @returns the role that it granted; null = none */
-export async function revokeRole(tx: Transaction, ref: GrantRef): Promise<MemberRole | null> {
-  const [row] = await tx<{ role: MemberRole }[]>`DELETE FROM member_grants WHERE ${isOf(tx, ref)} RETURNING role`
+/** Takes away what was given by hand; what mappings grant stays. @returns the role that it was; null = none */
+export async function revokeByHand(tx: Transaction, { workspaceId, userId }: MembershipRef): Promise<MemberRole | null> {
+  const [row] = await tx<{ role: MemberRole }[]>`
+    DELETE FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = ${userId} AND source = 'manual' RETURNING role`
   return row?.role ?? null
 }
 
@@ -98,8 +93,9 @@ export function addMember(store: Store, wish: MembershipWish, by: ChangedBy): Pr
   return reach(() => store.sql.begin(async (tx) => {
     const { workspace, userName, role } = wish
     if (!(await holdWorkspace(tx, workspace.id))) return fail('workspace_unknown')
+    await lockDirectory(tx, workspace.organizationId)
     const user = await ensureUser(tx, { organizationId: workspace.organizationId, userName })
-    const before = await grantRole(tx, { workspaceId: workspace.id, userId: user.id, mappingId: null }, role)
+    const before = await grantByHand(tx, { workspaceId: workspace.id, userId: user.id }, role)
     await appendAudit(tx, eventOf({ ...wish, user }, by, { operation: 'cli.members-add', before, after: role }))
     return ok(user)
   }))
@@ -109,9 +105,10 @@ export function addMember(store: Store, wish: MembershipWish, by: ChangedBy): Pr
 export function removeMember(store: Store, wish: Omit<MembershipWish, 'role'>, by: ChangedBy): Promise<Outcome<User>> {
   return reach(() => store.sql.begin(async (tx) => {
     const { workspace, userName } = wish
+    await lockDirectory(tx, workspace.organizationId)
     const user = await findUser(tx, workspace.organizationId, userName)
     if (!user.ok) return user
-    const before = await revokeRole(tx, { workspaceId: workspace.id, userId: user.value.id, mappingId: null })
+    const before = await revokeByHand(tx, { workspaceId: workspace.id, userId: user.value.id })
     if (before === null) return fail('user_unknown', { detail: 'Nobody of this name was made a member by hand.' })
     await appendAudit(tx, eventOf({ ...wish, user: user.value }, by, { operation: 'cli.members-remove', before, after: null }))
     return user
@@ -132,16 +129,6 @@ function eventOf(
     ...by, operation, organizationId: workspace.organizationId, workspaceId: workspace.id, outcome: 'changed',
     objectKind: 'member', objectId: user.id, before: seen(before), after: seen(after),
   }
-}
-
-async function roleBy(tx: Transaction, ref: GrantRef): Promise<MemberRole | null> {
-  const [row] = await tx<{ role: MemberRole }[]>`SELECT role FROM member_grants WHERE ${isOf(tx, ref)} FOR UPDATE`
-  return row?.role ?? null
-}
-
-function isOf(sql: Queryable, { workspaceId, userId, mappingId }: GrantRef) {
-  const source = mappingId === null ? sql`source = 'manual'` : sql`mapping_id = ${mappingId}`
-  return sql`workspace_id = ${workspaceId} AND user_id = ${userId} AND ${source}`
 }
 
 interface MemberRow {

@@ -3,6 +3,7 @@ import type { AuditEvent } from '../ports/audit.ts'
 import type { Invalidation } from '../ports/keys.ts'
 import type { Workspace, WorkspaceActor, WorkspaceRef } from '../ports/workspaces.ts'
 import { appendAudit } from './audit.ts'
+import { endMemberships } from './directory/mapping-ends.ts'
 import { bump } from './epoch.ts'
 import { abandonFiles, closeStorage } from './file-quota.ts'
 import type { Transaction } from './open.ts'
@@ -14,7 +15,8 @@ import { findWorkspace, lockWorkspace } from './workspaces.ts'
 /*
  * The end of a workspace. Its row stays, as do ledger and audit log, which name it; all else that belongs to it ends in
  * one transaction, or, where bytes are to be removed, is left to the sweep. Locks are taken in the order in which others
- * take them: endpoints before their workspace, interns before keys and vaults, files before the quota. What somebody is
+ * take them: endpoints before their workspace, interns before keys and vaults, the directory
+ * before files, files before the quota. What somebody is
  * just making in it either is found here, or finds the workspace gone.
  */
 
@@ -74,7 +76,7 @@ async function endAll(tx: Transaction, workspace: Workspace, by: WorkspaceActor)
   const keys = await endKeys(end)
   const vaults = await endVaults(end)
   await fenceVideos(tx, id)
-  await tx`DELETE FROM member_grants WHERE workspace_id = ${id}`
+  const mappings = await endMemberships(tx, workspace, by)
   // What lies in storage can be opened no more, though it takes the sweep to remove it.
   await tx`DELETE FROM data_keys WHERE workspace_id = ${id}`
   const files = await abandonFiles(tx, id)
@@ -83,7 +85,7 @@ async function endAll(tx: Transaction, workspace: Workspace, by: WorkspaceActor)
   await abandonFiles(tx, id, 'skip locked')
   const gone = workspaceEvent(by, { before: workspace, after: null, more: { files: files.count, file_bytes: files.bytes } })
   return {
-    events: [...endpoints.events, ...interns, ...keys, ...vaults, gone],
+    events: [...endpoints.events, ...interns, ...keys, ...vaults, ...mappings, gone],
     hasLiveEndpoint: endpoints.hasLive,
   }
 }

@@ -1,8 +1,9 @@
 import t from 'tap'
-import { newId } from '../../../src/server/store/ids.ts'
-import { addMember, ensureUser, findUser, grantRole, listMembers, revokeRole } from '../../../src/server/store/members.ts'
+import { groupRemoved, userActivated } from '../../../src/server/store/directory/grants.ts'
+import { addMember, findUser, grantByHand, listMembers, revokeByHand } from '../../../src/server/store/members.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { CLI } from '../../support/audit.ts'
+import { plantGroup, plantMapping, plantUsers } from '../../support/directory.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
@@ -11,20 +12,23 @@ const ALL = { limit: 100, offset: 0 }
 t.test('a member has the strongest role of all sources, and stays one until the last has gone', async (t) => {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const user = await store.sql.begin((tx) => ensureUser(tx, { organizationId: organization.id, userName: 'ann' }))
-  const [mappingId, other] = [newId(), newId()]
-  const at = { workspaceId: workspace.id, userId: user.id }
+  const organizationId = organization.id
+  const [userId = ''] = await plantUsers(store, organizationId, ['ann'])
+  const groups = [await plantGroup(store, organizationId, 'one', [userId]), await plantGroup(store, organizationId, 'two', [userId])]
+  const [strong = '', weak = ''] = await Promise.all(groups.map((groupId, index) =>
+    plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: index === 0 ? 'admin' : 'member' })))
+  const at = { workspaceId: workspace.id, userId }
   const shown = async () => (await listMembers(store.sql, workspace.id, ALL)).rows.map(({ role, grants }) => [role, grants.map((grant) => grant.mappingId)])
-  const grants = [[null, 'member'], [mappingId, 'admin'], [other, 'member']] as const
-  for (const [by, role] of grants) t.equal(await store.sql.begin((tx) => grantRole(tx, { ...at, mappingId: by }, role)), null)
-  t.same(await shown(), [['admin', [null, mappingId, other]]])
-  t.equal(await store.sql.begin((tx) => grantRole(tx, { ...at, mappingId: other }, 'admin')), 'member', 'a second grant of a source changes its role')
-  t.equal(await store.sql.begin((tx) => revokeRole(tx, { ...at, mappingId })), 'admin')
-  t.equal(await store.sql.begin((tx) => revokeRole(tx, { ...at, mappingId })), null, 'once')
-  t.same(await shown(), [['admin', [null, other]]])
-  await store.sql.begin((tx) => revokeRole(tx, { ...at, mappingId: other }))
-  t.same(await shown(), [['member', [null]]])
-  await store.sql.begin((tx) => revokeRole(tx, { ...at, mappingId: null }))
+  t.equal(await store.sql.begin((tx) => grantByHand(tx, at, 'admin')), null)
+  t.equal(await store.sql.begin((tx) => grantByHand(tx, at, 'member')), 'admin', 'a second one changes the role')
+  await store.sql.begin((tx) => userActivated(tx, userId))
+  t.same(await shown(), [['admin', [null, ...[strong, weak].sort()]]])
+  await store.sql.begin((tx) => groupRemoved(tx, groups[0] ?? ''))
+  t.same(await shown(), [['member', [null, weak]]])
+  t.equal(await store.sql.begin((tx) => revokeByHand(tx, at)), 'member')
+  t.equal(await store.sql.begin((tx) => revokeByHand(tx, at)), null, 'once')
+  t.same(await shown(), [['member', [weak]]])
+  await store.sql.begin((tx) => groupRemoved(tx, groups[1] ?? ''))
   t.same(await listMembers(store.sql, workspace.id, ALL), { rows: [], totalCount: 0 })
 })
 
