@@ -40,6 +40,11 @@ export interface Preset {
   readonly designated: PresetVersion
 }
 
+/** As lists have it: configurations can be large. */
+export interface ListedPreset extends Omit<Preset, 'designated'> {
+  readonly designated: Pick<PresetVersion, 'id'>
+}
+
 export interface PresetRef {
   readonly workspaceId: string
   readonly slug: string
@@ -61,6 +66,27 @@ export interface PresetUse {
   readonly version: number | null
 }
 
+/** A preset as callers use it. */
+export interface PresetHead {
+  readonly id: string
+  readonly isArchived: boolean
+  readonly designated: number
+  /** All numbers up to it are there. */
+  readonly latest: number
+}
+
+export interface LoadedPreset {
+  readonly head: PresetHead
+  /** The version that was wished for, as JSON; null: there is none of this number. */
+  readonly config: string | null
+}
+
+/** What fronts load, and keep as long as nobody tells them of a change. */
+export interface PresetRows {
+  /** Null: there is no such preset. Failure: store_unavailable. */
+  load(ref: PresetRef, version: number | null): Promise<Outcome<LoadedPreset | null>>
+}
+
 /**
  * Presets of workspaces. Every change is one transaction, audited, and tells fronts by an invalidation of kind `preset`
  * whose id is `<workspace id>/<slug>`. Failures of all: store_unavailable; of those that name one: preset_unknown, also
@@ -68,7 +94,7 @@ export interface PresetUse {
  */
 export interface Presets {
   /** By slug; archived ones too. */
-  list(workspaceId: string, page: PageWish): Promise<Outcome<Page<Preset>>>
+  list(workspaceId: string, page: PageWish): Promise<Outcome<Page<ListedPreset>>>
   get(ref: PresetRef): Promise<Outcome<Preset>>
   /** Ascending by number. */
   versions(ref: PresetRef, page: PageWish): Promise<Outcome<Page<PresetVersion>>>
@@ -89,7 +115,7 @@ export interface Presets {
 export interface PresetConfigs {
   /**
    * At once when the front knows it.
-   * Failures: preset_unknown (an archived one too), preset_version_unknown, busy, store_unavailable.
+   * Failures: preset_unknown (an archived one too), preset_version_unknown, busy (too many loads, or changes without a pause), store_unavailable.
    */
   find(workspaceId: string, use: PresetUse): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>>
 }

@@ -12,6 +12,7 @@ const AWAY_CODES = new Set([
 /** Of these, user, password and database: no waiting mends what stands in the address. */
 const WRONG_ADDRESS_STATES = /^(28|3D)/
 const UNIQUE_VIOLATION = '23505'
+const LOCK_NOT_AVAILABLE = '55P03'
 
 /** True when the store cannot be reached, or cannot answer now; anything else is a bug of ours. */
 export function isAway(problem: unknown): boolean {
@@ -19,6 +20,11 @@ export function isAway(problem: unknown): boolean {
   if (problem instanceof postgres.PostgresError) return AWAY_STATES.test(problem.code)
   const causes = problem instanceof AggregateError ? problem.errors : [problem]
   return causes.some((cause) => AWAY_CODES.has((cause as NodeJS.ErrnoException | null)?.code ?? ''))
+}
+
+/** True when somebody else held a lock for longer than the store waits. */
+export function isLockSlow(problem: unknown): boolean {
+  return problem instanceof postgres.PostgresError && problem.code === LOCK_NOT_AVAILABLE
 }
 
 /** True when waiting may mend it: a Postgres that is still coming up, or on its way back. */

@@ -77,13 +77,14 @@ async function endAll(tx: Transaction, workspace: Workspace, by: WorkspaceActor)
   const vaults = await endVaults(end)
   await fenceVideos(tx, id)
   const mappings = await endMemberships(tx, workspace, by)
+  const presets = await tx`DELETE FROM presets WHERE workspace_id = ${id}`
   // What lies in storage can be opened no more, though it takes the sweep to remove it.
   await tx`DELETE FROM data_keys WHERE workspace_id = ${id}`
   const files = await abandonFiles(tx, id)
   await closeStorage(tx, id)
   // Uploads that began meanwhile; those that others hold will meet the closed quota.
   await abandonFiles(tx, id, 'skip locked')
-  const gone = workspaceEvent(by, { before: workspace, after: null, more: { files: files.count, file_bytes: files.bytes } })
+  const gone = workspaceEvent(by, { before: workspace, after: null, more: { files: files.count, file_bytes: files.bytes, presets: presets.count } })
   return {
     events: [...endpoints.events, ...interns, ...keys, ...vaults, ...mappings, gone],
     hasLiveEndpoint: endpoints.hasLive,
