@@ -254,6 +254,13 @@ export const AUDIT_FLUSH_MS = 50
 export const AUDIT_RETRY_MS = 250
 /** Events that wait for the store; beyond, what would cause another is refused. Decision. */
 export const AUDIT_WAITING_MAX = 20_000
+/** Events of a page of the audit log at most, and when the caller names no number. Decision. */
+export const AUDIT_PAGE_MAX = 100
+export const AUDIT_PAGE_DEFAULT = 50
+/** Events that one read of the audit log looks at; a page of a search that finds little may be short, and says where to go on. Decision. */
+export const AUDIT_LOOKED_MAX = 20_000
+/** Bytes of the events of one page, after which it ends early; one event there always is. Decision. */
+export const AUDIT_PAGE_BYTES_MAX = MIB
 
 /** Unwrapped data keys that one process holds. Decision. */
 export const DATA_KEYS_CACHED_MAX = 1_000

@@ -1,3 +1,4 @@
+import { AUDIT_ROWS } from './audit-rows.ts'
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
@@ -361,6 +362,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   },
   ...PRIVATE_ENDPOINT_ROWS,
   ...MONEY_ROWS,
+  ...AUDIT_ROWS,
   ...VIDEO_ROWS,
   ...KEY_ROWS,
   ...WORKSPACE_ROWS,

@@ -11,7 +11,7 @@ const unused = new Proxy({}, {
 export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   files: unused, transfers: unused, providerFiles: unused, containers: unused, containerUses: unused, idempotency: unused,
   interns: unused, apiKeys: unused, vaults: unused, releases: unused, egress: unused, privateEndpoints: unused, endpointProber: unused,
-  workspaces: unused, budgets: unused, credits: unused, activity: unused, videos: unused,
+  workspaces: unused, budgets: unused, credits: unused, activity: unused, auditLog: unused, videos: unused,
   publicOrigin: 'https://sluice.example',
   operatorKeys: new Set(),
   spend: FREE_SPEND,

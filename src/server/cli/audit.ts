@@ -1,8 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { findAudit, readAudit, verifyAudit, type AuditQuery, type AuditRow } from '../store/audit-log.ts'
-import { isId } from '../store/ids.ts'
+import { auditEventText } from '../operations/audit/audit-answers.ts'
+import type { AuditQuery, AuditRow } from '../ports/audit.ts'
+import { readAudit, verifyAudit } from '../store/audit-log.ts'
+import { findAudit } from '../store/audit-search.ts'
 import { findOrganization } from '../store/organizations.ts'
-import { findWorkspace } from '../store/workspaces.ts'
 import { need, withAdmin, type Admin } from './admin.ts'
 import { addVerb, CliFailure, countOf, print, table } from './verb.ts'
 
@@ -46,21 +47,18 @@ export function addAuditVerbs(program: Command): void {
 
 async function list({ store }: Admin, options: ListOptions): Promise<void> {
   const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
-  const { workspace } = options
-  // A deleted workspace is found by its id: its events are still there.
-  const isNamed = workspace !== undefined && !isId(workspace)
-  const workspaceId = isNamed ? need(await findWorkspace(store.sql, workspace, organizationId)).id : workspace
   const [objectKind, objectId] = options.object === undefined ? [] : objectOf(options.object)
-  const { operation, actor: actorId, since, before, limit } = options
-  const { rows, hasMore } = need(await findAudit(store, definedOf({
-    organizationId, workspaceId, operation, objectKind, objectId, actorId, since, before, limit,
+  const { workspace, operation, actor: actorId, since, before, limit } = options
+  const { rows, nextBefore } = need(await findAudit(store, definedOf({
+    organizationId, workspace, operation, objectKind, objectId, actorId, since: since?.toISOString(), before, limit,
   })))
   const events = rows.map(eventOf)
-  const more = hasMore ? `\nthere are more: --before ${rows.at(-1)?.n ?? ''}` : ''
+  const more = nextBefore === null ? '' : `\nthere are more: --before ${nextBefore}`
   const lines = events.map((event) => [
     String(event.n), event.at, event.outcome, event.operation, `${event.object_kind}/${event.object_id}`, `${event.actor.kind} ${event.actor.id ?? ''}`,
   ])
-  print(options, { data: events, has_more: hasMore }, table([['N', 'AT', 'OUTCOME', 'OPERATION', 'OBJECT', 'ACTOR'], ...lines]) + more)
+  const page = { data: events, has_more: nextBefore !== null, next_before: nextBefore }
+  print(options, page, table([['N', 'AT', 'OUTCOME', 'OPERATION', 'OBJECT', 'ACTOR'], ...lines]) + more)
 }
 
 async function exportAll({ store }: Admin, options: OfOrganization): Promise<void> {
@@ -92,8 +90,8 @@ interface Printed {
   readonly hash: string
 }
 
-function eventOf({ text, hash }: AuditRow): Printed {
-  return { ...(JSON.parse(text) as Omit<Printed, 'hash'>), hash }
+function eventOf(row: AuditRow): Printed {
+  return JSON.parse(auditEventText(row)) as Printed
 }
 
 function definedOf(query: { [K in keyof AuditQuery]: AuditQuery[K] | undefined }): AuditQuery {

@@ -47,6 +47,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   vault: 'Secrets that programs use without seeing them.',
   'private-endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
   activity: 'What was spent: by day, key, workspace and model.',
+  audit: 'Who changed, was given or was refused what.',
   credits: 'What an organization may spend in all.',
   budgets: 'What a workspace may spend a day, a week, a month and in all.',
   egress: 'Requests to hosts of your choice, with secrets put in on the way.',

@@ -5,6 +5,7 @@ import { listContainerFiles } from './containers/list-container-files.ts'
 import { promoteContainerFile } from './containers/promote-container-file.ts'
 import { writeContainerFile } from './containers/write-container-file.ts'
 import { listActivity } from './activity/list-activity.ts'
+import { listAudit } from './audit/list-audit.ts'
 import { deleteBudget } from './budgets/delete-budget.ts'
 import { getBudget } from './budgets/get-budget.ts'
 import { listBudgets } from './budgets/list-budgets.ts'
@@ -134,6 +135,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getCredits,
   addCredit,
   listActivity,
+  listAudit,
   listWorkspaces,
   createWorkspace,
   getWorkspace,

@@ -1,3 +1,5 @@
+import type { Outcome } from '../../schemas/failures.ts'
+
 /** Who did it: an API key by its hash, a user of the command line, or the node itself. Never a plain key. */
 export interface AuditActor {
   readonly kind: 'key' | 'cli' | 'system'
@@ -33,4 +35,46 @@ export interface AuditTrail {
   note(event: AuditEvent): boolean
   /** Appends what waits, and ends. */
   close(): Promise<void>
+}
+
+/** A row of the log as it is listed and exported. */
+export interface AuditRow {
+  readonly organizationId: string
+  /** 1, 2, 3, … in each organization. */
+  readonly n: number
+  /** All that the row tells, as JSON. */
+  readonly text: string
+  /** Lower-case hex SHA-256 of the row before's and `text`: keep one elsewhere, and nobody can change what came before it. */
+  readonly hash: string
+}
+
+/** What is looked for; what is left out may be anything. */
+export interface AuditQuery {
+  readonly organizationId: string
+  /** UUID or slug; one that was deleted is found by its UUID. */
+  readonly workspace?: string
+  readonly operation?: string
+  readonly objectKind?: string
+  readonly objectId?: string
+  readonly actorId?: string
+  readonly outcome?: AuditEvent['outcome']
+  /** Instants as ISO 8601 texts, so that the store takes all digits of what it told: the first, and the one behind the last. */
+  readonly since?: string
+  readonly until?: string
+  /** Rows with a smaller number only. */
+  readonly before?: number
+  readonly limit: number
+}
+
+export interface AuditPage {
+  /** Newest first. A page of a search that finds little, or only large rows, may be short. */
+  readonly rows: readonly AuditRow[]
+  /** `before` of the next page; null when this is the last. */
+  readonly nextBefore: number | null
+}
+
+/** The log as management keys read it. */
+export interface AuditLog {
+  /** Failures: workspace_unknown, store_unavailable. */
+  find(query: AuditQuery): Promise<Outcome<AuditPage>>
 }

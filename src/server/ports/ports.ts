@@ -1,5 +1,6 @@
 import type { Activity } from './activity.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { AuditLog } from './audit.ts'
 import type { Budgets } from './budgets.ts'
 import type { Credits } from './credits.ts'
 import type { Egress } from './egress.ts'
@@ -42,6 +43,7 @@ export interface Ports {
   readonly budgets: Budgets
   readonly credits: Credits
   readonly activity: Activity
+  readonly auditLog: AuditLog
   readonly workspaces: Workspaces
   readonly videos: VideoJobs
   /** What URLs begin with by which callers reach us: without a path and a slash. */

@@ -1,37 +1,9 @@
 import { createHash } from 'node:crypto'
 import { ok, type Outcome } from '../../schemas/failures.ts'
+import type { AuditRow } from '../ports/audit.ts'
+import { rowOf, type RawAuditRow } from './audit-search.ts'
 import type { Queryable, Sql, Store } from './open.ts'
 import { reach } from './translate.ts'
-
-/** A row of the log as it is listed and exported. */
-export interface AuditRow {
-  readonly organizationId: string
-  /** 1, 2, 3, … in each organization. */
-  readonly n: number
-  /** All that the row tells, as JSON. */
-  readonly text: string
-  /** Lower-case hex SHA-256 of the row before's and `text`: keep one elsewhere, and nobody can change what came before it. */
-  readonly hash: string
-}
-
-export interface AuditQuery {
-  readonly organizationId: string
-  readonly workspaceId?: string
-  readonly operation?: string
-  readonly objectKind?: string
-  readonly objectId?: string
-  readonly actorId?: string
-  readonly since?: Date
-  /** Rows with a smaller number only: the page after the one that ended with it. */
-  readonly before?: number
-  readonly limit: number
-}
-
-export interface AuditPage {
-  /** Newest first. */
-  readonly rows: readonly AuditRow[]
-  readonly hasMore: boolean
-}
 
 /** What is wrong with the first bad row of a chain. */
 export interface AuditFault {
@@ -48,7 +20,7 @@ export interface AuditVerdict {
 }
 
 /** A row with the columns that find it, as text. */
-interface ChainRow extends RawRow {
+interface ChainRow extends RawAuditRow {
   readonly at: string
   readonly workspace_id: string | null
   readonly operation: string
@@ -56,13 +28,6 @@ interface ChainRow extends RawRow {
   readonly object_kind: string
   readonly object_id: string
   readonly actor_id: string | null
-}
-
-interface RawRow {
-  readonly organization_id: string
-  readonly n: string
-  readonly text: string
-  readonly hash: Buffer
 }
 
 interface Head {
@@ -74,23 +39,13 @@ interface Head {
 const GENESIS = Buffer.alloc(32)
 const ROWS_AT_ONCE = 500
 
-/** Failure: store_unavailable. */
-export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<AuditPage>> {
-  return reach(async () => {
-    const rows = await sql<RawRow[]>`
-      SELECT organization_id, n, text, hash FROM audit WHERE organization_id = ${query.organizationId} ${wishesOf(sql, query)}
-      ORDER BY n DESC LIMIT ${query.limit + 1}`
-    return ok({ rows: rows.slice(0, query.limit).map(rowOf), hasMore: rows.length > query.limit })
-  })
-}
-
 /**
  * Every row of an organization, or of all, in the order of its chain.
  * Failure: store_unavailable.
  */
 export function readAudit({ sql }: Store, organizationId: string | null, each: (row: AuditRow) => void): Promise<Outcome<null>> {
   return reach(async () => {
-    const rows = sql<RawRow[]>`SELECT organization_id, n, text, hash FROM audit WHERE ${ofOne(sql, organizationId)} ORDER BY organization_id, n`
+    const rows = sql<RawAuditRow[]>`SELECT organization_id, n, text, hash FROM audit WHERE ${ofOne(sql, organizationId)} ORDER BY organization_id, n`
     for await (const some of rows.cursor(ROWS_AT_ONCE)) for (const row of some) each(rowOf(row))
     return ok(null)
   })
@@ -175,22 +130,6 @@ function isAsItSays(row: ChainRow): boolean {
 
 const INDEXED = ['organization_id', 'at', 'workspace_id', 'operation', 'outcome', 'object_kind', 'object_id'] as const
 
-function wishesOf(sql: Sql, query: AuditQuery): ReturnType<Sql> {
-  const { workspaceId, operation, objectKind, objectId, actorId, since, before } = query
-  return sql`
-    ${workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`}
-    ${operation === undefined ? sql`` : sql`AND operation = ${operation}`}
-    ${objectKind === undefined ? sql`` : sql`AND object_kind = ${objectKind}`}
-    ${objectId === undefined ? sql`` : sql`AND object_id = ${objectId}`}
-    ${actorId === undefined ? sql`` : sql`AND actor_id = ${actorId}`}
-    ${since === undefined ? sql`` : sql`AND at >= ${since}`}
-    ${before === undefined ? sql`` : sql`AND n < ${before}`}`
-}
-
 function ofOne(sql: Queryable, organizationId: string | null): ReturnType<Sql> {
   return organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`
-}
-
-function rowOf({ organization_id, n, text, hash }: RawRow): AuditRow {
-  return { organizationId: organization_id, n: Number(n), text, hash: hash.toString('hex') }
 }

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import { appendAudit } from '../../../src/server/store/audit.ts'
-import { findAudit, readAudit, verifyAudit, type AuditFault, type AuditRow } from '../../../src/server/store/audit-log.ts'
+import type { AuditRow } from '../../../src/server/ports/audit.ts'
+import { readAudit, verifyAudit, type AuditFault } from '../../../src/server/store/audit-log.ts'
+import { findAudit } from '../../../src/server/store/audit-search.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { auditEvent } from '../../support/audit.ts'
@@ -132,8 +134,8 @@ t.test('many that append at once make one chain without gaps', async (t) => {
 t.test('the log is read page by page, newest first, by what an event is of', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   const first = must(await findAudit(store, { organizationId, limit: 6 }))
-  t.match(first, { hasMore: true, rows: [{ n: 10 }, { n: 9 }] })
-  t.match(must(await findAudit(store, { organizationId, limit: 6, before: first.rows.at(-1)?.n ?? 0 })), { hasMore: false, rows: [{ n: 4 }, {}, {}, { n: 1 }] })
+  t.match(first, { nextBefore: 5, rows: [{ n: 10 }, { n: 9 }] })
+  t.match(must(await findAudit(store, { organizationId, limit: 6, before: first.rows.at(-1)?.n ?? 0 })), { nextBefore: null, rows: [{ n: 4 }, {}, {}, { n: 1 }] })
   t.match(must(await findAudit(store, { organizationId, limit: 6, objectKind: 'thing', objectId: 'o7' })).rows, [{ n: 7 }])
   t.same(must(await findAudit(store, { organizationId, limit: 6, operation: 'other' })).rows, [])
 })

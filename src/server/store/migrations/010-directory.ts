@@ -6,7 +6,7 @@ export const directory: Migration = {
   oldestBinary: 7,
   tables: ['scim_groups', 'scim_members', 'scim_mappings', 'scim_tokens', 'scim_sync_jobs'],
   async up(tx) {
-    for (const statements of [USERS, GROUPS, MAPPINGS, TOKENS, SYNC_JOBS]) await tx.unsafe(statements)
+    for (const statements of [USERS, GROUPS, MAPPINGS, TOKENS, SYNC_JOBS, AUDIT]) await tx.unsafe(statements)
   },
 }
 
@@ -97,4 +97,57 @@ const SYNC_JOBS = `
   );
   CREATE UNIQUE INDEX scim_sync_jobs_queued_key ON scim_sync_jobs (organization_id) WHERE status = 'queued';
   CREATE INDEX scim_sync_jobs_open ON scim_sync_jobs (created_at) WHERE status IN ('queued', 'running');
+`
+
+const AUDIT = `
+  -- Each way to search the log has an index in its order: a page is found however many rows there are.
+  DROP INDEX audit_object;
+  CREATE INDEX audit_object ON audit (organization_id, object_id, n);
+  CREATE INDEX audit_kind ON audit (organization_id, object_kind, n);
+  CREATE INDEX audit_operation ON audit (organization_id, operation, n);
+  CREATE INDEX audit_actor ON audit (organization_id, actor_id, n) WHERE actor_id IS NOT NULL;
+  CREATE INDEX audit_workspace ON audit (organization_id, workspace_id, n) WHERE workspace_id IS NOT NULL;
+  -- Releases are most rows of most logs: whoever looks for them needs no index.
+  CREATE INDEX audit_outcome ON audit (organization_id, outcome, n) WHERE outcome <> 'released';
+
+  -- The log's time never goes back, though the clock does: so an instant is found by halving, as a number.
+  ALTER TABLE audit_heads ADD COLUMN at timestamptz NOT NULL DEFAULT '-infinity';
+  UPDATE audit_heads h SET at = COALESCE((SELECT max(at) FROM audit a WHERE a.organization_id = h.organization_id), h.at);
+
+  CREATE OR REPLACE FUNCTION audit_append(org uuid, events jsonb) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    head audit_heads;
+    event jsonb;
+    line text;
+  BEGIN
+    INSERT INTO audit_heads (organization_id) VALUES (org) ON CONFLICT DO NOTHING;
+    SELECT * INTO head FROM audit_heads WHERE organization_id = org FOR UPDATE;
+    FOR event IN SELECT * FROM jsonb_array_elements(events) LOOP
+      head.at := greatest(clock_timestamp(), head.at);
+      head.n := head.n + 1;
+      line := jsonb_build_object('n', head.n, 'at', to_char(head.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        'organization_id', org) || event;
+      head.hash := sha256(head.hash || convert_to(line, 'UTF8'));
+      INSERT INTO audit (organization_id, n, at, workspace_id, operation, outcome, object_kind, object_id, actor_id, text, hash)
+      VALUES (org, head.n, head.at, (event->>'workspace_id')::uuid, event->>'operation', event->>'outcome',
+        event->>'object_kind', event->>'object_id', event->'actor'->>'id', line, head.hash);
+    END LOOP;
+    UPDATE audit_heads SET n = head.n, hash = head.hash, at = head.at WHERE organization_id = org;
+  END $$;
+
+  -- Number of the first row of that instant or later; the next number where there is none.
+  CREATE FUNCTION audit_n_from(org uuid, moment timestamptz) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    low bigint := 1;
+    high bigint := COALESCE((SELECT n FROM audit WHERE organization_id = org ORDER BY n DESC LIMIT 1), 0) + 1;
+    middle bigint;
+    found timestamptz;
+  BEGIN
+    WHILE low < high LOOP
+      middle := (low + high) / 2;
+      SELECT at INTO found FROM audit WHERE organization_id = org AND n >= middle ORDER BY n LIMIT 1;
+      IF found IS NULL OR found >= moment THEN high := middle; ELSE low := middle + 1; END IF;
+    END LOOP;
+    RETURN low;
+  END $$;
 `

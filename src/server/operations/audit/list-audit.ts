@@ -1,0 +1,45 @@
+import { AuditAnswer, faultsOfInstants, ListAuditQuery } from '../../../schemas/audit.ts'
+import { fail, ok } from '../../../schemas/failures.ts'
+import { AUDIT_PAGE_DEFAULT, CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import type { AuditPage, AuditQuery } from '../../ports/audit.ts'
+import { defineOperation, type Success } from '../define.ts'
+import { auditEventText } from './audit-answers.ts'
+
+/** Lists who changed, was given or was refused what, newest first. Source: our extension, issue 7; C4. */
+export const listAudit = defineOperation({
+  id: 'audit.list',
+  method: 'get',
+  path: '/audit',
+  tag: 'audit',
+  summary: 'List who changed what',
+  description: 'Each change is one event, in the transaction of the change; reads and refused changes are none.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListAuditQuery },
+  success: { status: 200, body: AuditAnswer },
+  statuses: [400, 403, 404, 500],
+  failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
+  example: { query: { operation: 'keys.create', limit: 20 } },
+  async run(call, ports) {
+    const faults = faultsOfInstants(call.query)
+    if (faults.length > 0) return fail('query_invalid', { metadata: { issues: faults.map((fault) => ({ ...fault, message: 'is not an instant' })) } })
+    const page = await ports.auditLog.find(queryOf(call.key.organizationId, call.query))
+    return page.ok ? ok(answerOf(page.value)) : page
+  },
+})
+
+function queryOf(organizationId: string, wish: ListAuditQuery): AuditQuery {
+  const { workspace_id: workspace, object_kind: objectKind, object_id: objectId, actor_id: actorId, limit = AUDIT_PAGE_DEFAULT, ...rest } = wish
+  return {
+    organizationId, limit, ...rest,
+    ...(workspace !== undefined && { workspace }), ...(objectKind !== undefined && { objectKind }),
+    ...(objectId !== undefined && { objectId }), ...(actorId !== undefined && { actorId }),
+  }
+}
+
+/** Events are JSON already: they are put together, not read and written anew. */
+function answerOf({ rows, nextBefore }: AuditPage): Success {
+  const json = `{"data":[${rows.map(auditEventText).join(',')}],"has_more":${nextBefore !== null},"next_before":${nextBefore}}`
+  return { kind: 'bytes', parts: [Buffer.from(json)], contentType: 'application/json' }
+}

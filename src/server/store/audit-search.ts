@@ -1,0 +1,108 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { AUDIT_LOOKED_MAX, AUDIT_PAGE_BYTES_MAX } from '../../schemas/limits.ts'
+import type { AuditLog, AuditPage, AuditQuery, AuditRow } from '../ports/audit.ts'
+import { isId } from './ids.ts'
+import type { Queryable, Sql, Store } from './open.ts'
+import { reach } from './translate.ts'
+import { findWorkspace } from './workspaces.ts'
+
+export function openAuditLog(store: Store): AuditLog {
+  return { find: (query) => findAudit(store, query) }
+}
+
+export interface RawAuditRow {
+  readonly organization_id: string
+  readonly n: string
+  readonly text: string
+  readonly hash: Buffer
+}
+
+/** Failures: workspace_unknown, store_unavailable. */
+export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<AuditPage>> {
+  return reach(() => sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+    const workspaceId = await workspaceIdOf(tx, query)
+    if (!workspaceId.ok) return workspaceId
+    // Where the figures of the table are old the planner would fetch and sort all that a search may find, be it millions.
+    await tx`SET LOCAL enable_sort = off`
+    const search = searchOf(tx, query, workspaceId.value)
+    const found = await tx<FoundRow[]>`
+      SELECT organization_id, n, text, hash, count FROM (
+        SELECT *, sum(octet_length(text)) OVER (ORDER BY n DESC) - octet_length(text) AS bytes_before, count(*) OVER ()::int AS count FROM (
+          SELECT * FROM (SELECT * FROM audit WHERE ${search.looked} ORDER BY n DESC LIMIT ${AUDIT_LOOKED_MAX}) looked
+          WHERE ${search.rest} ORDER BY n DESC LIMIT ${query.limit + 1}) found
+      ) counted WHERE bytes_before < ${AUDIT_PAGE_BYTES_MAX} ORDER BY n DESC`
+    const rows = found.slice(0, query.limit).map(rowOf)
+    const isCut = (found[0]?.count ?? 0) > rows.length
+    return ok({ rows, nextBefore: isCut ? (rows.at(-1)?.n ?? null) : await nextBefore(tx, search) })
+  }))
+}
+
+export function rowOf({ organization_id, n, text, hash }: RawAuditRow): AuditRow {
+  return { organizationId: organization_id, n: Number(n), text, hash: hash.toString('hex') }
+}
+
+interface FoundRow extends RawAuditRow {
+  /** Of all that were found, at most one more than the page takes. */
+  readonly count: number
+}
+
+type Fragment = ReturnType<Sql>
+
+interface Search {
+  /** In the order of one index, so that it ends after so many rows whatever they are. */
+  readonly looked: Fragment
+  /** What they must be besides. */
+  readonly rest: Fragment
+  readonly hasRest: boolean
+}
+
+/** Where the search ended before the log did: behind as many rows as one read looks at. */
+async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<number | null> {
+  if (!hasRest) return null
+  const [row] = await sql<{ n: string }[]>`
+    SELECT n FROM audit WHERE ${looked} ORDER BY n DESC OFFSET ${AUDIT_LOOKED_MAX} LIMIT 1`
+  return row === undefined ? null : Number(row.n) + 1
+}
+
+/**
+ * Each of these has an index that ends with `n`, those first that are rarest as a rule; the first that is asked for finds
+ * the rows. Instants are numbers of rows, since the log's time never goes back.
+ */
+function searchOf(sql: Queryable, query: AuditQuery, workspaceId: string | null): Search {
+  const { organizationId, objectId, actorId, operation, outcome, objectKind, since, until, before } = query
+  const wishes = [
+    objectId === undefined ? null : sql`object_id = ${objectId}`,
+    actorId === undefined ? null : sql`actor_id = ${actorId}`,
+    outcome === undefined ? null : OUTCOMES[outcome](sql),
+    operation === undefined ? null : sql`operation = ${operation}`,
+    workspaceId === null ? null : sql`workspace_id = ${workspaceId}`,
+    objectKind === undefined ? null : sql`object_kind = ${objectKind}`,
+  ].filter((wish) => wish !== null)
+  const [first, ...others] = wishes
+  return {
+    looked: sql`organization_id = ${organizationId}
+      ${first === undefined ? sql`` : sql`AND ${first}`}
+      ${since === undefined ? sql`` : sql`AND n >= (SELECT audit_n_from(${organizationId}, ${since}::text::timestamptz))`}
+      ${until === undefined ? sql`` : sql`AND n < (SELECT audit_n_from(${organizationId}, ${until}::text::timestamptz))`}
+      ${before === undefined ? sql`` : sql`AND n < ${before}`}`,
+    rest: others.reduce<Fragment>((all, wish) => sql`${all} AND ${wish}`, sql`true`),
+    hasRest: others.length > 0,
+  }
+}
+
+/** Spelt out, since the index of those that are no releases is not taken for what is a parameter. */
+const OUTCOMES = {
+  changed: (sql) => sql`outcome = 'changed'`,
+  released: (sql) => sql`outcome = 'released'`,
+  refused: (sql) => sql`outcome = 'refused'`,
+} as const satisfies Record<NonNullable<AuditQuery['outcome']>, (sql: Queryable) => Fragment>
+
+async function workspaceIdOf(sql: Queryable, { workspace, organizationId }: AuditQuery): Promise<Outcome<string | null>> {
+  if (workspace === undefined) return ok(null)
+  if (!isId(workspace)) {
+    const found = await findWorkspace(sql, workspace, organizationId)
+    return found.ok ? ok(found.value.id) : found
+  }
+  const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${workspace} AND organization_id = ${organizationId}`
+  return row === undefined ? fail('workspace_unknown') : ok(row.id)
+}

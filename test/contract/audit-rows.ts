@@ -1,0 +1,9 @@
+import type { ContractRow } from './contract-rows.ts'
+
+/** Part of CONTRACT_ROWS. */
+export const AUDIT_ROWS: Readonly<Record<string, ContractRow>> = {
+  'audit.list': {
+    method: 'get', path: '/audit', success: 200, statuses: [400, 403, 404, 500],
+    keys: ['management'], source: 'our extension: issue 7, C4; the statuses of activity', uncaused: {},
+  },
+}
