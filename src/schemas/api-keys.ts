@@ -5,9 +5,13 @@ export const KEY_PREFIXES = {
   inference: 'sk-sluice-v1-',
   management: 'sk-sluice-mgmt-v1-',
   intern: 'sk-sluice-intern-v1-',
+  scim: 'sk-sluice-scim-v1-',
 } as const
 
 export type KeyKind = keyof typeof KEY_PREFIXES
+
+/** Kinds of API keys; tokens of identity providers are kept apart from them, and made by operators alone. C16. */
+export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 
 /** Random bytes of a key, and their count of base64url characters. Contract C9. */
 const KEY_BYTES = 32

@@ -1,2 +1,5 @@
-/** Prefix of the path of every operation. §9, C29. */
+/** Prefix of the path of every operation but those of the SCIM service. §9, C29. */
 export const API_PREFIX = '/api/v1'
+
+/** Prefix of the paths of the SCIM service. C29. */
+export const SCIM_PREFIX = '/scim/v2'

@@ -9,10 +9,11 @@ import { WORKSPACE_ROWS } from './workspace-rows.ts'
 export interface ContractRow {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
   readonly path: string
+  readonly area?: 'scim'
   readonly success: number
   /** Without 401, which every operation has (C2). */
   readonly statuses: readonly number[]
-  readonly keys: readonly ('inference' | 'management' | 'intern')[]
+  readonly keys: readonly ('inference' | 'management' | 'intern' | 'scim')[]
   /** Refusals of access beside the key's kind: outside of the programme, on regional hostnames, while vault writes are disabled. */
   readonly gates?: readonly ('programme' | 'regional' | 'writes')[]
   readonly source: string

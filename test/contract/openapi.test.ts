@@ -55,15 +55,17 @@ for (const operation of OPERATIONS) {
   t.test(`${operation.id}: the document has its statuses and no other`, async (t) => {
     const ofContent = operation.success.content === undefined ? [] : [206, 304, 416]
     const ofQuery = operation.input.query === undefined ? [] : [400]
-    const statuses = [operation.success.status, 401, ...operation.statuses, ...ofContent, ...ofQuery].map(String)
+    const ofCondition = operation.success.isConditional === true ? [304] : []
+    const statuses = [operation.success.status, 401, ...operation.statuses, ...ofContent, ...ofQuery, ...ofCondition].map(String)
     t.same(Object.keys(described.responses).sort(), [...new Set(statuses)].sort())
   })
 
   t.test(`${operation.id}: the document has its shapes`, async (t) => {
-    const type = operation.success.isRelayed === true ? '*/*' : operation.success.content ?? 'application/json'
+    const json = operation.area === 'scim' ? 'application/scim+json' : 'application/json'
+    const type = operation.success.isRelayed === true ? '*/*' : operation.success.content ?? json
     const success = described.responses[String(operation.success.status)]?.content?.[type]?.schema
     t.same(deref(success), operation.success.body === null ? undefined : plain(operation.success.body))
-    const body = described.requestBody?.content['application/json']?.schema
+    const body = described.requestBody?.content[json]?.schema
     t.same(
       body === undefined ? undefined : deref(body),
       operation.input.body === undefined ? undefined : plain(BODIES[operation.input.body].schema),

@@ -18,6 +18,9 @@ for (const operation of OPERATIONS) {
   t.test(`${operation.id} is what ${row.source} says`, async (t) => {
     t.equal(operation.method, row.method)
     t.equal(operation.path, row.path)
+    t.equal(operation.area, row.area)
+    t.equal(operation.access.keys.includes('scim'), row.area === 'scim', 'tokens of SCIM are for SCIM, and nothing else is')
+    if (row.area === 'scim') t.same(operation.access.keys, ['scim'])
     t.equal(operation.success.status, row.success)
     t.same([...operation.statuses].sort(), [...row.statuses].sort())
     t.same([...operation.access.keys].sort(), [...row.keys].sort())

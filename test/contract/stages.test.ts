@@ -2,11 +2,13 @@ import t from 'tap'
 import { BODIES } from '../../src/schemas/bodies.ts'
 import { ok } from '../../src/schemas/failures.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
-import type { AnyOperation } from '../../src/server/operations/define.ts'
+import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import {
   accessTo, DISABLED_KEY, hurried, INTERN_KEY, KEY, keyRecords, LIMITED_KEY, LIMITED_MANAGEMENT_KEY, MANAGEMENT_KEY, openFront,
+  SCIM_KEY,
 } from '../support/front.ts'
 import { rawClient, requestText } from '../support/raw-http.ts'
+import { failureIn } from '../support/scim-errors.ts'
 
 /**
  * What the stages before and around an operation answer for every one of them, through the pipeline itself. These
@@ -41,6 +43,21 @@ for (const operation of OPERATIONS) {
     },
   )
 
+  const takesScim = operation.access.keys.includes('scim')
+  t.test(`${operation.id}: a SCIM token is ${takesScim ? 'let in' : 'the wrong kind'}`, async (t) => {
+    const { url } = await openFront(t, [crashing(operation)])
+    const { status, type } = await ask(url, operation, SCIM_KEY)
+    if (takesScim) t.not(type, 'wrong_key_kind')
+    else t.same([status, type], [listed(403, 401), 'wrong_key_kind'])
+  })
+
+  if (takesScim) {
+    t.test(`${operation.id}: no other kind of key is let in`, async (t) => {
+      const { url } = await openFront(t, [crashing(operation)])
+      for (const key of [KEY, MANAGEMENT_KEY, INTERN_KEY]) t.match(await ask(url, operation, key), { status: 403, type: 'wrong_key_kind' })
+    })
+  }
+
   t.test(`${operation.id} 500: a bug, without its words`, async (t) => {
     const { url } = await openFront(t, [crashing(operation)])
     t.match(await ask(url, operation, keyFor(operation)), { status: 500, type: 'internal' })
@@ -51,7 +68,7 @@ for (const operation of OPERATIONS) {
     `${operation.id}: a key over its limit is ${operation.statuses.includes(429) ? 'told so' : 'let in'}`,
     async (t) => {
       const { url } = await openFront(t, [crashing(operation)])
-      const key = operation.access.keys.includes('inference') ? LIMITED_KEY : LIMITED_MANAGEMENT_KEY
+      const key = takesScim ? SCIM_KEY : operation.access.keys.includes('inference') ? LIMITED_KEY : LIMITED_MANAGEMENT_KEY
       t.equal((await ask(url, operation, key)).status, operation.statuses.includes(429) ? 429 : 500)
     },
   )
@@ -81,7 +98,7 @@ for (const operation of OPERATIONS) {
       const client = rawClient(port)
       t.teardown(() => client.destroy())
       const authorization = `Bearer ${keyFor(operation)}`
-      client.send(requestText(`${operation.method.toUpperCase()} /api/v1${pathOf(operation)}`, { authorization, 'content-length': '9' }, '{'))
+      client.send(requestText(`${operation.method.toUpperCase()} ${pathOf(operation)}`, { authorization, 'content-length': '9' }, '{'))
       t.match(await client.until(/\}$/), new RegExp(`^HTTP/1.1 ${listed(408, 400)} [\\s\\S]*body_slow`))
     })
   }
@@ -108,6 +125,7 @@ for (const operation of OPERATIONS) {
 }
 
 function keyFor({ access: { keys } }: AnyOperation): string {
+  if (keys.includes('scim')) return SCIM_KEY
   if (keys.includes('inference')) return KEY
   return keys.includes('management') ? MANAGEMENT_KEY : INTERN_KEY
 }
@@ -137,23 +155,27 @@ async function ask(
   url: string, operation: AnyOperation, key: string | null, more: { readonly body?: string; readonly type?: string } = {},
 ): Promise<Told> {
   const type = operation.input.upload === 'form' ? 'multipart/form-data; boundary=b' : 'application/json'
-  const answer = await fetch(`${url}${operation.isAtRoot === true ? '' : '/api/v1'}${pathOf(operation)}`, {
+  const answer = await fetch(`${url}${pathOf(operation)}`, {
     method: operation.method === 'any' ? 'POST' : operation.method.toUpperCase(),
     headers: { 'content-type': more.type ?? type, ...(key === null ? {} : { [operation.access.header ?? 'authorization']: `Bearer ${key}` }) },
     ...(operation.input.body === undefined ? {} : { body: more.body ?? JSON.stringify(operation.example.body) }),
   })
   const text = await answer.text()
-  const { error } = JSON.parse(text) as { error: { metadata: { error_type: string } } }
   return {
     status: answer.status,
-    type: error.metadata.error_type,
+    type: operation.area === 'scim' ? failureIn(text, answer) : typeIn(text),
     challenge: answer.headers.get('www-authenticate'),
     text,
   }
 }
 
+function typeIn(text: string): string {
+  return (JSON.parse(text) as { error: { metadata: { error_type: string } } }).error.metadata.error_type
+}
+
 /** Of its example. */
-function pathOf({ path, example }: AnyOperation): string {
+function pathOf(operation: AnyOperation): string {
+  const { path, example } = operation
   const params = (example.params ?? {}) as Readonly<Record<string, string>>
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x'))
+  return prefixOf(operation) + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x'))
 }

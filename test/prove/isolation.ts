@@ -1,7 +1,7 @@
 /** Issue 5, acceptance 9: every operation with every kind of key, on its own, on other workspaces' and on foreign things. */
 import { randomUUID } from 'node:crypto'
 import { KEY_PREFIXES, type KeyKind } from '../../src/schemas/api-keys.ts'
-import type { AnyOperation } from '../../src/server/operations/define.ts'
+import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { pause } from '../support/spawned.ts'
 import { startStand, type Stand } from '../support/stand.ts'
@@ -33,7 +33,7 @@ export const program: Program = {
 function requestOf(operation: AnyOperation, place: Params, query = ''): Wish {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(place[name] ?? 'some-name'))
   const method = operation.method === 'any' ? 'GET' : operation.method.toUpperCase()
-  const prefix = operation.isAtRoot === true ? '' : '/api/v1'
+  const prefix = prefixOf(operation)
   const { upload, body } = operation.input
   if (upload === 'form') return { method, path: `${prefix}${path}${query}`, ...FORM }
   const sent = upload === 'raw' ? 'some text' : body === undefined ? undefined : operation.example.body

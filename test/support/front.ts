@@ -22,6 +22,7 @@ export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 export const OTHER_KEY = `sk-sluice-v1-${'o'.repeat(43)}`
 export const MANAGEMENT_KEY = `sk-sluice-mgmt-v1-${'m'.repeat(43)}`
 export const INTERN_KEY = `sk-sluice-intern-v1-${'n'.repeat(43)}`
+export const SCIM_KEY = `sk-sluice-scim-v1-${'s'.repeat(43)}`
 export const DISABLED_KEY = `sk-sluice-v1-${'d'.repeat(43)}`
 export const LIMITED_KEY = `sk-sluice-v1-${'l'.repeat(43)}`
 export const LIMITED_MANAGEMENT_KEY = `sk-sluice-mgmt-v1-${'r'.repeat(43)}`
@@ -134,6 +135,7 @@ export function keyRecords(common: Partial<KeyRecord> = {}): ReadonlyMap<string,
     record(OTHER_KEY, {}),
     record(MANAGEMENT_KEY, { kind: 'management', workspaceId: null }),
     record(INTERN_KEY, { kind: 'intern', internId: 'n' }),
+    record(SCIM_KEY, { kind: 'scim', workspaceId: null }),
     record(LIMITED_MANAGEMENT_KEY, { kind: 'management', workspaceId: null, rateLimitRpm: 60 }),
     record(DISABLED_KEY, { isDisabled: true }),
     record(LIMITED_KEY, { rateLimitRpm: 60 }),

@@ -1,6 +1,6 @@
 /** A front with every operation over real records of workspaces, interns and keys: two organizations in a database of their own. */
 import type { Test } from 'tap'
-import type { KeyKind } from '../../src/schemas/api-keys.ts'
+import type { ApiKeyKind } from '../../src/schemas/api-keys.ts'
 import { createAccess } from '../../src/server/access/access.ts'
 import { openBudgetParts } from '../../src/server/main/budgets.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
@@ -45,7 +45,7 @@ export interface InternsFront {
   /** Plain management key of another organization. */
   readonly foreignKey: string
   /** A new key of the workspace `default`, or of the organization. */
-  key(kind: Exclude<KeyKind, 'intern'>): Promise<string>
+  key(kind: Exclude<ApiKeyKind, 'intern'>): Promise<string>
 }
 
 interface CallMore {

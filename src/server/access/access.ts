@@ -84,4 +84,5 @@ const KIND_TEXTS: Readonly<Record<KeyKind, string>> = {
   inference: 'an inference',
   management: 'a management',
   intern: 'an intern',
+  scim: 'a SCIM',
 }

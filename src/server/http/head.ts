@@ -129,7 +129,7 @@ export class Head {
 const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
 
 type KeptName =
-  | HeaderName | 'idempotency-key' | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-match' | 'if-unmodified-since'
+  | HeaderName | 'idempotency-key' | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-unmodified-since'
   | 'access-control-request-method' | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
   'x-session-id', 'x-sluice-hops', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',

@@ -7,7 +7,8 @@ import { PURPOSE_CHARS_MAX } from '../../schemas/file-limits.ts'
 import { FILENAME_RULES } from '../../schemas/filenames.ts'
 import { IDEMPOTENCY_HEADERS } from '../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
-import { isRateLimited, type AnyOperation } from '../operations/define.ts'
+import { isRateLimited, prefixOf, type AnyOperation } from '../operations/define.ts'
+import { SCIM_CONTENT_TYPE, ScimError } from '../../schemas/scim-errors.ts'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 import { listedBy, statusLine } from './reply.ts'
 import { METHODS_OF_ANY } from './route-table.ts'
@@ -51,6 +52,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   credits: 'What an organization may spend in all.',
   budgets: 'What a workspace may spend a day, a week, a month and in all.',
   egress: 'Requests to hosts of your choice, with secrets put in on the way.',
+  scim: 'The SCIM 2.0 service, by which identity providers keep users and groups.',
   models: 'What can be called, by whom it is provided, and what it costs.',
 }
 
@@ -59,9 +61,11 @@ type Json = Readonly<Record<string, unknown>>
 /** The OpenAPI 3.1 document of the operations; nothing in it is written twice. Style §3. */
 export function openApiOf(operations: readonly AnyOperation[]): Json {
   const schemas: Record<string, unknown> = { Error: ErrorEnvelope, AccountError: AccountErrorEnvelope, ...WEBHOOK_SCHEMAS }
+  if (operations.some(({ area }) => area === 'scim')) schemas['ScimError'] = ScimError
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
-    const path = (paths[operation.path] ??= operation.isAtRoot === true ? { servers: [{ url: '/' }] } : {})
+    const prefix = prefixOf(operation)
+    const path = (paths[operation.path] ??= prefix === API_PREFIX ? {} : { servers: [{ url: prefix === '' ? '/' : prefix }] })
     const described = operationOf(operation, schemas)
     if (operation.method !== 'any') path[operation.method] = described
     // There is no word for all methods: each has the same text under an id of its own.
@@ -140,6 +144,7 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'x-sluice-substitute': { const: 'body', description: 'Placeholders in the body, of up to 64 KiB, are replaced too.' },
   range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
   'if-range': { type: 'string', description: 'An `ETag`: the range holds only for that content.' },
+  'if-match': { type: 'string', description: 'An `ETag`: 412 when the resource is another version by now.' },
   'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content is still that one.' },
   'anthropic-version': { type: 'string', description: "Answers in Anthropic's shape of a file." },
   'user-agent': { type: 'string', description: "One that begins with `OpenAI/` gets OpenAI's shape of a file." },
@@ -188,7 +193,9 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
     ...(input.body !== undefined && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: reference(`${name}Body`), ...exampleOf(operation.example.body) } },
+        content: Object.fromEntries(bodyTypesOf(operation).map((type) => [
+          type, { schema: reference(`${name}Body`), ...exampleOf(operation.example.body) },
+        ])),
       },
     }),
     ...(input.upload !== undefined && { requestBody: { required: input.upload !== 'whole', content: UPLOADS[input.upload] } }),
@@ -203,17 +210,29 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           ...remarksOf({ ...success.headers, ...(isRepeatable(operation) && IDEMPOTENCY_HEADERS) }),
         },
         ...(success.body !== null && {
-          content: { [typeOf(success)]: { schema: reference(`${name}Answer`) } },
+          content: { [typeOf(operation)]: { schema: reference(`${name}Answer`) } },
         }),
       },
+      ...(success.isConditional === true && { [NOT_MODIFIED]: UNMODIFIED }),
       ...(success.content !== undefined && partialAnswers(success.content, `${name}Answer`)),
       ...failuresOf(operation),
     },
   }
 }
 
-function typeOf({ content, isRelayed }: AnyOperation['success']): string {
+function typeOf({ area, success: { content, isRelayed } }: AnyOperation): string {
+  if (area === 'scim') return SCIM_CONTENT_TYPE
   return isRelayed === true ? '*/*' : content ?? 'application/json'
+}
+
+/** Media types of a JSON body; of SCIM's both, since providers send either. RFC 7644 §3.1. */
+function bodyTypesOf({ area }: AnyOperation): readonly string[] {
+  return area === 'scim' ? [SCIM_CONTENT_TYPE, 'application/json'] : ['application/json']
+}
+
+const UNMODIFIED: Json = {
+  description: 'Not Modified',
+  headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' }, etag: { description: 'Of what the caller has.', schema: { type: 'string' } } },
 }
 
 const WHOLE_HEADERS: Json = {
@@ -308,7 +327,8 @@ function gatesOf({ access }: AnyOperation): readonly Gate[] {
   return gates
 }
 
-function failureOf(status: number, types: readonly FailureName[], { success, tellsAccount }: AnyOperation): Json {
+function failureOf(status: number, types: readonly FailureName[], operation: AnyOperation): Json {
+  const { success } = operation
   const phrase = statusLine(status).slice(4)
   return {
     description: types.length === 0 ? phrase : `${phrase}: ${types.map((type) => `\`${type}\``).join(', ')}`,
@@ -322,8 +342,13 @@ function failureOf(status: number, types: readonly FailureName[], { success, tel
       ...(status === RATE_LIMITED && LIMIT_HEADERS),
       ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
     },
-    content: { 'application/json': { schema: reference(tellsAccount === true ? 'AccountError' : 'Error') } },
+    content: errorContent(operation),
   }
+}
+
+function errorContent({ area, tellsAccount }: AnyOperation): Json {
+  if (area === 'scim') return { [SCIM_CONTENT_TYPE]: { schema: reference('ScimError') } }
+  return { 'application/json': { schema: reference(tellsAccount === true ? 'AccountError' : 'Error') } }
 }
 
 function exampleOf(value: unknown): Json {

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { FAILURES, REASONS, statusOf, textOf, type Failure, type FailureRow } from '../../schemas/failures.ts'
+import { SCIM_CONTENT_TYPE, scimErrorOf } from '../../schemas/scim-errors.ts'
 import type { AnyOperation, Success } from '../operations/define.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Reply } from './reply-body.ts'
@@ -14,20 +15,23 @@ export interface ReplyFacts {
   readonly limitHeaders: Readonly<Record<string, string>> | null
   /** Flat name, value list. */
   readonly corsHeaders: readonly string[]
+  /** The path lies below `/scim/v2`, where bodies and errors are those of RFC 7644. C2. */
+  readonly isScim: boolean
 }
 
 const JSON_TYPE = 'application/json'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 /** Seconds to wait before a 5xx that only the operator can end is tried again. Decision. */
 const LASTING_S = 60
+const NOT_MODIFIED = 304
 const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
 /** The only place where outcomes become bytes, together with `replyOfFailure`. Style §2. */
 export function replyOfSuccess(success: Exclude<Success, { kind: 'content' | 'relay' }>, status: number, facts: ReplyFacts): Reply {
-  if (success.kind === 'nothing') return { status, statusLine: statusLine(status), headers: headersOf(null, facts), body: null }
+  if (success.kind === 'nothing' || success.kind === 'unmodified') return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
   const isJson = success.kind === 'json'
-  const headers = headersOf(isJson ? JSON_TYPE : success.contentType, facts, true)
+  const headers = headersOf(isJson ? jsonTypeOf(facts) : success.contentType, facts, true)
   if (success.headers !== undefined) append(headers, success.headers)
   return {
     status,
@@ -38,11 +42,21 @@ export function replyOfSuccess(success: Exclude<Success, { kind: 'content' | 're
   }
 }
 
-/** A failure in the envelope. @param operation null when no route was found: then the row's own status counts */
+function bodiless({ headers: more }: Pick<Success & { kind: 'nothing' }, 'headers'>, status: number, facts: ReplyFacts): Reply {
+  const headers = headersOf(null, facts)
+  if (more !== undefined) append(headers, more)
+  return { status, statusLine: statusLine(status), headers, body: null }
+}
+
+function jsonTypeOf({ isScim }: Pick<ReplyFacts, 'isScim'>): string {
+  return isScim ? SCIM_CONTENT_TYPE : JSON_TYPE
+}
+
+/** A failure in the envelope, or in that of SCIM. @param operation null when no route was found: then the row's own status counts */
 export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
   const status = statusOf(failure.name, operation === null ? FAILURES[failure.name].status : listedBy(operation))
   const row: FailureRow = FAILURES[failure.name]
-  const headers = headersOf(JSON_TYPE, facts, status !== UNAUTHORIZED)
+  const headers = headersOf(jsonTypeOf(facts), facts, status !== UNAUTHORIZED)
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
   // Whose failure it is must be told by more than its status.
   if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
@@ -54,12 +68,19 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
   if (failure.name === 'range_unsatisfiable') headers.push('content-range', `bytes */${failure.fields?.['size'] ?? '*'}`)
   if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
+  const body = facts.isScim ? scimErrorOf(failure.name, status, textOf(failure)) : envelopeOf(failure, operation, { status, requestId: facts.requestId })
+  return { status, statusLine: statusLine(status), headers, body: JSON.stringify(body) }
+}
+
+type EnvelopeFacts = Pick<ReplyFacts, 'requestId'> & { readonly status: number }
+
+function envelopeOf(failure: Failure, operation: AnyOperation | null, { status, requestId }: EnvelopeFacts): object {
+  const row: FailureRow = FAILURES[failure.name]
   const reason = operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
-  const metadata = { error_type: failure.name, request_id: facts.requestId, ...reason, ...failure.metadata }
+  const metadata = { error_type: failure.name, request_id: requestId, ...reason, ...failure.metadata }
   const { data } = failure
   const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null
-  const body = JSON.stringify({ error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }), ...account })
-  return { status, statusLine: statusLine(status), headers, body }
+  return { error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }), ...account }
 }
 
 /** Nothing is known for them yet. C1. */

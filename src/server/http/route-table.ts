@@ -1,6 +1,6 @@
-import { API_PREFIX } from '../../schemas/api-prefix.ts'
+import { API_PREFIX, SCIM_PREFIX } from '../../schemas/api-prefix.ts'
 import { BODIES, type BodyForm, type BodyName } from '../../schemas/bodies.ts'
-import { isRateLimited, type AnyOperation } from '../operations/define.ts'
+import { isRateLimited, prefixOf, type AnyOperation } from '../operations/define.ts'
 import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
 
 /** An operation made ready to be served: everything that can be computed at boot. */
@@ -52,8 +52,14 @@ export function buildRouteTable(operations: readonly AnyOperation[]): RouteTable
   return table
 }
 
+/** Whether what answers there answers as RFC 7644 has it, be there an operation or none. */
+export function isScimPath(path: string): boolean {
+  return path.startsWith(SCIM_PREFIX) && (path.length === SCIM_PREFIX.length || path[SCIM_PREFIX.length] === '/')
+}
+
 export class RouteTable {
   readonly #root = new Node()
+  readonly #scimRoot = new Node()
   /** Paths without parameters, by their full text: the hot ones are one lookup. */
   readonly #literal = new Map<string, Node>()
   /** Routes whose last parameter takes the rest of the path. */
@@ -62,7 +68,7 @@ export class RouteTable {
   readonly #atRoot: { readonly route: Route; readonly start: string }[] = []
 
   add(route: Route): void {
-    const { method, path, input, isAtRoot } = route.operation
+    const { method, path, input, isAtRoot, area } = route.operation
     if (isAtRoot === true) {
       this.#atRoot.push({ route, start: path.slice(0, path.indexOf('{')) })
       return
@@ -71,11 +77,11 @@ export class RouteTable {
       this.#rests.push({ route, segments: segmentsOf(path).slice(0, -1) })
       return
     }
-    let node = this.#root
+    let node = area === 'scim' ? this.#scimRoot : this.#root
     for (const segment of segmentsOf(path)) node = node.child(segment)
     if (node.routes.has(method)) throw new Error(`two operations at ${method} ${path}`)
     node.routes.set(method, route)
-    if (route.names.length === 0) this.#literal.set(`${API_PREFIX}${path}`, node)
+    if (route.names.length === 0) this.#literal.set(`${prefixOf(route.operation)}${path}`, node)
   }
 
   /**
@@ -85,11 +91,11 @@ export class RouteTable {
   find(method: string, path: string): Match {
     const literal = this.#literal.get(path)?.routeOf(method)
     if (literal !== undefined) return pickRoute(literal, [])
+    if (isScimPath(path)) return findBelow(this.#scimRoot, method, path.slice(SCIM_PREFIX.length)) ?? UNKNOWN
     if (!path.startsWith(`${API_PREFIX}/`)) return this.#findAtRoot(method, path)
     const whole = path.slice(API_PREFIX.length)
-    const below = whole.replace(/(?<=.)\/$/, '')
-    const given = segmentsOf(below).map(decodedSegment)
-    const exact = pick([...walk(this.#root, given)], method)
+    const below = withoutSlash(whole)
+    const exact = findBelow(this.#root, method, below)
     if (exact !== null && exact.kind !== 'wrong_method') return exact
     const rest = this.#findRest(method, segmentsOf(whole).map(decodedSegment), exact?.allowed ?? [])
     if (rest !== null) return rest
@@ -97,7 +103,7 @@ export class RouteTable {
     if (NOT_SERVED.some((start) => below === start || below.startsWith(`${start}/`))) {
       return { kind: 'not_served', what: `${API_PREFIX}${below}`, instead: SERVED_INSTEAD }
     }
-    return { kind: 'unknown' }
+    return UNKNOWN
   }
 
   isAtRoot(path: string): boolean {
@@ -107,7 +113,7 @@ export class RouteTable {
   /** Nothing is decoded and nothing forgiven: who passes a path on passes on what was sent. */
   #findAtRoot(method: string, path: string): Match {
     const found = this.#atRoot.find(({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/')
-    if (found === undefined) return { kind: 'unknown' }
+    if (found === undefined) return UNKNOWN
     if (NEVER_RELAYED.has(method)) return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY, route: found.route }
     const { route, start } = found
     const end = path.indexOf('/', start.length)
@@ -128,6 +134,18 @@ export class RouteTable {
     const values = [...given.filter((_, index) => isParameter(segments[index] ?? '')), tail.includes(null) ? null : tail.join('/')]
     return pickRoute(route, values)
   }
+}
+
+const UNKNOWN: Match = { kind: 'unknown' }
+
+/** @param path below the prefix, as sent */
+function findBelow(root: Node, method: string, path: string): ReturnType<typeof pick> {
+  return pick([...walk(root, segmentsOf(withoutSlash(path)).map(decodedSegment))], method)
+}
+
+/** One slash at the end is forgiven. */
+function withoutSlash(path: string): string {
+  return path.replace(/(?<=.)\/$/, '')
 }
 
 /** @param given with at least one segment behind `segments` that is not empty */
@@ -212,8 +230,11 @@ function allowedOf(places: readonly Place[]): readonly string[] {
 }
 
 function routeOf(operation: AnyOperation): Route {
-  const { params, query, body, upload } = operation.input
+  const { input } = operation
+  const { params, query, body, upload } = input
   if (operation.idempotent === true && upload !== undefined) throw new Error(`${operation.id}: a stream is compared by who reads it`)
+  if (operation.area === 'scim' && operation.idempotent === true) throw new Error(`${operation.id}: headers of SCIM answers are not kept`)
+  if (operation.area === 'scim' && input.hasRest === true) throw new Error(`${operation.id}: paths of SCIM have no rest`)
   if (operation.idempotent === true && operation.success.body === null) throw new Error(`${operation.id}: there is no answer to keep`)
   return {
     operation,

@@ -16,6 +16,7 @@ import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
 import { replyOfRelay } from './relay-reply.ts'
 import type { Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts } from './reply.ts'
+import { isScimPath } from './route-table.ts'
 import type { WireResponse } from './wire.ts'
 
 /**
@@ -83,6 +84,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   get bodySha256(): string | null {
     return this.kept?.bodySha256 ?? null
+  }
+
+  get isScim(): boolean {
+    return isScimPath(this.head.path)
   }
 
   get lapAt(): number {

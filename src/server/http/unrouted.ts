@@ -19,7 +19,7 @@ export function answerUnrouted(call: ServedCall, match: Exclude<Match, Routed>):
     return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
   }
   const page = parts.site.find(head)
-  if (page === null) return call.fail({ name: 'route_unknown' })
+  if (page === null) return call.fail({ name: call.isScim ? 'scim_resource_unknown' : 'route_unknown' })
   call.after(page, (found) => {
     if (!found.ok) return call.fail(found.failure)
     const reply = found.value

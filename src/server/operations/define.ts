@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import { API_PREFIX, SCIM_PREFIX } from '../../schemas/api-prefix.ts'
 import type { KeyKind } from '../../schemas/api-keys.ts'
 import type { BodyName } from '../../schemas/bodies.ts'
 import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
@@ -14,7 +15,7 @@ import type { RelayedAnswer, RelayedRequest } from '../ports/relay.ts'
 
 /** Headers that an operation may declare as inputs; all lower case. */
 export type HeaderName =
-  | 'x-session-id' | 'range' | 'if-range' | 'if-none-match' | 'anthropic-version' | 'user-agent'
+  | 'x-session-id' | 'range' | 'if-range' | 'if-match' | 'if-none-match' | 'anthropic-version' | 'user-agent'
   | 'x-sluice-hops'
   /** Stands for any header that begins with `x-stainless-`. C8. */
   | 'x-stainless-lang'
@@ -29,8 +30,10 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly id: string
   /** `any`: every one but CONNECT and TRACE. */
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
-  /** Below `/api/v1`, with `{name}` segments: `/model/{author}/{slug}`. */
+  /** Below `/api/v1`, or what `area` says, with `{name}` segments: `/model/{author}/{slug}`. */
   readonly path: string
+  /** `scim`: it lies below `/scim/v2`, and answers bodies and errors of RFC 7644. C2, C29. */
+  readonly area?: 'scim'
   /** The path is one of the root, `/word/{name}/{rest}`: its parameters are taken as sent, undecoded, and the rest may be empty. C29. */
   readonly isAtRoot?: true
   readonly tag: string
@@ -69,6 +72,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly status: number
     /** Null: it has none, and `run` gives `kind: 'nothing'`. */
     readonly body: TSchema | null
+    /** A read with `if-none-match` among its inputs: `run` may give `kind: 'unmodified'`, which is 304. C2. */
+    readonly isConditional?: true
     /** The answer is a download of this type, which also has 206, 304 and 416. C2. */
     readonly content?: 'application/octet-stream' | 'video/mp4'
     /** The answer is somebody else's, of any status; failures of ours say so in `x-sluice-error`. */
@@ -115,6 +120,12 @@ export interface ScopeRequest {
  */
 export type AnyOperation = Omit<Operation<never, never, never>, 'example'> & Pick<Operation, 'example'>
 
+/** What the path of an operation begins with on the wire. */
+export function prefixOf({ area, isAtRoot }: Pick<AnyOperation, 'area' | 'isAtRoot'>): string {
+  if (isAtRoot === true) return ''
+  return area === 'scim' ? SCIM_PREFIX : API_PREFIX
+}
+
 /** Whether calls count against the key's limit: its contract row lists 429. C11. */
 export function isRateLimited({ statuses }: Pick<AnyOperation, 'statuses'>): boolean {
   return FAILURES.rate_limited.status.some((status) => statuses.includes(status))
@@ -149,7 +160,9 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
 /** A success: nothing, a JSON value, or bytes that are already JSON (slices of a provider's answer among them). */
 export type Success =
   /** No body at all: 204. */
-  | { readonly kind: 'nothing' }
+  | { readonly kind: 'nothing'; readonly headers?: Readonly<Record<string, string>> }
+  /** 304: the caller has it already. RFC 9110 §15.4.5. */
+  | { readonly kind: 'unmodified'; readonly headers: Readonly<Record<string, string>> & { readonly etag: string } }
   | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'bytes'

@@ -1,4 +1,4 @@
-import type { KeyKind } from '../../schemas/api-keys.ts'
+import type { ApiKeyKind } from '../../schemas/api-keys.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { LimitReset } from '../../schemas/keys.ts'
 import type { Span } from './money.ts'
@@ -18,7 +18,7 @@ export interface KeyLimits {
 export interface ManagedKey extends KeyLimits {
   readonly hash: string
   readonly label: string
-  readonly kind: KeyKind
+  readonly kind: ApiKeyKind
   readonly name: string
   readonly organizationId: string
   /** Null for management keys. */

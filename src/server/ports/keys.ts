@@ -2,14 +2,14 @@ import type { KeyKind } from '../../schemas/api-keys.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { KeyMoney } from './money.ts'
 
-/** An API key as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
+/** An API key, or a token of an identity provider, as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
 export interface KeyRecord {
   /** Lower-case hex SHA-256 of the plain key: the public identity of the key. */
   readonly hash: string
   readonly kind: KeyKind
   readonly name: string
   readonly organizationId: string
-  /** Null for management keys, which belong to the organization. */
+  /** Null for management keys and tokens of SCIM, which belong to the organization. */
   readonly workspaceId: string | null
   /** The workspace `default` of the organization: where a management key acts when it names none. */
   readonly defaultWorkspaceId: string

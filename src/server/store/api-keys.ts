@@ -1,3 +1,4 @@
+import type { KeyKind } from '../../schemas/api-keys.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEY_LOAD_MS_MAX } from '../../schemas/limits.ts'
 import type { ManagedKey } from '../ports/api-keys.ts'
@@ -106,18 +107,24 @@ export async function endKey(tx: Transaction, hash: string): Promise<Invalidatio
 
 async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
   // One text, so that any number of hashes is one prepared statement; the client knows no arrays without its types.
+  const asked = hashes.join(',')
   const rows = await sql<LoadedRow[]>`
     SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,
-      wa.counts_byok AS workspace_counts_byok, ka.counts_byok AS key_counts_byok,
+      wa.counts_byok AS workspace_counts_byok, coalesce(ka.counts_byok, false) AS key_counts_byok,
       EXISTS (SELECT FROM account_limits WHERE account_id = 'o' || k.organization_id) AS is_credit_limited,
       EXISTS (SELECT FROM account_limits WHERE account_id = wa.id) AS is_workspace_limited,
       EXISTS (SELECT FROM account_limits WHERE account_id = ka.id) AS is_key_limited
-    FROM api_keys k
+    FROM (
+      SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, is_disabled, expires_at, allowed_models, account_id
+      FROM api_keys WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
+      UNION ALL
+      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, 'o' || organization_id
+      FROM scim_tokens WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
+    ) k
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
     JOIN workspaces w ON w.id = COALESCE(k.workspace_id, d.id) AND w.deleted_at IS NULL
     JOIN accounts wa ON wa.id = 'w' || w.id
-    JOIN accounts ka ON ka.id = k.account_id
-    WHERE k.hash = ANY(string_to_array(${hashes.join(',')}, ',')) AND k.revoked_at IS NULL`
+    LEFT JOIN accounts ka ON ka.id = k.account_id`
   return rows.map(keyRecordOf)
 }
 
@@ -147,7 +154,11 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
   }
 }
 
-type LoadedRow = KeyRow & {
+type LoadedRow = Pick<
+  KeyRow,
+  'hash' | 'name' | 'organization_id' | 'workspace_id' | 'intern_id' | 'rate_limit_rpm' | 'is_disabled' | 'expires_at' | 'allowed_models' | 'account_id'
+> & {
+  readonly kind: KeyKind
   readonly default_workspace_id: string
   readonly is_in_programme: boolean
   readonly may_write_vault: boolean

@@ -1,5 +1,5 @@
 import { keyAccount } from '../../schemas/accounts.ts'
-import { labelOf, newApiKey, type KeyKind } from '../../schemas/api-keys.ts'
+import { labelOf, newApiKey, type ApiKeyKind } from '../../schemas/api-keys.ts'
 import type { KeyLimits } from '../ports/api-keys.ts'
 import { bearAccount } from './accounts.ts'
 import { setKeyLimit } from './key-limits.ts'
@@ -13,7 +13,7 @@ export interface KeyTraits extends Partial<KeyLimits> {
 }
 
 export interface KeyBirth {
-  readonly kind: KeyKind
+  readonly kind: ApiKeyKind
   readonly name: string
   readonly organizationId: string
   readonly workspaceId: string | null

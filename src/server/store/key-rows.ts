@@ -1,4 +1,4 @@
-import type { KeyKind } from '../../schemas/api-keys.ts'
+import type { ApiKeyKind } from '../../schemas/api-keys.ts'
 import type { LimitReset } from '../../schemas/keys.ts'
 import type { KeyRef, ManagedKey } from '../ports/api-keys.ts'
 import { countedNano, readAccounts, type AccountNow } from './account-limits.ts'
@@ -9,7 +9,7 @@ export interface KeyRow {
   readonly hash: string
   readonly label: string
   readonly account_id: string
-  readonly kind: KeyKind
+  readonly kind: ApiKeyKind
   readonly name: string
   readonly organization_id: string
   readonly workspace_id: string | null

@@ -26,7 +26,8 @@ t.test('the document has every operation with its inputs, its success and its st
   for (const { id, path, method, input, statuses, success } of OPERATIONS) {
     const found = paths[path]?.[method === 'any' ? 'put' : method]
     t.equal(found?.operationId, method === 'any' ? `${id}.put` : id)
-    const others = [401, ...(input.query === undefined ? [] : [400]), ...(success.content === undefined ? [] : [206, 304, 416])]
+    const conditional = [...(success.content === undefined ? [] : [206, 304, 416]), ...(success.isConditional === true ? [304] : [])]
+    const others = [401, ...(input.query === undefined ? [] : [400]), ...conditional]
     t.same(new Set(Object.keys(found?.responses ?? {}).map(Number)), new Set([success.status, ...statuses, ...others]), id)
     t.equal(found?.requestBody !== undefined, input.body !== undefined || input.upload !== undefined)
     const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
