@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { DIMENSIONS_MIN, SESSION_ID_CHARS_MAX } from './limits.ts'
 import { ProviderPreferences } from './preferences.ts'
+import { MODEL_OR_PRESET, PresetName } from './preset-references.ts'
 import { Trace } from './trace.ts'
 
 const Text = Type.String({ minLength: 1 })
@@ -41,7 +42,10 @@ export function kindOf(input: EmbeddingInput): InputKind {
 
 /** Body of POST /embeddings. §4.3, B1.3; unknown fields are ignored (C25). */
 export const EmbeddingsBody = Type.Object({
-  model: Type.String({ minLength: 1, description: 'Id of a model that writes embeddings, a variant of it or an alias.' }),
+  model: Type.Optional(Type.String({
+    minLength: 1, description: `Id of a model that writes embeddings, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+  })),
+  preset: Type.Optional(PresetName),
   input: EmbeddingInput,
   dimensions: Type.Optional(Type.Integer({ minimum: DIMENSIONS_MIN, description: 'Numbers of each vector; the model\'s own when absent.' })),
   encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')], {

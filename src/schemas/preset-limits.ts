@@ -8,3 +8,14 @@ export const PRESETS_PAGE_DEFAULT = 50
 export const PRESETS_OFFSET_MAX = 1_000_000_000
 /** Presets of a workspace, archived ones among them. Decision. */
 export const PRESETS_MAX = 10_000
+
+/** Presets that a front knows at once, and slugs of which it knows that they are none. Decision. */
+export const PRESETS_CACHED_MAX = 10_000
+export const PRESET_MISSES_CACHED_MAX = 10_000
+/** Versions that a front keeps, and the characters of JSON that they have together. Decision. */
+export const PRESET_VERSIONS_CACHED_MAX = 10_000
+export const PRESET_CHARS_CACHED_MAX = 16_777_216
+/** Presets that a front asks the store for at once; `busy` beyond. Decision. */
+export const PRESET_LOADS_MAX = 256
+/** Digits of a version's number in a reference. Decision. */
+export const PRESET_VERSION_DIGITS_MAX = 15

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { API_PREFIX } from './api-prefix.ts'
 import { CALLBACK_URL_CHARS_MAX, SESSION_ID_CHARS_MAX } from './limits.ts'
+import { MODEL_OR_PRESET, PresetName } from './preset-references.ts'
 import { Trace } from './trace.ts'
 import { usdOfNano } from './usd.ts'
 import { VIDEO_STATUSES, type VideoStatus } from './video-jobs.ts'
@@ -47,7 +48,10 @@ const SAFE = Number.MAX_SAFE_INTEGER
 
 /** Body of POST /videos. §2.3, B1.1; unknown fields are ignored (C25). */
 export const VideoBody = Type.Object({
-  model: Type.String({ minLength: 1, description: 'Id of a model that makes videos, a variant of it or an alias.' }),
+  model: Type.Optional(Type.String({
+    minLength: 1, description: `Id of a model that makes videos, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+  })),
+  preset: Type.Optional(PresetName),
   prompt: Type.Optional(Type.String({
     maxLength: VIDEO_PROMPT_CHARS_MAX, description: 'What to make. Needed, unless the model generates from an image alone and has one.',
   })),

@@ -161,11 +161,14 @@ function packageOf(specifier: string): string | null {
   return scope.startsWith('@') ? `${scope}/${name}` : scope
 }
 
-/** Resources do not import each other's operations; index.ts lists them all, define.ts is everybody's. */
+/** What belongs to every resource. */
+const EVERYBODYS = [`${SERVER}operations/define.ts`, `${SERVER}operations/apply-preset.ts`]
+
+/** Resources do not import each other's operations; index.ts lists them all. */
 function otherResource(from: string, to: string): string | null {
   const resource = (path: string): string =>
     path.slice(`${SERVER}operations/`.length).split('/').slice(0, -1).join('/')
-  if (from === `${SERVER}operations/index.ts` || to === `${SERVER}operations/define.ts`) return null
+  if (from === `${SERVER}operations/index.ts` || EVERYBODYS.includes(to)) return null
   return resource(from) === resource(to)
     ? null
     : `operations of ${resource(from)} may not import those of ${resource(to)}`

@@ -68,6 +68,8 @@ export interface FrontOptions {
   readonly secondFacts?: Record<string, unknown>
   /** Without it every call may be paid. */
   readonly spend?: Spend
+  /** Without it no workspace has presets. */
+  readonly presetConfigs?: Ports['presetConfigs']
   /** Facts that every key has. */
   readonly keys?: Partial<KeyRecord>
   /** Keys of the test's own. */
@@ -92,7 +94,8 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const traced: Trace[] = []
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
-  const ports: Ports = { models, embedder, observer, ...NO_FILES, ...(options.spend && { spend: options.spend }) }
+  const { spend, presetConfigs } = options
+  const ports: Ports = { models, embedder, observer, ...NO_FILES, ...(spend && { spend }), ...(presetConfigs && { presetConfigs }) }
   const operations = OPERATIONS.map((operation) => ({
     ...operation,
     deadlineMs: options.deadlineMs ?? PROVIDER_TIMEOUT_MS_MAX,

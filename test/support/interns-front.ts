@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import type { ApiKeyKind } from '../../src/schemas/api-keys.ts'
 import { createAccess } from '../../src/server/access/access.ts'
 import { openBudgetParts } from '../../src/server/main/budgets.ts'
+import { openPresetParts } from '../../src/server/main/presets.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import { openApiKeys } from '../../src/server/store/api-key-management.ts'
@@ -80,7 +81,8 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
       ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
       idempotency, interns: openInterns(store, hints.publish), workspaces: openWorkspaces(store, hints.publish),
-      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }), ...ports,
+      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }),
+      ...openPresetParts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...ports,
     },
   })
   const url = `${origin}/api/v1`

@@ -1,4 +1,5 @@
 /** Ports that most tests of fronts do not touch: any use is a mistake of the test. */
+import { fail } from '../../src/schemas/failures.ts'
 import { FREE_SPEND } from './free-spend.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 
@@ -11,10 +12,11 @@ const unused = new Proxy({}, {
 export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   files: unused, transfers: unused, providerFiles: unused, containers: unused, containerUses: unused, idempotency: unused,
   interns: unused, apiKeys: unused, vaults: unused, releases: unused, egress: unused, privateEndpoints: unused, endpointProber: unused,
-  workspaces: unused, budgets: unused, credits: unused, activity: unused, auditLog: unused, videos: unused,
+  workspaces: unused, budgets: unused, credits: unused, activity: unused, auditLog: unused, videos: unused, presets: unused,
   publicOrigin: 'https://sluice.example',
   operatorKeys: new Set(),
   spend: FREE_SPEND,
   // No workspace of theirs has any.
   privateModels: { of: () => null },
+  presetConfigs: { find: () => fail('preset_unknown') },
 }

@@ -1,7 +1,9 @@
-import type { PresetActor, PresetRef, Presets, PresetWish } from '../../src/server/ports/presets.ts'
+import { ok } from '../../src/schemas/failures.ts'
+import type { PresetActor, PresetConfigs, PresetRef, PresetRows, Presets, PresetWish } from '../../src/server/ports/presets.ts'
 import type { Invalidation } from '../../src/server/ports/keys.ts'
 import { createOrganization } from '../../src/server/store/organizations.ts'
 import type { Store } from '../../src/server/store/open.ts'
+import { createPresetConfigs } from '../../src/server/store/preset-configs.ts'
 import { openPresets } from '../../src/server/store/presets.ts'
 import { must } from './must.ts'
 
@@ -32,4 +34,21 @@ export async function presetStand(store: Store): Promise<PresetStand> {
 /** A body with this model. */
 export function presetWish(model: string, more: Partial<PresetWish> = {}): PresetWish {
   return { config: { model }, systemPrompt: null, source: 'responses', ignored: [], ...more }
+}
+
+/** Presets of one workspace in memory: each version's configuration; the newest is designated. */
+export type MemoryPresets = Readonly<Record<string, readonly object[]>>
+
+/** What calls use of presets, by the front's own cache, over rows in memory. @param workspaceId whose they are */
+export function memoryConfigs(presets: MemoryPresets, workspaceId: string): PresetConfigs {
+  const load: PresetRows['load'] = async ({ workspaceId: asked, slug }, version) => {
+    await Promise.resolve()
+    const versions = asked === workspaceId ? presets[slug] : undefined
+    if (versions === undefined) return ok(null)
+    const config = versions[(version ?? versions.length) - 1]
+    const head = { id: slug, isArchived: slug.startsWith('archived'), designated: versions.length, latest: versions.length }
+    return ok({ head, config: config === undefined ? null : JSON.stringify(config) })
+  }
+  const feed = { epoch: 1, lastGoodPollAtMs: Date.now(), subscribe: () => () => undefined }
+  return createPresetConfigs({ rows: { load }, feed, graceMs: 600_000, now: Date.now })
 }

@@ -34,6 +34,7 @@ import { childLog, configOf, credentialsOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
 import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
 import { openMoneyParts } from './money.ts'
+import { openPresetParts } from './presets.ts'
 import { openPrivateEndpointParts } from './private-endpoints.ts'
 import { openVaultParts } from './vault.ts'
 import { openVideoParts } from './videos.ts'
@@ -98,7 +99,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     ports: {
       models: loaded.catalogue, embedder, egress, observer, apiKeys, spend: money.spend,
       ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }),
-      workspaces: openWorkspaces(store, hints.publish), ...videos.ports,
+      workspaces: openWorkspaces(store, hints.publish), ...videos.ports, ...openPresetParts(config, { store, hints, feed }),
     },
     observer,
   })

@@ -13,6 +13,7 @@ import type { Files } from './files.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Interns } from './interns.ts'
 import type { Observer } from './observe.ts'
+import type { PresetConfigs, Presets } from './presets.ts'
 import type { EndpointProber, PrivateEndpoints, PrivateModels } from './private-endpoints.ts'
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
@@ -45,6 +46,8 @@ export interface Ports {
   readonly activity: Activity
   readonly auditLog: AuditLog
   readonly workspaces: Workspaces
+  readonly presets: Presets
+  readonly presetConfigs: PresetConfigs
   readonly videos: VideoJobs
   /** What URLs begin with by which callers reach us: without a path and a slash. */
   readonly publicOrigin: string

@@ -178,8 +178,9 @@ async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: Pa
 
 async function versionsOf(sql: Queryable, preset: PresetRow, { limit, offset }: PageWish): Promise<Page<PresetVersion>> {
   // Numbers have no gaps: a page is a span of them, and what came since its preset was read is not counted.
+  const last = Math.min(offset + limit, preset.latest_version)
   const rows = await sql<VersionRow[]>`
-    SELECT * FROM preset_versions WHERE preset_id = ${preset.id} AND version > ${offset}::bigint AND version <= ${Math.min(offset + limit, preset.latest_version)}
+    SELECT * FROM preset_versions WHERE preset_id = ${preset.id} AND version > ${offset}::bigint AND version <= ${last}
     ORDER BY version`
   return { rows: rows.map(versionOf), totalCount: preset.latest_version }
 }

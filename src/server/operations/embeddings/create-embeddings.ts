@@ -1,15 +1,18 @@
+import { Compile } from 'typebox/compile'
 import { isModelAllowed } from '../../../schemas/allowed-models.ts'
 import { endedBy } from '../../../schemas/call-ended.ts'
 import { chargedNano, costNano } from '../../../schemas/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX } from '../../../schemas/limits.ts'
+import { ProviderPreferences } from '../../../schemas/preferences.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/session-ids.ts'
 import { usdOfNano } from '../../../schemas/usd.ts'
 import type { EmbeddingPlan, EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings.ts'
 import type { CallableModel } from '../../ports/models.ts'
 import type { Hold } from '../../ports/money.ts'
 import type { Ports } from '../../ports/ports.ts'
+import { applyPreset, isComplete, PRESET_USE_FAILURES, type Complete } from '../apply-preset.ts'
 import { defineOperation, modelsOf, type Call, type Success } from '../define.ts'
 import { nextEmbeddingId } from './embedding-id.ts'
 
@@ -49,6 +52,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   failures: [
     'header_invalid',
     'body_invalid',
+    ...PRESET_USE_FAILURES,
     'model_unknown',
     'model_not_allowed',
     'model_unfit',
@@ -78,37 +82,48 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     'client_gone',
   ],
   example: { body: { model: 'sluice/lexical-1', input: 'The quick brown fox jumps over the lazy dog.' } },
-  async run(call, ports) {
+  run(call, ports) {
     const { body } = call
-    const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
-    if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
-    if (sessionId !== null) call.notes.sessionId = sessionId
-    const hops = hopsOf(call)
-    // Around a circle of endpoints each call would beget the next, until the gate has no room for anybody.
-    const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
-    const known = models instanceof Promise ? await models : models
-    if (!known.ok) return known
-    const model = known.value.resolve(body.model)
-    if (model === null) return fail('model_unknown')
-    if (!isModelAllowed(call.key.allowedModels, model.id)) return fail('model_not_allowed')
-    if (!model.isEmbedding) return fail('model_unfit')
-    call.notes.model = model.id
-    if (body.trace !== undefined) {
-      const { requestId, notes } = call
-      ports.observer.trace(body.trace, { requestId, operation: OPERATION, model: model.id, sessionId, notes })
-    }
-    const planned = ports.embedder.plan({
-      model,
-      request: body,
-      caller: call.key.hash,
-      requestId: call.requestId,
-      hops,
-      deadlineAt: call.deadlineAt,
-      call,
-    })
-    return planned.ok ? paid(call, { model, plan: planned.value }, ports) : planned
+    return isComplete(body) ? embed(call, body, ports) : embedWithPreset(call, ports)
   },
 })
+
+async function embedWithPreset(call: EmbeddingsCall, ports: Ports): Promise<Outcome<Success>> {
+  const applied = await applyPreset(call, ports, ({ provider }) => (PREFERENCES.Check(provider) ? { provider } : {}))
+  return applied.ok ? embed(call, applied.value, ports) : applied
+}
+
+const PREFERENCES = Compile(ProviderPreferences)
+
+async function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: Ports): Promise<Outcome<Success>> {
+  const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
+  if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
+  if (sessionId !== null) call.notes.sessionId = sessionId
+  const hops = hopsOf(call)
+  // Around a circle of endpoints each call would beget the next, until the gate has no room for anybody.
+  const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
+  const known = models instanceof Promise ? await models : models
+  if (!known.ok) return known
+  const model = known.value.resolve(body.model)
+  if (model === null) return fail('model_unknown')
+  if (!isModelAllowed(call.key.allowedModels, model.id)) return fail('model_not_allowed')
+  if (!model.isEmbedding) return fail('model_unfit')
+  call.notes.model = model.id
+  if (body.trace !== undefined) {
+    const { requestId, notes } = call
+    ports.observer.trace(body.trace, { requestId, operation: OPERATION, model: model.id, sessionId, notes })
+  }
+  const planned = ports.embedder.plan({
+    model,
+    request: body,
+    caller: call.key.hash,
+    requestId: call.requestId,
+    hops,
+    deadlineAt: call.deadlineAt,
+    call,
+  })
+  return planned.ok ? paid(call, { model, plan: planned.value }, ports) : planned
+}
 
 interface Planned {
   readonly model: CallableModel

@@ -8,6 +8,7 @@ import { VideoAnswer, videoAnswer, type VideoBody } from '../../../schemas/video
 import type { CallableModel, Endpoint, VideoFacts } from '../../ports/models.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { PreviousVideo, VideoOnce, VideoRequest, VideoWish } from '../../ports/videos.ts'
+import { applyPreset, isComplete, PRESET_USE_FAILURES } from '../apply-preset.ts'
 import { defineOperation, modelsOf, ownWorkspaceOf, type Call } from '../define.ts'
 import { chooseEndpoint, ownSecretOf } from './choose-endpoint.ts'
 import { VIDEO_KEYS } from './video-access.ts'
@@ -42,7 +43,7 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
   },
   statuses: [400, 402, 404, 429, 500],
   failures: [
-    'header_invalid', 'body_invalid', 'model_unknown', 'model_not_allowed', 'model_unfit', 'endpoint_unconfigured', 'video_unsupported',
+    'header_invalid', 'body_invalid', ...PRESET_USE_FAILURES, 'model_unknown', 'model_not_allowed', 'model_unfit', 'endpoint_unconfigured', 'video_unsupported',
     'video_unknown', 'video_unfinished', 'video_previous_unfit', 'callback_url_invalid', 'credit_exhausted', 'key_limit_exceeded',
     'budget_exceeded', 'video_jobs_full', 'workspace_unknown', 'idempotency_mismatch', 'busy', 'store_unavailable',
   ],
@@ -54,7 +55,9 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     if (sessionId !== null) notes.sessionId = sessionId
     const known = await modelsOf(key, ports)
     if (!known.ok) return known
-    const model = known.value.resolve(body.model)
+    const named = isComplete(body) ? ok(body) : await applyPreset(call, ports, () => ({}))
+    if (!named.ok) return named
+    const model = known.value.resolve(named.value.model)
     if (model === null) return fail('model_unknown')
     if (!isModelAllowed(key.allowedModels, model.id)) return fail('model_not_allowed')
     if (model.video === null) return fail('model_unfit')

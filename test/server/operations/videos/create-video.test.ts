@@ -42,7 +42,7 @@ t.test('video.create 202: a model without a price is free, and said to be so', a
 
 t.test('video.create 202: unknown fields are ignored, session_id wins over its header, trace is told', async (t) => {
   const front = await openVideosFront(t)
-  const body = { ...BODY, session_id: 'body', trace: { trace_id: 't' }, preset: 'x', provider: { order: ['first'] } }
+  const body = { ...BODY, session_id: 'body', trace: { trace_id: 't' }, unknown: 'x', provider: { order: ['first'] } }
   const reply = await front.post(body, { 'x-session-id': 'head' })
   t.equal(reply.status, 202)
   t.equal(front.videos.wishes[0]?.sessionId, 'body')
@@ -107,8 +107,8 @@ t.test('video.create 404: unknown, preset-like, forbidden and unconfigured model
     return [status, body.error?.metadata.error_type]
   }
   t.same(await type('acme/nothing'), [404, 'model_unknown'])
-  t.same(await type('@preset/fast'), [404, 'model_unknown'])
-  t.same(await type('acme/clip@preset/fast'), [404, 'model_unknown'])
+  t.same(await type('@preset/fast'), [404, 'preset_unknown'])
+  t.same(await type('acme/clip@preset/fast'), [404, 'preset_unknown'])
   t.same(await type('acme/clip'), [404, 'model_not_allowed'])
   t.same(await type('acme/unset'), [404, 'endpoint_unconfigured'])
   t.same(await type('acme/shut'), [404, 'endpoint_unconfigured'], 'listed, and nobody makes it')

@@ -1,0 +1,47 @@
+import Type from 'typebox'
+import { PRESET_SLUG_CHARS_MAX, PRESET_VERSION_DIGITS_MAX } from './preset-limits.ts'
+
+/** What a request names: a preset, and the version that it pins; null = the designated one. C19. */
+export interface PresetReference {
+  readonly slug: string
+  readonly version: number | null
+}
+
+/** A model and a preset as the field `model` names them. */
+export interface ModelReference {
+  /** Null: the preset's. */
+  readonly model: string | null
+  readonly preset: PresetReference
+}
+
+const MARK = '@preset/'
+const SHAPE = new RegExp(
+  `^(?!\\.{1,2}(?:@|$))([A-Za-z0-9._~-]{1,${PRESET_SLUG_CHARS_MAX}})(?:@([1-9][0-9]{0,${PRESET_VERSION_DIGITS_MAX - 1}}))?$`,
+)
+
+/** Beside or in the place of `model`. C19. */
+export const PresetName = Type.String({
+  pattern: SHAPE.source, title: 'slug of a preset, or <slug>@<version>',
+  description: 'Slug of a preset, whose fields stand in for those that are missing; `<slug>@<version>` pins a version.',
+})
+
+export const MODEL_OR_PRESET = 'Needed, unless `preset` is given. Also `@preset/<slug>`, for the model of a preset, and `<model>@preset/<slug>`; '
+  + '`@<version>` behind it pins a version.'
+
+/** `<slug>` or `<slug>@<version>`; null for anything else. */
+export function presetReference(text: string): PresetReference | null {
+  const [, slug, version] = SHAPE.exec(text) ?? []
+  return slug === undefined ? null : { slug, version: version === undefined ? null : Number(version) }
+}
+
+/** Whether a model's name refers to a preset; any other `@` belongs to the name. */
+export function mentionsPreset(model: string): boolean {
+  return model.includes(MARK)
+}
+
+/** `@preset/<reference>` or `<model>@preset/<reference>`; null for what is neither. */
+export function modelReference(text: string): ModelReference | null {
+  const at = text.indexOf(MARK)
+  const preset = at === -1 ? null : presetReference(text.slice(at + MARK.length))
+  return preset === null ? null : { model: at === 0 ? null : text.slice(0, at), preset }
+}

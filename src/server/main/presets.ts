@@ -1,0 +1,22 @@
+import type { Config } from '../config.ts'
+import type { EpochFeed, Hints } from '../ports/keys.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { Store } from '../store/open.ts'
+import { createPresetConfigs } from '../store/preset-configs.ts'
+import { openPresetRows, openPresets } from '../store/presets.ts'
+
+export interface PresetMeans {
+  readonly store: Store
+  readonly hints: Pick<Hints, 'publish'>
+  readonly feed: EpochFeed
+}
+
+/** The life of presets, and what a front knows of those that calls use. */
+export function openPresetParts(
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, { store, hints, feed }: PresetMeans,
+): Pick<Ports, 'presets' | 'presetConfigs'> {
+  return {
+    presets: openPresets(store, hints.publish),
+    presetConfigs: createPresetConfigs({ rows: openPresetRows(store), feed, graceMs, now: Date.now }),
+  }
+}

@@ -1,0 +1,71 @@
+import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { mentionsPreset, modelReference, presetReference, type PresetReference } from '../../schemas/preset-references.ts'
+import type { KeyRecord } from '../ports/keys.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { PresetConfig } from '../ports/presets.ts'
+import { ownWorkspaceOf } from './define.ts'
+
+/** Of every operation whose body may name a preset; beside `body_invalid`, where it names neither that nor a model. */
+export const PRESET_USE_FAILURES = [
+  'preset_reference_invalid', 'presets_differ', 'preset_unknown', 'preset_version_unknown', 'preset_without_model', 'busy', 'store_unavailable',
+] as const satisfies readonly FailureName[]
+
+interface Naming {
+  readonly model?: string
+  readonly preset?: string
+}
+
+/** A body whose model is a model's name. */
+export type Complete<B> = B & { readonly model: string }
+
+/** Whether a body names a model and no preset, as most do: then it is taken as it is. */
+export function isComplete<B extends Naming>(body: B): body is Complete<B> {
+  return body.preset === undefined && body.model !== undefined && !mentionsPreset(body.model)
+}
+
+/**
+ * A body with what its preset has for fields that it lacks itself. At once when the front knows the preset.
+ * @param take of a preset's fields those that the operation knows and can use, the model aside
+ * Failures: those of `PRESET_USE_FAILURES`, body_invalid. C19, B2.2.
+ */
+export function applyPreset<B extends Naming>(
+  { key, body }: { readonly key: KeyRecord; readonly body: B }, { presetConfigs }: Pick<Ports, 'presetConfigs'>,
+  take: (config: PresetConfig) => Partial<B>,
+): Outcome<Complete<B>> | Promise<Outcome<Complete<B>>> {
+  const used = usedBy(body)
+  if (!used.ok) return used
+  const { model, preset } = used.value
+  const merge = (found: Outcome<PresetConfig>): Outcome<Complete<B>> => {
+    if (!found.ok) return found
+    const wanted = model ?? found.value['model']
+    if (typeof wanted !== 'string' || wanted === '') return fail('preset_without_model')
+    return ok({ ...take(found.value), ...body, model: wanted })
+  }
+  const found = presetConfigs.find(ownWorkspaceOf(key), preset)
+  return found instanceof Promise ? found.then(merge) : merge(found)
+}
+
+interface Used {
+  /** That of the request; null = the preset's. */
+  readonly model: string | null
+  readonly preset: PresetReference
+}
+
+function usedBy({ model, preset }: Naming): Outcome<Used> {
+  const isMentioned = model !== undefined && mentionsPreset(model)
+  const mentioned = isMentioned ? modelReference(model) : null
+  if (isMentioned && mentioned === null) return fail('preset_reference_invalid')
+  const named = preset === undefined ? null : presetReference(preset)
+  if (preset !== undefined && named === null) return fail('preset_reference_invalid')
+  if (mentioned === null) return named === null ? MODEL_MISSING : ok({ model: model ?? null, preset: named })
+  return named === null || isSame(named, mentioned.preset) ? ok(mentioned) : fail('presets_differ')
+}
+
+/** Another version is another preset: which of the two would count, nobody could tell. */
+function isSame(one: PresetReference, other: PresetReference): boolean {
+  return one.slug === other.slug && one.version === other.version
+}
+
+const MODEL_MISSING = fail('body_invalid', {
+  metadata: { issues: [{ path: '/model', message: 'is required', expected: 'string, not empty' }] },
+})
