@@ -2,9 +2,14 @@ import type { TSchema } from 'typebox'
 import { BudgetBody } from './budgets.ts'
 import { CreditBody } from './credits.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
+import type { Outcome } from './failures.ts'
 import { CreateInternBody, UpdateInternBody } from './interns.ts'
 import { CreateKeyBody, RotateKeyBody, UpdateKeyBody } from './keys.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX, JSON_BODY_BYTES_MAX, VAULT_BODY_BYTES_MAX } from './limits.ts'
+import { PresetChatBody } from './preset-chat.ts'
+import { PresetMessagesBody } from './preset-messages.ts'
+import { PresetResponsesBody } from './preset-responses.ts'
+import { presetWishOf } from './preset-wish.ts'
 import {
   CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
 } from './private-endpoints.ts'
@@ -24,6 +29,11 @@ export interface BodyForm {
   readonly bulk?: string
   /** It holds what nobody may find: its bytes are cleared when they were read. */
   readonly isSecret?: true
+  /**
+   * What the operation gets in its place, made where the body is checked: a large one with thousands of parts, of which
+   * little is kept, never reaches the loop. Pure; the body has passed the schema. It excludes `bulk`.
+   */
+  readonly digest?: (body: Readonly<Record<string, unknown>>) => Outcome<object>
 }
 
 /** Every JSON body by name; operations and worker threads look forms up here. */
@@ -44,6 +54,9 @@ export const BODIES = {
   video: { schema: VideoBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_create: { schema: CreateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_update: { schema: UpdateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
+  preset_responses: { schema: PresetResponsesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'responses') },
+  preset_chat: { schema: PresetChatBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'chat') },
+  preset_messages: { schema: PresetMessagesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'messages') },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES

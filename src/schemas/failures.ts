@@ -171,7 +171,9 @@ export const FAILURES = {
   preset_version_unknown: row([404], 'caller', 'after_change', 'The preset has no such version.'),
   preset_conflict: row([409], 'caller', 'backoff', 'Another request changed the preset at the same time; try again.'),
   preset_archived: row([409], 'caller', 'after_change', 'The preset is archived; save a request under its slug to use it again.'),
-  preset_slug_invalid: row([400], 'caller', 'after_change', 'This slug names no preset.'),
+  previous_response_unsupported: row(
+    [400], 'caller', 'after_change', 'A preset goes on from no response: leave out `previous_response_id`, and send the full history in `input`.',
+  ),
   preset_too_large: row([400], 'caller', 'after_change', 'What the preset would keep has more than {limit} bytes.'),
   presets_full: row([400], 'caller', 'after_change', 'A workspace has at most {limit} presets.'),
   preset_reference_invalid: row(

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
 import type { Issue } from './failures.ts'
+import { fits } from './fits.ts'
 import { ISSUES_MAX } from './limits.ts'
 
 /** The parts of JSON Schema that our shapes use. */
@@ -14,6 +14,8 @@ interface Shape {
   readonly properties?: Readonly<Record<string, TSchema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean | TSchema
+  readonly propertyNames?: TSchema
+  readonly maxProperties?: number
   readonly items?: TSchema
   readonly minItems?: number
   readonly maxItems?: number
@@ -25,9 +27,6 @@ interface Shape {
   readonly pattern?: string
   readonly format?: string
 }
-
-/** Compiled at first use: an interpreted check of a 240 KB list blocks for a tenth of a second. */
-const CHECKS = new WeakMap<TSchema, (value: unknown) => boolean>()
 
 /** Characters of a caller's member name in a path. Decision. */
 const PATH_NAME_CHARS_MAX = 64
@@ -64,16 +63,6 @@ function explain(schema: TSchema, value: unknown, path: string, issues: Issue[])
   if (!fits(schema, value)) issues.push({ path, message: complaint(shape, value), expected: expectedBy(schema) })
 }
 
-function fits(schema: TSchema, value: unknown): boolean {
-  let check = CHECKS.get(schema)
-  if (check === undefined) {
-    const validator = Compile<TSchema>(schema)
-    check = (given) => validator.Check(given)
-    CHECKS.set(schema, check)
-  }
-  return check(value)
-}
-
 function explainObject(shape: Shape, value: object, path: string, issues: Issue[]): void {
   const known = shape.properties ?? {}
   const members = value as Readonly<Record<string, unknown>>
@@ -84,10 +73,18 @@ function explainObject(shape: Shape, value: object, path: string, issues: Issue[
     const expected = member === undefined ? 'value' : expectedBy(member)
     issues.push({ path: below(path, name), message: 'is required', expected })
   }
-  for (const name of Object.keys(members)) {
+  const names = Object.keys(members)
+  if (names.length > (shape.maxProperties ?? Infinity)) {
+    issues.push({ path, message: 'has too many members', expected: `at most ${shape.maxProperties} members` })
+    return
+  }
+  for (const name of names) {
     if (issues.length >= ISSUES_MAX) return
     const schema = Object.hasOwn(known, name) ? known[name] : shape.additionalProperties
     const at = below(path, name)
+    if (shape.propertyNames !== undefined && !fits(shape.propertyNames, name)) {
+      issues.push({ path: at, message: 'has a name that is not allowed', expected: `name: ${expectedBy(shape.propertyNames)}` })
+    }
     if (typeof schema === 'object') explain(schema, members[name], at, issues)
     else if (schema === false) issues.push({ path: at, message: 'is not a known member', expected: Object.keys(known).join(', ') })
   }
@@ -113,8 +110,10 @@ function elementsOf({ minItems: least, maxItems: most }: Shape): string {
 /** Descends into the one branch that the caller plainly meant; otherwise names all of them. */
 function explainUnion(schema: TSchema, value: unknown, path: string, issues: Issue[]): void {
   if (fits(schema, value)) return
-  const branches = (schema as Shape).anyOf ?? []
-  const meant = branches.filter((branch) => resembles(branch, value))
+  const branches = flat((schema as Shape).anyOf ?? [])
+  const alike = branches.filter((branch) => resembles(branch, value))
+  const arrays = branches.filter((branch) => Array.isArray(value) && (branch as Shape).type === 'array')
+  const meant = alike.length === 0 ? arrays : alike
   const only = meant[0]
   if (only !== undefined && meant.length === 1) return explain(only, value, path, issues)
   const tag = kindOf(value) === 'object' ? tagOf(branches) : null
@@ -122,12 +121,23 @@ function explainUnion(schema: TSchema, value: unknown, path: string, issues: Iss
   issues.push({ path, message: complaint(schema, value), expected: expectedBy(schema) })
 }
 
-/** The member whose literal tells the branches of a union of objects apart; null when there is none. */
+/** Unions inside of unions taken apart. */
+function flat(branches: readonly TSchema[]): readonly TSchema[] {
+  return branches.flatMap((branch: Shape & TSchema) => (branch.anyOf === undefined || branch.title !== undefined ? [branch] : flat(branch.anyOf)))
+}
+
+/** The member that tells the branches of a union of objects apart; null when there is none. Null beside them is no object. */
 function tagOf(branches: readonly TSchema[]): string | null {
-  const [first] = branches
+  const objects = branches.filter((branch) => (branch as Shape).type === 'object')
+  const [first] = objects
   const names = Object.keys((first as Shape | undefined)?.properties ?? {})
-  const isTag = (name: string): boolean => branches.every((branch: Shape) => 'const' in (branch.properties?.[name] ?? {}))
-  return names.find(isTag) ?? null
+  return names.find((name) => objects.every((branch: Shape) => tells(name, branch.properties?.[name]))) ?? null
+}
+
+/** A literal tells kinds apart; so does a `type` that is one of a few, or of a pattern. */
+function tells(name: string, member: Shape | undefined): boolean {
+  if (member === undefined) return false
+  return 'const' in member || (name === 'type' && (member.enum !== undefined || member.pattern !== undefined))
 }
 
 interface Place {
@@ -136,7 +146,9 @@ interface Place {
 }
 
 function explainTag(tag: string, branches: readonly TSchema[], { value, path }: Place, issues: Issue[]): void {
-  const expected = oneOf(branches.map((branch: Shape) => (branch.properties?.[tag] as Shape | undefined)?.const))
+  const tags = branches.flatMap((branch: Shape): readonly Shape[] => branch.properties?.[tag] === undefined ? [] : [branch.properties[tag]])
+  const literals = tags.flatMap((member) => ('const' in member ? [member.const] : member.enum ?? []))
+  const expected = [oneOf(literals), ...tags.filter((member) => member.pattern !== undefined).map(expectedBy)].join('; ')
   const message = Object.hasOwn(value, tag) ? 'is not one of the allowed values' : 'is required'
   issues.push({ path: below(path, tag), message, expected })
 }
@@ -153,8 +165,8 @@ function resembles(schema: TSchema, value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0 || shape.items === undefined || resembles(shape.items, value[0])
   if (kind !== 'object') return true
   const members = value as Readonly<Record<string, unknown>>
-  const literals = Object.entries(shape.properties ?? {}).filter(([, member]) => 'const' in member)
-  return literals.every(([name, member]) => (member as Shape).const === members[name])
+  const telling = Object.entries(shape.properties ?? {}).filter(([name, member]) => tells(name, member))
+  return telling.every(([name, member]) => (Object.hasOwn(members, name) ? fits(member, members[name]) : shape.required?.includes(name) !== true))
 }
 
 function complaint(shape: Shape, value: unknown): string {

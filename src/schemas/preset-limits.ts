@@ -1,5 +1,21 @@
+import { KIB } from './limits.ts'
+
 /** Characters of a slug. Decision. */
 export const PRESET_SLUG_CHARS_MAX = 128
+/** Bytes of UTF-8 JSON that one version keeps: its config and its system prompt. Decision. */
+export const PRESET_BYTES_MAX = 256 * KIB
+/** Names of fields that were not kept, each of so many characters. Decision. */
+export const PRESET_IGNORED_MAX = 64
+export const PRESET_IGNORED_CHARS_MAX = 64
+
+/** Pairs of a request's metadata, and characters of their two sides. §8. */
+export const PRESET_METADATA_PAIRS_MAX = 16
+export const PRESET_METADATA_KEY_CHARS_MAX = 64
+export const PRESET_METADATA_VALUE_CHARS_MAX = 512
+/** Characters of an end user's id. §8. */
+export const PRESET_USER_CHARS_MAX = 256
+/** Steps of server tools. §8. */
+export const PRESET_TOOL_CALLS_MAX = 30
 
 /** Presets or versions of one page. B2. */
 export const PRESETS_PAGE_MAX = 100

@@ -30,6 +30,10 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   // A checked body is an object.
   if (!parsed.ok) return parsed
   const whole = parsed.value as Record<string, unknown>
+  if (form.digest !== undefined) {
+    const digested = form.digest(whole)
+    return digested.ok ? { ok: true, value: { ...digested.value }, bulk: null } : digested
+  }
   if (input.bytes.length <= INLINE_JSON_BYTES_MAX) return { ok: true, value: whole, bulk: null }
   const value = knownMembers(form.schema, whole)
   if (form.bulk === undefined) return { ok: true, value, bulk: null }

@@ -1,12 +1,13 @@
 import type { Outcome } from '../../schemas/failures.ts'
+import type { KeptRequest } from '../../schemas/preset-wish.ts'
 import type { ChangedBy } from './vault.ts'
 import type { Page, PageWish } from './workspaces.ts'
 
 /** Request fields by their wire names, of the set that C19 lists. */
-export type PresetConfig = Readonly<Record<string, unknown>>
+export type PresetConfig = KeptRequest['config']
 
 /** Whose wire form a version was saved from. */
-export type PresetSource = 'responses' | 'chat' | 'messages'
+export type PresetSource = KeptRequest['source']
 
 export interface PresetVersion {
   readonly id: string
@@ -51,7 +52,7 @@ export interface PresetRef {
 }
 
 /** What a request body came to. */
-export type PresetWish = Pick<PresetVersion, 'config' | 'systemPrompt' | 'source' | 'ignored'>
+export type PresetWish = KeptRequest
 
 /** Who changes a preset, and by which operation. */
 export interface PresetActor extends ChangedBy {

@@ -1,0 +1,37 @@
+import type { TSchema } from 'typebox'
+import { fits } from './fits.ts'
+
+interface Shape {
+  readonly anyOf?: readonly TSchema[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly additionalProperties?: boolean | TSchema
+  readonly items?: TSchema
+}
+
+/**
+ * A value that passed its schema, without the members that the schema does not know, at any depth: an object whose
+ * schema says nothing of other members has none. Order stays. C25.
+ */
+export function knownOf(schema: TSchema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const shape: Shape = schema
+  if (shape.anyOf !== undefined) {
+    const branch = shape.anyOf.find((each) => fits(each, value))
+    return branch === undefined ? value : knownOf(branch, value)
+  }
+  if (Array.isArray(value)) {
+    const { items } = shape
+    return items === undefined ? value : value.map((item) => knownOf(items, item))
+  }
+  return shape.properties === undefined && shape.additionalProperties === undefined ? value : knownObject(shape, value)
+}
+
+function knownObject({ properties = {}, additionalProperties: others }: Shape, value: object): object {
+  const known: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : others
+    if (schema === true) known[name] = member
+    else if (typeof schema === 'object') known[name] = knownOf(schema, member)
+  }
+  return known
+}
