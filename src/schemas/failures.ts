@@ -193,6 +193,7 @@ export const FAILURES = {
   scim_group_taken: row([409], 'caller', 'after_change', 'This displayName is taken in the organization.'),
   scim_member_unknown: row([400], 'caller', 'after_change', 'A member is no user of this organization.'),
   scim_filter_invalid: row([400], 'caller', 'after_change', 'The filter is not one that Sluice understands.'),
+  scim_too_many: row([400], 'caller', 'after_change', 'The groups of this page have over {limit} members: ask with `excludedAttributes=members`.'),
   scim_path_invalid: row([400], 'caller', 'after_change', 'The path of a PATCH operation is not one that Sluice understands.'),
   scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation selects nothing.'),
   scim_value_invalid: row([400], 'caller', 'after_change', 'A value is missing or not valid.'),

@@ -5,6 +5,7 @@ import * as otherLimits from '../../src/schemas/limits.ts'
 import * as mappingLimits from '../../src/schemas/mapping-limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import * as presetLimits from '../../src/schemas/preset-limits.ts'
+import * as scimResourceLimits from '../../src/schemas/scim-resource-limits.ts'
 import * as videoLimits from '../../src/schemas/video-limits.ts'
 import * as videoModelLimits from '../../src/schemas/video-model-limits.ts'
 import * as videoProviderLimits from '../../src/schemas/video-provider-limits.ts'
@@ -18,6 +19,7 @@ const FILES = [
   mappingLimits,
   moneyLimits,
   presetLimits,
+  scimResourceLimits,
   videoLimits,
   videoModelLimits,
   videoProviderLimits,
@@ -30,6 +32,7 @@ const limits = {
   ...mappingLimits,
   ...moneyLimits,
   ...presetLimits,
+  ...scimResourceLimits,
   ...videoLimits,
   ...videoModelLimits,
   ...videoProviderLimits,
@@ -42,6 +45,7 @@ const LIMITS_FILES = [
   'src/schemas/mapping-limits.ts',
   'src/schemas/money-limits.ts',
   'src/schemas/preset-limits.ts',
+  'src/schemas/scim-resource-limits.ts',
   'src/schemas/video-limits.ts',
   'src/schemas/video-model-limits.ts',
   'src/schemas/video-provider-limits.ts',

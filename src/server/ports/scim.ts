@@ -72,7 +72,7 @@ export interface ScimQuery {
 /**
  * The users of an organization, those too that no identity provider made. Every change is one transaction with its
  * grants, and audited; one that changes nothing is neither. Failures of all: store_unavailable; of those that name one:
- * user_unknown; of lists: scim_filter_invalid; of changes: scim_version_differs, scim_value_invalid.
+ * user_unknown; of lists: scim_filter_invalid, scim_value_invalid; of changes: scim_version_differs.
  */
 export interface ScimUsers {
   list(organizationId: string, query: ScimQuery): Promise<Outcome<ScimPage<ScimUser>>>
@@ -89,6 +89,7 @@ export interface ScimUsers {
 
 /** The groups of an organization. As `ScimUsers`; of those that name one: scim_group_unknown. */
 export interface ScimGroups {
+  /** Failure: scim_too_many (members of one page). */
   list(organizationId: string, query: ScimQuery, hasMembers: boolean): Promise<Outcome<ScimPage<ScimGroup>>>
   get(organizationId: string, id: string, hasMembers: boolean): Promise<Outcome<ScimGroup>>
   /** Failures: scim_group_taken, scim_member_unknown. */
