@@ -200,6 +200,8 @@ export const FAILURES = {
   scim_immutable: row([400], 'caller', 'after_change', 'This attribute cannot be changed.'),
   scim_resource_unknown: row([404], 'caller', 'no', 'There is no such SCIM resource.'),
   scim_version_differs: row([412], 'caller', 'after_change', 'The resource was changed: its version is another than `If-Match` says.'),
+  scim_tokens_full: row([409], 'caller', 'after_change', 'An organization has at most {limit} live SCIM tokens.'),
+  scim_token_unknown: row([404], 'caller', 'after_change', 'There is no such SCIM token.'),
   scim_unsupported: row([501], 'caller', 'no', 'Sluice does not support this part of SCIM: {what}.'),
   // Idempotency (contract C16)
   idempotency_mismatch: row([422, 409], 'caller', 'after_change', 'This `Idempotency-Key` was used for another request.'),

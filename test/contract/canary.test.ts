@@ -122,6 +122,22 @@ t.test('no prompt, address or webhook secret of a video job is in a reply, a log
   }
 })
 
+t.test('no SCIM token is in a reply, a log, a page, a list or the audit log', async (t) => {
+  const made = await stand.cli('scim', 'tokens', 'create', '--name', 'canary') as { token: string; id: string }
+  const call = async (path: string, key: string): Promise<string> => {
+    const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+    return `${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`
+  }
+  const said = [await call('/scim/v2/Nothing', made.token), await call('/api/v1/models', made.token), await call(`/scim/v2/${made.token}`, made.token)]
+  t.match(said, [/^404 /, /^403 .*needs an inference/, /^404 /])
+  const printed = await Promise.all([['scim', 'tokens', 'list'], ['keys', 'list'], ['audit', 'list']].map((verb) => stand.cli(...verb)))
+  t.match(JSON.stringify(printed), made.id, 'the canary is alive')
+  await stand.cli('scim', 'tokens', 'revoke', made.id)
+  const pages = await Promise.all(['/metrics', '/readyz'].map((path) => stand.admin(path)))
+  const outputs = [stand.output(), ...said, ...printed.map((one) => JSON.stringify(one)), ...pages.map(({ text }) => text)]
+  t.same(outputs.filter((text) => text.includes(made.token)).map((text) => text.slice(0, 80)), [])
+})
+
 interface Said {
   readonly status: number
   readonly text: string

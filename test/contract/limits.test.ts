@@ -6,6 +6,7 @@ import * as mappingLimits from '../../src/schemas/mapping-limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import * as presetLimits from '../../src/schemas/preset-limits.ts'
 import * as scimResourceLimits from '../../src/schemas/scim-resource-limits.ts'
+import * as scimTokenLimits from '../../src/schemas/scim-token-limits.ts'
 import * as videoLimits from '../../src/schemas/video-limits.ts'
 import * as videoModelLimits from '../../src/schemas/video-model-limits.ts'
 import * as videoProviderLimits from '../../src/schemas/video-provider-limits.ts'
@@ -20,6 +21,7 @@ const FILES = [
   moneyLimits,
   presetLimits,
   scimResourceLimits,
+  scimTokenLimits,
   videoLimits,
   videoModelLimits,
   videoProviderLimits,
@@ -33,6 +35,7 @@ const limits = {
   ...moneyLimits,
   ...presetLimits,
   ...scimResourceLimits,
+  ...scimTokenLimits,
   ...videoLimits,
   ...videoModelLimits,
   ...videoProviderLimits,
@@ -46,6 +49,7 @@ const LIMITS_FILES = [
   'src/schemas/money-limits.ts',
   'src/schemas/preset-limits.ts',
   'src/schemas/scim-resource-limits.ts',
+  'src/schemas/scim-token-limits.ts',
   'src/schemas/video-limits.ts',
   'src/schemas/video-model-limits.ts',
   'src/schemas/video-provider-limits.ts',

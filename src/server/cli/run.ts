@@ -22,6 +22,7 @@ const GROUPS: readonly {
   { verbs: ['organizations'], load: () => import('./organizations.ts').then((group) => group.addOrganizationVerbs) },
   { verbs: ['workspaces'], load: () => import('./workspaces.ts').then((group) => group.addWorkspaceVerbs) },
   { verbs: ['members'], load: () => import('./members.ts').then((group) => group.addMemberVerbs) },
+  { verbs: ['scim'], load: () => import('./scim.ts').then((group) => group.addScimVerbs) },
   { verbs: ['vault'], load: () => import('./vault.ts').then((group) => group.addVaultVerbs) },
   { verbs: ['keys'], load: () => import('./keys.ts').then((group) => group.addKeyVerbs) },
   { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },

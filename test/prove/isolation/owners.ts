@@ -7,6 +7,7 @@ import type { Stand } from '../../support/stand.ts'
 export interface Owner {
   readonly organizationId: string
   readonly management: string
+  readonly scim: string
   readonly places: { readonly default: Place; readonly other: Place }
 }
 
@@ -90,6 +91,7 @@ async function made(stand: Stand, wish: Ask): Promise<Told['body']> {
 export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
   const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
   const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
+  const scim = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
   const workspaces = (await ask(stand, { method: 'GET', path: `${API}/workspaces`, key })).body['data'] as { id: string; slug: string }[]
   const first = workspaces.find(({ slug }) => slug === 'default')
   if (first === undefined) throw new Error('an organization without its default workspace')
@@ -98,6 +100,7 @@ export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
   return {
     organizationId: id,
     management: key,
+    scim: scim.token,
     places: {
       default: await fill(stand, { name: `${name}_one`, management: key, workspaceId: first.id, slug: 'default' }),
       other: await fill(stand, { name: `${name}_two`, management: key, workspaceId: String(other['id']), slug }),
@@ -164,5 +167,6 @@ export async function deadKeys(stand: Stand, owner: Owner): Promise<Readonly<Rec
 }
 
 export function keyOf(place: Place, owner: Owner, kind: KeyKind): string {
+  if (kind === 'scim') return owner.scim
   return kind === 'management' ? owner.management : kind === 'intern' ? place.internKey : place.inference.key
 }
