@@ -3,6 +3,7 @@ import { BudgetBody } from './budgets.ts'
 import { CreditBody } from './credits.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import type { Outcome } from './failures.ts'
+import { CreateMappingBody, UpdateMappingBody } from './group-mappings.ts'
 import { CreateInternBody, UpdateInternBody } from './interns.ts'
 import { CreateKeyBody, RotateKeyBody, UpdateKeyBody } from './keys.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX, INTERN_BODY_BYTES_MAX, JSON_BODY_BYTES_MAX, VAULT_BODY_BYTES_MAX } from './limits.ts'
@@ -57,6 +58,8 @@ export const BODIES = {
   preset_responses: { schema: PresetResponsesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'responses') },
   preset_chat: { schema: PresetChatBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'chat') },
   preset_messages: { schema: PresetMessagesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'messages') },
+  create_mapping: { schema: CreateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
+  update_mapping: { schema: UpdateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES

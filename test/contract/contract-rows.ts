@@ -1,6 +1,7 @@
 import { AUDIT_ROWS } from './audit-rows.ts'
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
+import { MAPPING_ROWS } from './mapping-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
 import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
@@ -367,4 +368,5 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   ...VIDEO_ROWS,
   ...KEY_ROWS,
   ...WORKSPACE_ROWS,
+  ...MAPPING_ROWS,
 }

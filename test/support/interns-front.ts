@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import type { ApiKeyKind } from '../../src/schemas/api-keys.ts'
 import { createAccess } from '../../src/server/access/access.ts'
 import { openBudgetParts } from '../../src/server/main/budgets.ts'
+import { openDirectoryParts } from '../../src/server/main/directory.ts'
 import { openPresetParts } from '../../src/server/main/presets.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
@@ -82,7 +83,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
       idempotency, interns: openInterns(store, hints.publish), workspaces: openWorkspaces(store, hints.publish),
       apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }),
-      ...openPresetParts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...ports,
+      ...openPresetParts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...openDirectoryParts(store), ...ports,
     },
   })
   const url = `${origin}/api/v1`

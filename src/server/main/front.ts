@@ -31,6 +31,7 @@ import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { openBudgetParts } from './budgets.ts'
 import { childLog, configOf, credentialsOf, stateAddress } from './child.ts'
+import { openDirectoryParts } from './directory.ts'
 import { openGate } from './egress.ts'
 import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
 import { openMoneyParts } from './money.ts'
@@ -99,7 +100,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     ports: {
       models: loaded.catalogue, embedder, egress, observer, apiKeys, spend: money.spend,
       ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }),
-      workspaces: openWorkspaces(store, hints.publish), ...videos.ports, ...openPresetParts(config, { store, hints, feed }),
+      workspaces: openWorkspaces(store, hints.publish), ...openDirectoryParts(store), ...videos.ports,
+      ...openPresetParts(config, { store, hints, feed }),
     },
     observer,
   })

@@ -23,6 +23,7 @@ import type { StartedPart } from '../supervisor/ipc.ts'
 import { RUNNER_POOL_MAX } from '../supervisor/shares.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
+import { startDirectory } from './directory.ts'
 import { openGate } from './egress.ts'
 import { rootKeysOf } from './files.ts'
 import { startVideos } from './runner-videos.ts'
@@ -52,11 +53,12 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const rootKeys = rootKeysOf(config)
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
   const stopVideos = startVideos(config, { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics })
+  const stopDirectory = startDirectory({ store, log })
   const stopWebhooks = startWebhooks({ store, egress, keyRing, views, log, metrics })
   metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain(() => {
-    void Promise.all([stopChores(), stopWebhooks(), stopVideos(DRAIN_MS - CLOSE_MS)])
+    void Promise.all([stopChores(), stopWebhooks(), stopDirectory(), stopVideos(DRAIN_MS - CLOSE_MS)])
       .then(() => Promise.all([egress.close(), views.close()]))
       .then(() => Promise.all([store.close(), storage.close(), state.close()]))
       .finally(() => process.exit(0))

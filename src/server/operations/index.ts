@@ -41,6 +41,14 @@ import { listModels } from './models/list-models.ts'
 import { listUserModels } from './models/list-user-models.ts'
 import { retrieveModel } from './models/retrieve-model.ts'
 import { retrieveModelByAuthor } from './models/retrieve-model-by-author.ts'
+import { createMapping } from './scim-mappings/create-mapping.ts'
+import { deleteMapping } from './scim-mappings/delete-mapping.ts'
+import { getMapping } from './scim-mappings/get-mapping.ts'
+import { getSync } from './scim-mappings/get-sync.ts'
+import { listGroups } from './scim-mappings/list-groups.ts'
+import { listMappings } from './scim-mappings/list-mappings.ts'
+import { startSync } from './scim-mappings/start-sync.ts'
+import { updateMapping } from './scim-mappings/update-mapping.ts'
 import { copySecrets } from './vault/copy-secrets.ts'
 import { deleteInternSecret, deleteSecret } from './vault/delete-secret.ts'
 import { listEffectiveSecrets, listInternSecrets, listSecrets } from './vault/list-secrets.ts'
@@ -142,4 +150,12 @@ export const OPERATIONS: readonly AnyOperation[] = [
   updateWorkspace,
   deleteWorkspace,
   listMembers,
+  listMappings,
+  createMapping,
+  getMapping,
+  updateMapping,
+  deleteMapping,
+  listGroups,
+  startSync,
+  getSync,
 ]

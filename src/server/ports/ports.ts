@@ -3,6 +3,7 @@ import type { ApiKeys } from './api-keys.ts'
 import type { AuditLog } from './audit.ts'
 import type { Budgets } from './budgets.ts'
 import type { Credits } from './credits.ts'
+import type { GroupMappings } from './directory.ts'
 import type { Egress } from './egress.ts'
 import type { Embedder } from './embeddings.ts'
 import type { ModelCatalogue } from './models.ts'
@@ -48,6 +49,7 @@ export interface Ports {
   readonly workspaces: Workspaces
   readonly presets: Presets
   readonly presetConfigs: PresetConfigs
+  readonly groupMappings: GroupMappings
   readonly videos: VideoJobs
   /** What URLs begin with by which callers reach us: without a path and a slash. */
   readonly publicOrigin: string

@@ -59,7 +59,7 @@ const MAPPINGS = `
   CREATE INDEX scim_mappings_workspace ON scim_mappings (workspace_id);
   -- Nothing but a mapping grants for one: no grant outlives its reason.
   ALTER TABLE member_grants ADD FOREIGN KEY (mapping_id) REFERENCES scim_mappings;
-  CREATE INDEX member_grants_mapping ON member_grants (mapping_id) WHERE mapping_id IS NOT NULL;
+  CREATE INDEX member_grants_mapping ON member_grants (mapping_id, user_id) WHERE mapping_id IS NOT NULL;
 `
 
 const TOKENS = `
@@ -82,21 +82,21 @@ const SYNC_JOBS = `
   CREATE TABLE scim_sync_jobs (
     id uuid PRIMARY KEY,
     organization_id uuid NOT NULL REFERENCES organizations,
-    status text NOT NULL DEFAULT 'queued' CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
+    state text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'succeeded', 'failed')),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     started_at timestamptz,
     finished_at timestamptz,
     synced_groups integer,
     deleted_groups integer,
     error_message text,
-    -- Of the runner that works on it; a later token has taken it over.
-    lease_token bigint NOT NULL DEFAULT 0,
-    lease_until timestamptz,
+    -- The fencing token: a runner with a later one has taken it over.
+    attempt integer NOT NULL DEFAULT 0,
+    lease_until timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- Of the group that was computed last: whoever takes over goes on behind it.
     done_group uuid
   );
-  CREATE UNIQUE INDEX scim_sync_jobs_queued_key ON scim_sync_jobs (organization_id) WHERE status = 'queued';
-  CREATE INDEX scim_sync_jobs_open ON scim_sync_jobs (created_at) WHERE status IN ('queued', 'running');
+  CREATE UNIQUE INDEX scim_sync_jobs_queued_key ON scim_sync_jobs (organization_id) WHERE state = 'queued';
+  CREATE INDEX scim_sync_jobs_open ON scim_sync_jobs (lease_until) WHERE state IN ('queued', 'running');
 `
 
 const AUDIT = `

@@ -1,0 +1,27 @@
+import type { Log } from '../ports/observe.ts'
+import type { Ports } from '../ports/ports.ts'
+import { startSyncs } from '../runner/directory/syncs.ts'
+import { repeat } from '../runner/repeat.ts'
+import { openGroupMappings } from '../store/directory/mappings.ts'
+import { openSyncWork } from '../store/directory/sync-work.ts'
+import type { Store } from '../store/open.ts'
+
+/** Milliseconds between two rounds of forgetting syncs that ended long ago. Decision. */
+const SYNCS_PRUNE_MS = 3_600_000
+
+/** What a front needs of groups and mappings. */
+export function openDirectoryParts(store: Store): Pick<Ports, 'groupMappings'> {
+  return { groupMappings: openGroupMappings(store) }
+}
+
+/** A runner's syncs. @returns what ends them, before the store is closed */
+export function startDirectory({ store, log }: { readonly store: Store; readonly log: Log }): () => Promise<void> {
+  const work = openSyncWork(store)
+  const stops = [
+    startSyncs({ work, log }),
+    repeat({ name: 'syncs_pruned', everyMs: SYNCS_PRUNE_MS, run: async () => ({ rows: await work.prune() }) }, { log, random: Math.random }),
+  ]
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()))
+  }
+}

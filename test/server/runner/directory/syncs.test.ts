@@ -1,0 +1,94 @@
+import t, { type Test } from 'tap'
+import { SYNC_LEASE_MS, SYNC_POLL_MS, SYNC_RETRY_MS } from '../../../../src/schemas/mapping-limits.ts'
+import { ok } from '../../../../src/schemas/failures.ts'
+import type { SyncJob } from '../../../../src/server/ports/directory.ts'
+import type { SyncWork } from '../../../../src/server/ports/sync-work.ts'
+import { startSyncs } from '../../../../src/server/runner/directory/syncs.ts'
+import { openGroupMappings } from '../../../../src/server/store/directory/mappings.ts'
+import { openSyncWork } from '../../../../src/server/store/directory/sync-work.ts'
+import { createOrganization } from '../../../../src/server/store/organizations.ts'
+import { CLI } from '../../../support/audit.ts'
+import { grantsIn, plantGroup, plantMapping, plantUsers } from '../../../support/directory.ts'
+import { SILENT } from '../../../support/log.ts'
+import { must } from '../../../support/must.ts'
+import { openTestStore } from '../../../support/postgres.ts'
+
+t.test('a runner comes to a sync by itself, and two runners end each one once', async (t) => {
+  const { store, workspace, work, startSync, ended } = await openDirectory(t)
+  t.ok(SYNC_POLL_MS + SYNC_RETRY_MS < SYNC_LEASE_MS)
+  for (let runner = 0; runner < 2; runner++) start(t, work)
+  const [first, second] = [await startSync(), await startSync()]
+  t.match(await ended(first), { status: 'succeeded', syncedGroups: 1 })
+  t.match(await ended(second), { status: 'succeeded', syncedGroups: 1 })
+  t.equal((await grantsIn(store, workspace.id)).length, 1)
+})
+
+t.test('a sync goes on when the store is back', async (t) => {
+  const { work, startSync, ended } = await openDirectory(t)
+  const left = { claims: 2, steps: 2 }
+  const away = { ok: false, failure: { name: 'store_unavailable' } } as const
+  start(t, {
+    ...work,
+    claimNext: (leaseMs) => (left.claims-- > 0 ? Promise.resolve(away) : work.claimNext(leaseMs)),
+    step: (...step) => (left.steps-- > 0 ? Promise.resolve(away) : work.step(...step)),
+  })
+  t.match(await ended(await startSync()), { status: 'succeeded', syncedGroups: 1 })
+})
+
+t.test('an error of ours ends the sync with a message that tells nothing of it, and the runner goes on', async (t) => {
+  const { work, startSync, ended } = await openDirectory(t)
+  let isBroken = true
+  start(t, {
+    ...work,
+    step(...step) {
+      if (!isBroken) return work.step(...step)
+      isBroken = false
+      throw new Error('SELECT secret')
+    },
+  })
+  const job = await ended(await startSync())
+  t.match(job, { status: 'failed', errorMessage: /^The sync ended by an error of Sluice/ })
+  t.notMatch(job.errorMessage, /SELECT/)
+  t.match(await ended(await startSync()), { status: 'succeeded' })
+})
+
+t.test('a runner that ends gives back what it is at, and waits for the step under way', async (t) => {
+  const { work, startSync, ended } = await openDirectory(t)
+  const id = await startSync()
+  const stop = await new Promise<() => Promise<void>>((resolve) => {
+    const step: SyncWork['step'] = () => {
+      resolve(stopping)
+      return Promise.resolve(ok({ kind: 'on', place: null } as const))
+    }
+    const stopping = startSyncs({ ...QUICK, work: { ...work, step } })
+  })
+  await stop()
+  start(t, work)
+  t.match(await ended(id), { status: 'succeeded' }, 'long before the lease runs out')
+})
+
+const QUICK = { log: SILENT, pollMs: 5, retryMs: 5 }
+
+function start(t: Test, work: SyncWork): void {
+  const stop = startSyncs({ ...QUICK, work })
+  t.teardown(stop)
+}
+
+async function openDirectory(t: Test) {
+  const store = await openTestStore(t)
+  const { organization: { id: organizationId }, workspace } = must(await createOrganization(store, { name: 'o' }))
+  const groupId = await plantGroup(store, organizationId, 'all', await plantUsers(store, organizationId, ['ann']))
+  await plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: 'admin' })
+  const mappings = openGroupMappings(store)
+  return {
+    store, workspace, work: openSyncWork(store),
+    startSync: async () => must(await mappings.startSync({ ...CLI, operation: 'test.sync', organizationId })).id,
+    async ended(id: string): Promise<SyncJob> {
+      for (;;) {
+        const job = must(await mappings.syncJob(organizationId, id))
+        if (job.finishedAt !== null) return job
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    },
+  }
+}
