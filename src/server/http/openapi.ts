@@ -51,7 +51,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   audit: 'Who changed, was given or was refused what.',
   credits: 'What an organization may spend in all.',
   budgets: 'What a workspace may spend a day, a week, a month and in all.',
-  scim: "Groups of the identity provider's, and what they grant in which workspace.",
+  'group-mappings': "Groups of the identity provider's, and what they grant in which workspace.",
   egress: 'Requests to hosts of your choice, with secrets put in on the way.',
   scim: 'The SCIM 2.0 service, by which identity providers keep users and groups.',
   models: 'What can be called, by whom it is provided, and what it costs.',

@@ -15,7 +15,7 @@ export const createMapping = defineOperation<Inputs, CreateMappingBody>({
   id: ID,
   method: 'post',
   path: '/scim/group-mappings',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'Map a group to a workspace',
   description: 'Active members of the group are members of the workspace from then on, with this role. '
     + 'A second time with the same role gives the mapping that is there; with another one it is refused.',

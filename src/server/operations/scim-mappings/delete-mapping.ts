@@ -11,7 +11,7 @@ export const deleteMapping = defineOperation({
   id: ID,
   method: 'delete',
   path: '/scim/group-mappings/{id}',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'Delete a group mapping',
   description: '`keep_members` says what becomes of those whom it made members; it has no default.',
   access: { keys: ['management'] },

@@ -9,7 +9,7 @@ export const getMapping = defineOperation({
   id: 'scim.get_mapping',
   method: 'get',
   path: '/scim/group-mappings/{id}',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'Get a group mapping',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

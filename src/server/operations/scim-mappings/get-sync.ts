@@ -9,7 +9,7 @@ export const getSync = defineOperation({
   id: 'scim.get_sync',
   method: 'get',
   path: '/scim/sync-jobs/{id}',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'Get a sync',
   description: 'It can be read for 30 days after its end.',
   access: { keys: ['management'] },

@@ -9,7 +9,7 @@ export const listGroups = defineOperation({
   id: 'scim.list_groups',
   method: 'get',
   path: '/scim/groups',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'List groups of the identity provider',
   description: 'By display name. What they hold is changed by the identity provider alone.',
   access: { keys: ['management'] },

@@ -9,7 +9,7 @@ export const listMappings = defineOperation({
   id: 'scim.list_mappings',
   method: 'get',
   path: '/scim/group-mappings',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'List group mappings',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -11,7 +11,7 @@ export const startSync = defineOperation({
   id: ID,
   method: 'post',
   path: '/scim/sync-jobs',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'Compute all grants again',
   description: 'From the groups as they are stored. While a sync is queued it is the answer of those who ask for another.',
   access: { keys: ['management'] },

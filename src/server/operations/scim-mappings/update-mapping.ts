@@ -16,7 +16,7 @@ export const updateMapping = defineOperation<Inputs, UpdateMappingBody>({
   id: ID,
   method: 'patch',
   path: '/scim/group-mappings/{id}',
-  tag: 'scim',
+  tag: 'group-mappings',
   summary: 'Change the role of a group mapping',
   description: 'Of everybody who is a member by it, at once. Whoever has several grants has the strongest role of them.',
   access: { keys: ['management'] },

@@ -102,7 +102,8 @@ t.test('scim.list_mappings 200: oldest first, by pages, those of the organizatio
 })
 
 t.test('scim.list_groups 200: by name, those that are there', async (t) => {
-  const [b, a, gone] = [await plantGroup(store, organizationId, 'B-list'), await plantGroup(store, organizationId, 'a-list'), await plantGroup(store, organizationId, 'aa')]
+  const plant = (name: string) => plantGroup(store, organizationId, name)
+  const [b, a, gone] = [await plant('B-list'), await plant('a-list'), await plant('aa')]
   await store.sql`UPDATE scim_groups SET deleted_at = now() WHERE id = ${gone}`
   await store.sql`UPDATE scim_groups SET external_id = 'x' WHERE id = ${a}`
   const answer = await call('GET', '/scim/groups')
@@ -198,12 +199,14 @@ t.test('members are listed with the mapping that made them so', async (t) => {
   const group = await plantGroup(store, organizationId, 'seers', users)
   const id = await idOf({ scim_group_id: group, workspace_id: workspace.id, role: 'admin' })
   const { body } = await call('GET', '/workspaces/default/members')
-  t.match((body['data'] as { user_name: string }[]).find(({ user_name }) => user_name === 'seen'), { role: 'admin', grants: [{ source: 'mapping', mapping_id: id }] })
+  const seen = (body['data'] as { user_name: string }[]).find(({ user_name }) => user_name === 'seen')
+  t.match(seen, { role: 'admin', grants: [{ source: 'mapping', mapping_id: id }] })
 })
 
 t.test('a workspace that is deleted takes its mappings along, and the log names them', async (t) => {
   const [wish, other] = [{ ...(await pair()), role: 'member' }, await pair()]
-  const [id, kept] = [await idOf(wish), await plantMapping(store, { organizationId, groupId: wish.scim_group_id, workspaceId: other.workspace_id, role: 'admin' })]
+  const id = await idOf(wish)
+  const kept = await plantMapping(store, { organizationId, groupId: wish.scim_group_id, workspaceId: other.workspace_id, role: 'admin' })
   t.equal((await call('DELETE', `/workspaces/${wish.workspace_id}`)).status, 200)
   t.equal((await call('GET', `/scim/group-mappings/${id}`)).status, 404)
   t.equal((await call('GET', `/scim/group-mappings/${kept}`)).status, 200)
