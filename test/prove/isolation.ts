@@ -1,14 +1,13 @@
 /** Issue 5, acceptance 9: every operation with every kind of key, on its own, on other workspaces' and on foreign things. */
 import { randomUUID } from 'node:crypto'
-import { KEY_PREFIXES, type KeyKind } from '../../src/schemas/api-keys.ts'
-import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
+import type { AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { pause } from '../support/spawned.ts'
 import { startStand, type Stand } from '../support/stand.ts'
-import { ask, deadKeys, FORM, keyOf, makeOwner, type Ask, type Owner, type Place, type Told } from './isolation/owners.ts'
+import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner } from './isolation/owners.ts'
+import { elsewhere, missing, requestOf, takesWorkspace, typeOf, withKey, wrongKindStatus, type Wish } from './isolation/requests.ts'
 import type { Program, Proof } from './proof.ts'
 
-const KINDS = Object.keys(KEY_PREFIXES) as KeyKind[]
 /** Longer than the grace in which a change reaches a front by the poll of the store alone. */
 const OBEYED_MS = 1_500
 
@@ -27,47 +26,6 @@ export const program: Program = {
     const after = await everything(stand, foreign)
     proof.check('what is foreign is as it was', before === after, before === after ? `${before.length} characters of answers` : 'it changed')
   },
-}
-
-/** A request of an operation with given path parameters. */
-function requestOf(operation: AnyOperation, place: Params, query = ''): Wish {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(place[name] ?? 'some-name'))
-  const method = operation.method === 'any' ? 'GET' : operation.method.toUpperCase()
-  const prefix = prefixOf(operation)
-  const { upload, body } = operation.input
-  if (upload === 'form') return { method, path: `${prefix}${path}${query}`, ...FORM }
-  const sent = upload === 'raw' ? 'some text' : body === undefined ? undefined : operation.example.body
-  return { method, path: `${prefix}${path}${query}`, headers: {}, ...(sent === undefined || method === 'GET' ? {} : { body: sent }) }
-}
-
-interface Wish {
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: unknown
-}
-
-type Params = Readonly<Record<string, string>>
-
-/** Where the key stands when `authorization` belongs to somebody else. */
-function withKey(operation: AnyOperation, wish: Wish, key: string): Ask {
-  const { header } = operation.access
-  return header === undefined ? { ...wish, key } : { ...wish, headers: { ...wish.headers, [header]: key } }
-}
-
-/** Parameters of things that nobody has. */
-function missing(operation: AnyOperation): Params {
-  const uuid = randomUUID()
-  const isOf = (word: string): boolean => operation.path.startsWith(word)
-  return {
-    id: uuid, job_id: `vid_${'0'.repeat(32)}`, workspace_ref: uuid, intern_id: uuid, hash: 'f'.repeat(64), name: 'secret_of_nobody', interval: 'monthly',
-    file_id: isOf('/containers') ? `cfile_${Buffer.from('nothing.txt').toString('base64url')}` : `file_${'0'.repeat(32)}`,
-    container_id: 'box-of-nobody', author: 'nobody', slug: 'nothing', model: 'nobody/nothing', host: 'api.example.com', path: 'x',
-  }
-}
-
-function wrongKindStatus(operation: AnyOperation): number {
-  return operation.statuses.includes(403) ? 403 : 401
 }
 
 async function kinds(proof: Proof, stand: Stand, own: Owner): Promise<void> {
@@ -101,30 +59,9 @@ async function deadOnes(proof: Proof, stand: Stand, dead: Awaited<ReturnType<typ
   proof.check('disabled, deleted, unknown and absent keys are refused everywhere', wrong.length === 0, wrong.join('; ') || `${4 * OPERATIONS.length} requests`)
 }
 
-function typeOf({ body }: Told): unknown {
-  return (body as { error?: { metadata?: { error_type?: unknown } } }).error?.metadata?.error_type
-}
-
 interface Both {
   readonly own: Owner
   readonly foreign: Owner
-}
-
-/** Parameters of a thing that exists elsewhere. */
-function elsewhere(operation: AnyOperation, place: Place): Params | null {
-  const isOf = (word: string): boolean => operation.path.startsWith(word)
-  const params: Record<string, string> = { ...missing(operation) }
-  if (isOf('/workspaces/')) params['id'] = params['workspace_ref'] = place.workspaceId
-  else if (isOf('/keys/')) params['hash'] = place.inference.hash
-  else if (isOf('/private-endpoints/')) params['id'] = place.endpointId
-  else if (isOf('/interns/')) params['intern_id'] = place.internId
-  else if (isOf('/vault/interns/')) [params['intern_id'], params['name']] = [place.internId, place.secret]
-  else if (isOf('/vault/secrets/') && operation.method !== 'put') params['name'] = place.secret
-  else if (isOf('/videos/')) params['job_id'] = place.videoId
-  else if (isOf('/files/')) params['file_id'] = place.fileId
-  else if (isOf('/containers/') && operation.method !== 'put') [params['container_id'], params['file_id']] = [place.containerId, place.containerFileId]
-  else return null
-  return params
 }
 
 async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): Promise<void> {
@@ -155,11 +92,6 @@ async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): P
   proof.check(
     'what is elsewhere answers as what is nowhere', differing.length === 0 && compared > 0, `${compared} pairs, differing: ${differing.join('\n  ') || 'none'}`,
   )
-}
-
-function takesWorkspace({ input }: AnyOperation): boolean {
-  const query = input.query as { properties?: Readonly<Record<string, unknown>> } | undefined
-  return query?.properties !== undefined && 'workspace_id' in query.properties
 }
 
 /** Without what differs between any two answers. */

@@ -19,6 +19,13 @@ export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent
   }
 }
 
+/** One event, of the key that ends: what goes on in its place stands in what it became. */
+export function rotationEvent(
+  by: KeyActor, { before, after, successor }: { readonly before: ManagedKey; readonly after: ManagedKey; readonly successor: ManagedKey },
+): AuditEvent {
+  return { ...keyEvent(by, { before, after }), after: { ...told(after), successor: { hash: successor.hash, ...told(successor) } } }
+}
+
 function told(key: ManagedKey): object {
   return {
     kind: key.kind,

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { KeyActor, KeyRef, RotatedKey, Rotation } from '../ports/api-keys.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
-import { keyEvent } from './key-audit.ts'
+import { rotationEvent } from './key-audit.ts'
 import { bearSuccessor } from './key-births.ts'
 import { findLocked, lookAt, type Told } from './key-locks.ts'
 import { findKeyRow, type KeyRow } from './key-rows.ts'
@@ -32,7 +32,7 @@ export async function rotateKey(tx: Transaction, { ref, wish, by }: RotationAsk)
   })
   const endsAt = await endSoon(tx, before.hash, wish.overlapS)
   const [previous, apiKey] = [await lookAt(tx, before.hash), await lookAt(tx, born.hash)]
-  await appendAudit(tx, keyEvent(by, { before, after: previous }), keyEvent(by, { before: null, after: apiKey }))
+  await appendAudit(tx, rotationEvent(by, { before, after: previous, successor: apiKey }))
   const changes = [await bump(tx, 'key', before.hash), await bump(tx, 'key', born.hash)]
   return ok({ value: { apiKey, key: born.key, previous: { hash: before.hash, expiresAt: endsAt } }, changes })
 }

@@ -1,7 +1,10 @@
 import { request } from 'node:http'
-import type { KeyKind } from '../../../src/schemas/api-keys.ts'
+import { KEY_PREFIXES, type KeyKind } from '../../../src/schemas/api-keys.ts'
 import { pause } from '../../support/spawned.ts'
 import type { Stand } from '../../support/stand.ts'
+
+/** Kinds of keys that owners have. */
+export const KINDS = (Object.keys(KEY_PREFIXES) as KeyKind[]).filter((kind) => kind !== 'scim')
 
 /** One organization with something of each kind, in its workspace `default` and in another one. */
 export interface Owner {

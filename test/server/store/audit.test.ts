@@ -135,7 +135,8 @@ t.test('the log is read page by page, newest first, by what an event is of', asy
   const { store, organizationId } = await chainOfTen(t)
   const first = must(await findAudit(store, { organizationId, limit: 6 }))
   t.match(first, { nextBefore: 5, rows: [{ n: 10 }, { n: 9 }] })
-  t.match(must(await findAudit(store, { organizationId, limit: 6, before: first.rows.at(-1)?.n ?? 0 })), { nextBefore: null, rows: [{ n: 4 }, {}, {}, { n: 1 }] })
+  const before = first.rows.at(-1)?.n ?? 0
+  t.match(must(await findAudit(store, { organizationId, limit: 6, before })), { nextBefore: null, rows: [{ n: 4 }, {}, {}, { n: 1 }] })
   t.match(must(await findAudit(store, { organizationId, limit: 6, objectKind: 'thing', objectId: 'o7' })).rows, [{ n: 7 }])
   t.same(must(await findAudit(store, { organizationId, limit: 6, operation: 'other' })).rows, [])
 })

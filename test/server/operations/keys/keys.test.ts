@@ -250,8 +250,10 @@ t.test('every change is audited by whom, with what was before and after, and nev
   t.match(events, [
     { ...by, operation: 'keys.create', object_id: hash, before: null, after: { limit: 5 } },
     { ...by, operation: 'keys.update', object_id: hash, before: { limit: 5 }, after: { limit: 6 } },
-    { ...by, operation: 'keys.rotate', object_id: hash, before: { expires_at: null }, after: { expires_at: rotated.previous.expires_at } },
-    { ...by, operation: 'keys.rotate', object_id: rotated.data.hash, before: null, after: { limit: 6 } },
+    {
+      ...by, operation: 'keys.rotate', object_id: hash, before: { expires_at: null },
+      after: { expires_at: rotated.previous.expires_at, successor: { hash: rotated.data.hash, limit: 6 } },
+    },
     { ...by, operation: 'keys.delete', object_id: hash, after: null },
   ])
   for (const plain of [key, rotated.key]) t.notMatch(JSON.stringify(events), plain)
