@@ -11,6 +11,7 @@ import { PresetChatBody } from './preset-chat.ts'
 import { PresetMessagesBody } from './preset-messages.ts'
 import { PresetResponsesBody } from './preset-responses.ts'
 import { presetWishOf } from './preset-wish.ts'
+import { DesignateBody } from './preset-changes.ts'
 import {
   CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
 } from './private-endpoints.ts'
@@ -52,6 +53,7 @@ export const BODIES = {
   validate_private_endpoint: { schema: ValidateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   credit: { schema: CreditBody, bytesMax: JSON_BODY_BYTES_MAX },
   budget: { schema: BudgetBody, bytesMax: JSON_BODY_BYTES_MAX },
+  preset_designate: { schema: DesignateBody, bytesMax: JSON_BODY_BYTES_MAX },
   video: { schema: VideoBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_create: { schema: CreateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_update: { schema: UpdateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },

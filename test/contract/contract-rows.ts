@@ -2,6 +2,7 @@ import { AUDIT_ROWS } from './audit-rows.ts'
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
 import { MAPPING_ROWS } from './mapping-rows.ts'
+import { PRESET_ROWS } from './preset-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
 import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
@@ -362,6 +363,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'our extension: C4, C5, C11, C23, C29, issue 4',
     uncaused: {},
   },
+  ...PRESET_ROWS,
   ...PRIVATE_ENDPOINT_ROWS,
   ...MONEY_ROWS,
   ...AUDIT_ROWS,

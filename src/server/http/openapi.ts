@@ -47,6 +47,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
   vault: 'Secrets that programs use without seeing them.',
   'private-endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
+  presets: 'Request configurations under a slug: saved in versions, compared, rolled back and used as a model.',
   activity: 'What was spent: by day, key, workspace and model.',
   audit: 'Who changed, was given or was refused what.',
   credits: 'What an organization may spend in all.',

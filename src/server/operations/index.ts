@@ -53,6 +53,13 @@ import { copySecrets } from './vault/copy-secrets.ts'
 import { deleteInternSecret, deleteSecret } from './vault/delete-secret.ts'
 import { listEffectiveSecrets, listInternSecrets, listSecrets } from './vault/list-secrets.ts'
 import { putInternSecret, putSecret } from './vault/put-secret.ts'
+import { archivePreset } from './presets/archive-preset.ts'
+import { designatePreset } from './presets/designate-preset.ts'
+import { diffPreset } from './presets/diff-preset.ts'
+import { getPreset } from './presets/get-preset.ts'
+import { getPresetVersion } from './presets/get-preset-version.ts'
+import { listPresetVersions } from './presets/list-preset-versions.ts'
+import { listPresets } from './presets/list-presets.ts'
 import { listPrivateEndpoints } from './private-endpoints/list-private-endpoints.ts'
 import { createPrivateEndpoint } from './private-endpoints/create-private-endpoint.ts'
 import { getPrivateEndpoint } from './private-endpoints/get-private-endpoint.ts'
@@ -93,6 +100,13 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getVideoContent,
   cancelVideo,
   listVideoModels,
+  listPresets,
+  getPreset,
+  listPresetVersions,
+  getPresetVersion,
+  diffPreset,
+  designatePreset,
+  archivePreset,
   uploadFile,
   listFiles,
   getFile,

@@ -2,12 +2,22 @@ import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failu
 import { PRESETS_PAGE_DEFAULT } from '../../../schemas/preset-limits.ts'
 import type { PresetShape, PresetVersionShape, WholePreset } from '../../../schemas/presets.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { Preset, PresetActor, PresetRef, PresetVersion } from '../../ports/presets.ts'
+import type { ListedPreset, Preset, PresetActor, PresetRef, PresetVersion } from '../../ports/presets.ts'
 import type { PageWish } from '../../ports/workspaces.ts'
 import { changedBy, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 
 /** Of every operation of presets. */
 export const PRESET_FAILURES = ['workspace_unknown', 'workspace_forbidden', 'store_unavailable'] as const satisfies readonly FailureName[]
+
+/** Of the operations that name a preset and read it. B2.2. */
+export const PRESET_READ_STATUSES = [400, 404, 500] as const
+export const PRESET_READ_FAILURES = ['preset_unknown', ...PRESET_FAILURES] as const satisfies readonly FailureName[]
+/** Of those that change it. */
+export const PRESET_CHANGE_STATUSES = [400, 403, 404, 409, 500] as const
+export const PRESET_CHANGE_FAILURES = ['preset_unknown', 'preset_conflict', ...PRESET_FAILURES] as const satisfies readonly FailureName[]
+
+/** C4, C5. */
+export const PRESET_READERS = { keys: ['management', 'inference', 'intern'] } as const
 
 export const EXAMPLE_PRESET = { slug: 'support-search' }
 
@@ -45,7 +55,7 @@ export function presetPageOf({ limit = PRESETS_PAGE_DEFAULT, offset = 0 }: Parti
 }
 
 /** As lists have it. §2.4. */
-export function presetShapeOf(preset: Preset): PresetShape {
+export function presetShapeOf(preset: ListedPreset): PresetShape {
   return {
     id: preset.id,
     name: preset.name,

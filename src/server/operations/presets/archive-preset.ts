@@ -1,0 +1,33 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets.ts'
+import { defineOperation } from '../define.ts'
+import {
+  EXAMPLE_PRESET, PRESET_CHANGE_FAILURES, PRESET_CHANGE_STATUSES, presetActorOf, presetAnswer, presetRefOf,
+} from './preset-answers.ts'
+
+const ID = 'presets.archive'
+
+/** Takes a preset out of use. Our extension: issue 7, C20. */
+export const archivePreset = defineOperation({
+  id: ID,
+  method: 'post',
+  path: '/presets/{slug}/archive',
+  tag: 'presets',
+  summary: 'Archive a preset',
+  description: 'Calls that use it, a pinned version too, get 404. It can still be read; a request that is saved under its slug makes it active again.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: PresetParams, query: PresetQuery },
+  success: { status: 200, body: PresetAnswer },
+  statuses: PRESET_CHANGE_STATUSES,
+  failures: PRESET_CHANGE_FAILURES,
+  example: { params: EXAMPLE_PRESET },
+  async run(call, ports) {
+    const ref = await presetRefOf(call, ports)
+    if (!ref.ok) return ref
+    const preset = await ports.presets.archive(ref.value, presetActorOf(call, ID))
+    return preset.ok ? ok(presetAnswer(preset.value)) : preset
+  },
+})

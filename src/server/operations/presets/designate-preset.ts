@@ -1,0 +1,41 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import type { DesignateBody } from '../../../schemas/preset-changes.ts'
+import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets.ts'
+import { defineOperation } from '../define.ts'
+import {
+  EXAMPLE_PRESET, PRESET_CHANGE_FAILURES, PRESET_CHANGE_STATUSES, presetActorOf, presetAnswer, presetRefOf,
+} from './preset-answers.ts'
+
+interface Inputs {
+  readonly params: typeof PresetParams
+  readonly query: typeof PresetQuery
+  readonly body: 'preset_designate'
+}
+
+const ID = 'presets.designate'
+
+/** Rolls a preset back to one of its versions, or forth. Our extension: issue 7, C20. */
+export const designatePreset = defineOperation<Inputs, DesignateBody>({
+  id: ID,
+  method: 'post',
+  path: '/presets/{slug}/designate',
+  tag: 'presets',
+  summary: 'Designate a version of a preset',
+  description: 'Callers who pin no version get this one from now on: a roll back, or forth. No version is lost, and the next one that is '
+    + 'saved is designated again.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: PresetParams, query: PresetQuery, body: 'preset_designate' },
+  success: { status: 200, body: PresetAnswer },
+  statuses: PRESET_CHANGE_STATUSES,
+  failures: ['preset_version_unknown', 'preset_archived', ...PRESET_CHANGE_FAILURES],
+  example: { params: EXAMPLE_PRESET, body: { version: 1 } },
+  async run(call, ports) {
+    const ref = await presetRefOf(call, ports)
+    if (!ref.ok) return ref
+    const preset = await ports.presets.designate(ref.value, call.body.version, presetActorOf(call, ID))
+    return preset.ok ? ok(presetAnswer(preset.value)) : preset
+  },
+})

@@ -1,0 +1,32 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { PresetPageQuery, PresetParams, PresetVersionListAnswer } from '../../../schemas/presets.ts'
+import { defineOperation } from '../define.ts'
+import {
+  EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetPageOf, presetRefOf, presetVersionOf,
+} from './preset-answers.ts'
+
+/** Lists the versions of a preset, ascending by number. Source: B2.2. */
+export const listPresetVersions = defineOperation({
+  id: 'presets.list_versions',
+  method: 'get',
+  path: '/presets/{slug}/versions',
+  tag: 'presets',
+  summary: 'List the versions of a preset',
+  description: 'Ascending by number.',
+  access: PRESET_READERS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: PresetParams, query: PresetPageQuery },
+  success: { status: 200, body: PresetVersionListAnswer },
+  statuses: PRESET_READ_STATUSES,
+  failures: PRESET_READ_FAILURES,
+  example: { params: EXAMPLE_PRESET, query: { limit: 20 } },
+  async run(call, ports) {
+    const ref = await presetRefOf(call, ports)
+    if (!ref.ok) return ref
+    const page = await ports.presets.versions(ref.value, presetPageOf(call.query))
+    if (!page.ok) return page
+    return ok({ kind: 'json', value: { data: page.value.rows.map(presetVersionOf), total_count: page.value.totalCount } })
+  },
+})

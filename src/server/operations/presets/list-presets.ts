@@ -1,0 +1,30 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { PresetListAnswer, PresetPageQuery } from '../../../schemas/presets.ts'
+import { defineOperation } from '../define.ts'
+import { PRESET_FAILURES, PRESET_READERS, presetPageOf, presetShapeOf, presetWorkspaceOf } from './preset-answers.ts'
+
+/** Lists a workspace's presets by their slugs, archived ones too. Source: B2.2. */
+export const listPresets = defineOperation({
+  id: 'presets.list',
+  method: 'get',
+  path: '/presets',
+  tag: 'presets',
+  summary: 'List presets',
+  description: 'By slug, archived ones too.',
+  access: PRESET_READERS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: PresetPageQuery },
+  success: { status: 200, body: PresetListAnswer },
+  statuses: [400, 500],
+  failures: PRESET_FAILURES,
+  example: { query: { limit: 20 } },
+  async run(call, ports) {
+    const workspace = await presetWorkspaceOf(call, ports)
+    if (!workspace.ok) return workspace
+    const page = await ports.presets.list(workspace.value, presetPageOf(call.query))
+    if (!page.ok) return page
+    return ok({ kind: 'json', value: { data: page.value.rows.map(presetShapeOf), total_count: page.value.totalCount } })
+  },
+})
