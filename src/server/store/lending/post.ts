@@ -1,9 +1,10 @@
 import type { Log } from '../../ports/observe.ts'
 import type { Account } from '../accounts.ts'
 import type { Transaction } from '../open.ts'
-import type { ActivityRow, Books, LedgerRow } from './books.ts'
+import type { ActivityRow, Books } from './books.ts'
 import { cappedNano, changedBy, COUNTER_NANO_MAX, saveAccounts } from './counters.ts'
 import { saveLeases, type Lease } from './leases.ts'
+import { insertLedger } from './ledger-rows.ts'
 
 export interface Posting {
   /** Null: of no front. Its leases are given whole, and are gone already. */
@@ -54,18 +55,6 @@ function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Pos
     log.error('accounts.missing', { journalId, accountIds: books.accountIds.filter((id) => !there.has(id)) })
   }
   return { accounts: after, leases: changed }
-}
-
-async function insertLedger(tx: Transaction, journalId: string | null, rows: readonly LedgerRow[]): Promise<void> {
-  if (rows.length === 0) return
-  await tx`
-    INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider,
-      tokens, milliseconds, cost_nano, is_byok, journal_id)
-    SELECT day, to_timestamp(at_ms / 1000), request_id, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider,
-      tokens, milliseconds, cost_nano, is_byok, ${journalId}::uuid
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS x(day date, at_ms double precision, request_id text, kind text,
-      organization_id uuid, workspace_id uuid, key_hash text, account_id text, operation text, model text, provider text,
-      tokens bigint, milliseconds bigint, cost_nano bigint, is_byok boolean)`
 }
 
 async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promise<void> {
