@@ -36,12 +36,18 @@ export interface MembershipWish {
 /** Active ones, by user name; the strongest role of all sources counts. */
 export async function listMembers(sql: Queryable, workspaceId: string, { limit, offset }: PageWish): Promise<Page<Member>> {
   const [rows, [counted]] = await Promise.all([
+    // Grants are gathered of the page alone: a group may have brought 100,000 members.
     sql<MemberRow[]>`
-      SELECT u.id, u.user_name, u.display_name, u.email, bool_or(g.role = 'admin') AS is_admin,
-        json_agg(json_build_object('source', g.source, 'mapping_id', g.mapping_id, 'role', g.role, 'created_at', g.created_at)
-          ORDER BY g.created_at, g.mapping_id) AS grants
-      FROM member_grants g JOIN users u ON u.id = g.user_id
-      WHERE g.workspace_id = ${workspaceId} AND u.is_active GROUP BY u.id ORDER BY lower(u.user_name), u.id LIMIT ${limit} OFFSET ${offset}`,
+      WITH page AS (
+        SELECT u.id, u.user_name, u.display_name, u.email FROM users u
+        WHERE u.is_active AND u.id IN (SELECT user_id FROM member_grants WHERE workspace_id = ${workspaceId})
+        ORDER BY lower(u.user_name), u.id LIMIT ${limit} OFFSET ${offset})
+      SELECT p.*, g.* FROM page p CROSS JOIN LATERAL (
+        SELECT bool_or(role = 'admin') AS is_admin,
+          json_agg(json_build_object('source', source, 'mapping_id', mapping_id, 'role', role, 'created_at', created_at)
+            ORDER BY created_at, mapping_id) AS grants
+        FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = p.id) AS g
+      ORDER BY lower(p.user_name), p.id`,
     sql<{ count: number }[]>`
       SELECT count(DISTINCT g.user_id)::int AS count FROM member_grants g JOIN users u ON u.id = g.user_id
       WHERE g.workspace_id = ${workspaceId} AND u.is_active`,

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { SYNC_LEASE_MS, SYNC_POLL_MS, SYNC_RETRY_MS } from '../../../../src/schemas/mapping-limits.ts'
+import { GRANTED_AT_ONCE, SYNC_LEASE_MS, SYNC_POLL_MS, SYNC_RETRY_MS } from '../../../../src/schemas/mapping-limits.ts'
 import { ok } from '../../../../src/schemas/failures.ts'
 import type { SyncJob } from '../../../../src/server/ports/directory.ts'
 import type { SyncWork } from '../../../../src/server/ports/sync-work.ts'
@@ -8,10 +10,11 @@ import { openGroupMappings } from '../../../../src/server/store/directory/mappin
 import { openSyncWork } from '../../../../src/server/store/directory/sync-work.ts'
 import { createOrganization } from '../../../../src/server/store/organizations.ts'
 import { CLI } from '../../../support/audit.ts'
-import { grantsIn, plantGroup, plantMapping, plantUsers } from '../../../support/directory.ts'
+import { grantsIn, plantGroup, plantMapping, plantMembers, plantUsers } from '../../../support/directory.ts'
 import { SILENT } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/postgres.ts'
+import { spawnServer } from '../../../support/spawned.ts'
 
 t.test('a runner comes to a sync by itself, and two runners end each one once', async (t) => {
   const { store, workspace, work, startSync, ended } = await openDirectory(t)
@@ -67,6 +70,35 @@ t.test('a runner that ends gives back what it is at, and waits for the step unde
   t.match(await ended(id), { status: 'succeeded' }, 'long before the lease runs out')
 })
 
+t.test('a sync whose runner is killed within a transaction is ended by another runner', async (t) => {
+  const { store, workspace, work, groupId, organizationId, startSync, ended } = await openDirectory(t)
+  const many = await plantUsers(store, organizationId, Array.from({ length: GRANTED_AT_ONCE + 9 }, (_, n) => `u${n}`))
+  await plantMembers(store, groupId, many)
+  const held = await store.sql.reserve()
+  await held`BEGIN`
+  await held`SELECT 1 FROM users ORDER BY id DESC LIMIT 1 FOR UPDATE`
+  const id = await startSync()
+  const { child } = spawnServer(process.execPath, [PROCESS, store.options.url, '300'])
+  t.teardown(() => child.kill('SIGKILL'))
+  await until(async () => (await store.sql`
+    SELECT 1 FROM pg_stat_activity WHERE application_name = 'sluice-doomed' AND datname = current_database() AND wait_event_type = 'Lock'`).length === 1)
+  t.equal((await grantsIn(store, workspace.id)).length, GRANTED_AT_ONCE, 'the first portion')
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+  await held`COMMIT`
+  held.release()
+  start(t, work)
+  t.match(await ended(id), { status: 'succeeded', syncedGroups: 1 })
+  t.equal((await grantsIn(store, workspace.id)).length, many.length + 1)
+})
+
+const PROCESS = fileURLToPath(new URL('../../../support/sync-process.js', import.meta.url))
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
 const QUICK = { log: SILENT, pollMs: 5, retryMs: 5 }
 
 function start(t: Test, work: SyncWork): void {
@@ -81,14 +113,12 @@ async function openDirectory(t: Test) {
   await plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: 'admin' })
   const mappings = openGroupMappings(store)
   return {
-    store, workspace, work: openSyncWork(store),
+    store, workspace, organizationId, groupId, work: openSyncWork(store),
     startSync: async () => must(await mappings.startSync({ ...CLI, operation: 'test.sync', organizationId })).id,
     async ended(id: string): Promise<SyncJob> {
-      for (;;) {
-        const job = must(await mappings.syncJob(organizationId, id))
-        if (job.finishedAt !== null) return job
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
+      const read = async () => must(await mappings.syncJob(organizationId, id))
+      await until(async () => (await read()).finishedAt !== null)
+      return read()
     },
   }
 }
