@@ -182,6 +182,10 @@ export const RATE_BURST_DIVISOR = 10
 /** Largest limit of a key, in requests a minute. Decision. */
 export const RATE_LIMIT_RPM_MAX = 1_000_000_000
 
+/** HTTP processes of one node, and threads for long sessions of all of them. Decision. */
+export const FRONTS_MAX = 256
+export const WORKERS_MAX = 1_024
+
 /** Milliseconds that a drain waits for what is in flight. Design §2. */
 export const DRAIN_MS = 30_000
 /** Milliseconds that a replaced front stays for idle keep-alive connections. Design §2. */

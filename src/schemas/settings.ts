@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { RATE_LIMIT_RPM_MAX } from './limits.ts'
+import { FRONTS_MAX, RATE_LIMIT_RPM_MAX, WORKERS_MAX } from './limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from './video-limits.ts'
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
@@ -27,8 +27,8 @@ export const Settings = Type.Object({
   SLUICE_ADMIN_HOST: address(),
   SLUICE_ADMIN_PORT: count('a port from 1 to 65535', 1, 65_535, 9_090),
   SLUICE_DATA: text('a directory', { default: './.sluice' }),
-  SLUICE_FRONTS: auto('"auto" or a number from 1 to 256', 256),
-  SLUICE_WORKERS: auto('"auto" or a number from 1 to 1024', 1_024),
+  SLUICE_FRONTS: auto(`"auto" or a number from 1 to ${FRONTS_MAX}`, FRONTS_MAX),
+  SLUICE_WORKERS: auto(`"auto" or a number from 1 to ${WORKERS_MAX}`, WORKERS_MAX),
   SLUICE_RUNNERS: count('a number from 1 to 16', 1, 16, 1),
   DATABASE_URL: url('postgres://user:password@host/database', '^postgres(ql)?://.'),
   REDIS_URL: url('redis://host:port or rediss://host:port', '^rediss?://.'),

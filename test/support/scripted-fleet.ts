@@ -15,6 +15,8 @@ export class ScriptedChild implements FleetChild {
   part: ChildPart | null = null
   /** `isReplaced` of every drain that it was told. */
   readonly drains: boolean[] = []
+  /** Connections of the node that it was told while it served. */
+  readonly scalings: number[] = []
   #end: (how: string) => void = () => undefined
   #start: (isReady: boolean) => void = () => undefined
 
@@ -56,6 +58,10 @@ export class ScriptedChild implements FleetChild {
   }
 
   announce(): void {}
+
+  scaled(connections: number): void {
+    this.scalings.push(connections)
+  }
 
   snapshot(): Promise<unknown> {
     return Promise.resolve(null)
@@ -132,10 +138,10 @@ export function turnOfLoop(): Promise<void> {
 }
 
 /** Parts of one generation, which `mark` tells from others. */
-export function partsOf(fronts: number, mark: string): readonly ChildPart[] {
+export function partsOf(fronts: number, mark: string, sessionThreads = 1): readonly ChildPart[] {
   return Array.from({ length: fronts }, (_, slot) => ({
     role: 'front' as const, slot, node: 'node', settings: { SLUICE_CATALOG: mark }, providerKeys: {},
-    databaseUrl: 'postgres://h/d', redis: { socketPath: '/s' }, sessionThreads: 1,
+    databaseUrl: 'postgres://h/d', redis: { socketPath: '/s' }, sessionThreads, connections: fronts,
   }))
 }
 

@@ -17,6 +17,7 @@ const GROUPS: readonly {
 }[] = [
   { verbs: ['front', 'spare', 'runner'], load: () => import('./roles.ts').then((group) => group.addRoles) },
   { verbs: ['serve', 'migrate', 'reload'], load: () => import('./node.ts').then((group) => group.addNodeVerbs) },
+  { verbs: ['scale'], load: () => import('./scale.ts').then((group) => group.addScaleVerb) },
   { verbs: ['config'], load: () => import('./config.ts').then((group) => group.addConfigVerbs) },
   { verbs: ['doctor'], load: () => import('./doctor.ts').then((group) => group.addDoctor) },
   { verbs: ['organizations'], load: () => import('./organizations.ts').then((group) => group.addOrganizationVerbs) },

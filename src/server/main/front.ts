@@ -26,7 +26,7 @@ import { openStore } from '../store/open.ts'
 import { openWorkspaces } from '../store/open-workspaces.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
-import { connectionsNeeded, FRONT_POOL_MAX } from '../supervisor/shares.ts'
+import { FRONT_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { openBudgetParts } from './budgets.ts'
@@ -65,7 +65,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const feed = openEpochFeed({ store, hints, log })
   const rootKeys = rootKeysOf(config)
   const heartbeat = startHeartbeat({
-    frontId: part.id, store, feed, node: part.node, connections: connectionsNeeded(config), rootKeyId: () => rootKeys.currentId, log,
+    frontId: part.id, store, feed, node: part.node, connections: part.connections, rootKeyId: () => rootKeys.currentId, log,
   })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, log,
@@ -107,6 +107,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   })
   watchFront(metrics, { http, pools, log, feed, state, intake: fileParts.intake })
   channel.onSnapshot(() => metrics.snapshot())
+  channel.onScaled((connections) => void heartbeat.scaled(connections))
   const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
     // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
     .then(() => closeAll([heartbeat, vault, money, videos]))

@@ -176,8 +176,12 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
 function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
   return {
     [LOG_LINES_DROPPED]: { help: LOG_LINES_DROPPED_HELP, value: logLinesDropped, isTotal: true },
-    sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.frontsReady },
-    sluice_runners_ready: { help: 'Runners that work.', value: gauges.runnersReady },
+    sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.fronts.ready },
+    sluice_fronts_wanted: { help: 'Fronts that should serve.', value: gauges.fronts.wanted },
+    sluice_workers_ready: { help: 'Threads for long sessions of the fronts that serve.', value: gauges.workers.ready },
+    sluice_workers_wanted: { help: 'Threads for long sessions that the fronts should have.', value: gauges.workers.wanted },
+    sluice_runners_ready: { help: 'Runners that work.', value: gauges.runners.ready },
+    sluice_runners_wanted: { help: 'Runners that should work.', value: gauges.runners.wanted },
     sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },
     sluice_postgres_up: { help: '1 while Postgres is reached.', value: Number(gauges.isPostgresUp) },
     sluice_redis_up: { help: '1 while Redis is reached.', value: Number(gauges.isRedisUp) },

@@ -24,6 +24,8 @@ export interface Heartbeat extends FrontCount {
   readonly frontId: string
   /** Reports at once what the feed knows now; false when the store did not take it. */
   beat(): Promise<boolean>
+  /** The node has another number of children: tells the others at once, and counts them. */
+  scaled(connections: number): Promise<void>
   /** Takes the row away: this front counts no more. */
   close(): Promise<void>
 }
@@ -35,7 +37,8 @@ const ENROL_TRIES = 3
 
 /** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { frontId, store, feed, node, connections, rootKeyId = () => null, log, everyMs = HEARTBEAT_MS } = options
+  const { frontId, store, feed, node, rootKeyId = () => null, log, everyMs = HEARTBEAT_MS } = options
+  let { connections } = options
   let liveFronts = 1
   let beating: Promise<void> | null = null
   let reported = -2
@@ -49,7 +52,8 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
         WITH beat AS (
           INSERT INTO fronts (id, node, connections, epoch, root_key_id, heartbeat_at)
           VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, clock_timestamp())
-          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, root_key_id = excluded.root_key_id, heartbeat_at = excluded.heartbeat_at)
+          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, connections = excluded.connections, root_key_id = excluded.root_key_id,
+            heartbeat_at = excluded.heartbeat_at)
         SELECT count(*)::int AS count FROM fronts
         WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`)
       liveFronts = 1 + (row?.count ?? 0)
@@ -86,6 +90,10 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       return liveFronts
     },
     beat,
+    async scaled(next) {
+      connections = next
+      if (!isClosed) await beat()
+    },
     async close() {
       isClosed = true
       clearInterval(timer)
@@ -100,7 +108,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
  * Makes a front known before it serves: who revokes a key and waits must wait for it too. Gives up when the store is
  * away, where the front can load no key, or does not take its row, where nobody can revoke one either.
  */
-export async function enrol(feed: RunningEpochFeed, heartbeat: Heartbeat): Promise<void> {
+export async function enrol(feed: RunningEpochFeed, heartbeat: Pick<Heartbeat, 'beat'>): Promise<void> {
   for (let tries = 0; tries < ENROL_TRIES; tries++) {
     if (!(await feed.poll()) || await heartbeat.beat()) return
   }

@@ -6,6 +6,8 @@ export interface Channel {
   tell(message: FromChild): void
   onAnnounced(listener: () => void): void
   onDrain(listener: (isReplaced: boolean) => void): void
+  /** @param listener takes the connections that the node may hold from now on */
+  onScaled(listener: (connections: number) => void): void
   onSnapshot(snapshot: () => Promise<unknown>): void
 }
 
@@ -20,6 +22,7 @@ export function openChannel(): Channel {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
   const drains: ((isReplaced: boolean) => void)[] = []
   const announcements: (() => void)[] = []
+  const scalings: ((connections: number) => void)[] = []
   let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
   const tell = (message: FromChild): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
@@ -29,6 +32,7 @@ export function openChannel(): Channel {
       if (message.kind === 'start') resolve(message.part)
       if (message.kind === 'announced') for (const listener of announcements) listener()
       if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
+      if (message.kind === 'scaled') for (const listener of scalings) listener(message.connections)
       if (message.kind === 'snapshot') void answer(message.id)
     })
   })
@@ -40,6 +44,7 @@ export function openChannel(): Channel {
     tell,
     onAnnounced: (listener) => announcements.push(listener),
     onDrain: (listener) => drains.push(listener),
+    onScaled: (listener) => scalings.push(listener),
     onSnapshot: (read) => {
       snapshot = read
     },

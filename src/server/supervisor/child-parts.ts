@@ -4,7 +4,7 @@ import type { Texts } from '../config.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration } from './node-parts.ts'
-import { sessionThreads } from './shares.ts'
+import { connectionsNeeded, sessionThreads } from './shares.ts'
 
 /** What all children of a node share, whatever its configuration. */
 export interface ChildPlace {
@@ -17,7 +17,7 @@ export interface ChildPlace {
 export function childParts(generation: NodeGeneration, place: ChildPlace): readonly ChildPart[] {
   const { config, providerKeys } = generation
   const { data, databaseUrl, redis } = place
-  const common = { node: data.node, settings: settingsOf(generation, data), providerKeys, databaseUrl, redis }
+  const common = { node: data.node, settings: settingsOf(generation, data), providerKeys, databaseUrl, redis, connections: connectionsNeeded(config) }
   return [
     ...sessionThreads(config.workers, config.fronts).map((threads, slot) =>
       ({ ...common, role: 'front' as const, slot, sessionThreads: threads })),

@@ -72,6 +72,11 @@ export class Child {
     this.#send({ kind: 'drain', isReplaced })
   }
 
+  /** Tells it how many connections the node may hold from now on. */
+  scaled(connections: number): void {
+    this.#send({ kind: 'scaled', connections })
+  }
+
   kill(): void {
     this.#process.kill('SIGKILL')
   }

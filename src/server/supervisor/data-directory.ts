@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
 import type { ChildPart } from './ipc.ts'
@@ -14,6 +14,8 @@ export interface Runtime {
   readonly redis: ChildPart['redis']
   readonly url: string
   readonly adminUrl: string
+  /** The signal at which it looks for wishes; a node of an older version would end by it. */
+  readonly scalesBy?: 'SIGUSR2'
 }
 
 /** The one directory that holds the state of a node, claimed by this process. Mode 0700. */
@@ -33,6 +35,9 @@ export interface DataDirectory {
   writePrivate(name: string, text: string): void
   /** Null when there is no such file. */
   read(name: string): string | null
+  /** Names of the files that begin so. */
+  names(prefix: string): readonly string[]
+  remove(name: string): void
   /** Removes the files whose names begin so, but for these. */
   keepOnly(prefix: string, names: ReadonlySet<string>): void
   /** Gives the claim back; call when every process is gone. */
@@ -44,6 +49,8 @@ const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
 /** See `reload-record.ts`. */
 export const RELOAD_FILE = 'reload.json'
+/** What the names of wishes begin with; see `scale-wishes.ts`. */
+export const SCALE_FILES = 'scale-'
 /** The name of the node in the store. */
 export const NODE_FILE = 'node-id'
 const PROBE_FILE = '.writable'
@@ -63,6 +70,7 @@ export async function openDataDirectory(path: string, log: Log): Promise<DataDir
   rmSync(join(path, PROCESSES_FILE), { force: true })
   rmSync(join(path, RUNTIME_FILE), { force: true })
   rmSync(join(path, RELOAD_FILE), { force: true })
+  removeWishes(path)
   const children = new Map<number, ProcessIdentity & { readonly role: string }>()
   const record = (change: () => boolean): void => {
     try {
@@ -83,14 +91,27 @@ export async function openDataDirectory(path: string, log: Log): Promise<DataDir
     publish: (runtime) => writePrivate(path, RUNTIME_FILE, JSON.stringify(runtime)),
     writePrivate: (name, text) => writeDurable(path, name, text),
     read: (name) => readOwn(path, name),
+    names: (prefix) => namesIn(path, prefix),
+    remove: (name) => rmSync(join(path, name), { force: true }),
     keepOnly(prefix, names) {
-      const others = readdirSync(path).filter((name) => name.startsWith(prefix) && !names.has(name))
-      for (const name of others) rmSync(join(path, name), { force: true })
+      for (const name of namesIn(path, prefix)) if (!names.has(name)) rmSync(join(path, name), { force: true })
     },
     release() {
+      removeWishes(path)
       for (const name of [RUNTIME_FILE, RELOAD_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
     },
   }
+}
+
+function namesIn(path: string, prefix: string): readonly string[] {
+  return readdirSync(path).filter((name) => name.startsWith(prefix))
+}
+
+/** Nobody waits for what was wished of a node that has ended. */
+function removeWishes(path: string): void {
+  // Somebody took the directory away under the node: that is no reason to fail at its end.
+  if (!existsSync(path)) return
+  for (const name of namesIn(path, SCALE_FILES)) rmSync(join(path, name), { force: true })
 }
 
 /** The supervisor that runs on this directory now, or null. */

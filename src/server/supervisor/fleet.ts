@@ -9,7 +9,7 @@ const CRASH_LOOP_EXITS = 5
 
 /** What a fleet needs of a forked process. */
 export type FleetChild = Pick<
-  Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'drain' | 'kill' | 'snapshot'
+  Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot'
 >
 
 export interface FleetOptions {
@@ -28,6 +28,16 @@ interface Slot {
   work: Promise<void>
 }
 
+interface Retired {
+  readonly role: Role
+  readonly end: Promise<unknown>
+}
+
+export interface RollWish {
+  /** Children whose part does the same work stay: only the number of others changed. */
+  readonly isSparing?: boolean
+}
+
 /**
  * The forked processes of a node: brings them up, restarts the dead, replaces them one by one, drains them.
  */
@@ -35,8 +45,8 @@ export class Fleet {
   readonly #options: FleetOptions
   #slots: Slot[] = []
   readonly #alive = new Set<FleetChild>()
-  /** The ends of those that were replaced and still finish what they had. */
-  readonly #retired = new Set<Promise<unknown>>()
+  /** Those that were replaced and still finish what they had. */
+  readonly #retired = new Set<Retired>()
   /** A front that is loaded and not started: it takes the place of the next one that dies or is replaced. */
   #spare: FleetChild | null = null
   /** Since a front last came up well. */
@@ -55,7 +65,18 @@ export class Fleet {
   }
 
   countReady(role: Role): number {
-    return this.#slots.filter((slot) => slot.part.role === role && slot.current?.isReady === true).length
+    return this.#slots.filter((slot) => slot.part.role === role && isServing(slot)).length
+  }
+
+  /** How many there should be: those of a growing roll count as they come up. */
+  countWanted(role: Role): number {
+    return this.#slots.filter((slot) => slot.part.role === role).length
+  }
+
+  /** Threads for long sessions of all fronts together. */
+  get sessionThreads(): { readonly ready: number; readonly wanted: number } {
+    const fronts = this.#slots.filter((slot) => slot.part.role === 'front')
+    return { ready: threadsOf(fronts.filter(isServing)), wanted: threadsOf(fronts) }
   }
 
   /** Resolves when every child is ready. Throws `StartRefused` in a crash loop. */
@@ -75,28 +96,67 @@ export class Fleet {
   }
 
   /**
-   * Replaces every child, one by one, each new one ready before its predecessor drains; adds and drains slots
-   * where the number changed. Stops at the first replacement that does not come up: the others stay as they
-   * were. Waits first for those that the roll before it replaced: Postgres has connections for two generations.
-   * Throws `StartRefused`, also when the node ends meanwhile.
+   * Replaces children one by one, each new one ready before its predecessor drains; adds and drains slots where the
+   * number changed. Stops at the first one that does not come up: those that it added go again, the others stay as they
+   * were. Waits first for as many of those that earlier rolls replaced as Postgres has no connections for. Resolves when
+   * every slot serves. Throws `StartRefused`, also when the node ends meanwhile.
    */
-  async roll(parts: readonly ChildPart[]): Promise<void> {
-    if (this.#retired.size > 0) this.#options.log.info('roll_waits', { retired: this.#retired.size })
-    await Promise.all(this.#retired)
-    for (const part of parts) {
-      this.#throwIfEnding()
-      const slot = this.#slots.find((one) => one.part.role === part.role && one.part.slot === part.slot)
-      if (slot === undefined) {
-        const added: Slot = { part, current: null, work: Promise.resolve() }
-        this.#occupy(added, await this.#bringUp(part))
-        this.#slots.push(added)
-      } else await this.#inTurn(slot, () => this.#replace(slot, part))
+  async roll(parts: readonly ChildPart[], wish: RollWish = {}): Promise<void> {
+    await this.#untilRoom(parts, wish)
+    const added: Slot[] = []
+    try {
+      for (const part of parts) await this.#place(part, wish, added)
+    } catch (problem) {
+      // Who ends the node has told them already.
+      if (!this.#isEnding) this.#remove(added)
+      throw problem
     }
-    const isKept = ({ part: { role, slot } }: Slot): boolean =>
-      parts.some((part) => part.role === role && part.slot === slot)
-    const surplus = this.#slots.filter((slot) => !isKept(slot))
-    this.#slots = this.#slots.filter(isKept)
-    for (const slot of surplus) this.#retire(slot)
+    this.#remove(this.#slots.filter(({ part }) => !parts.some((one) => isSamePlace(one, part))))
+    // One that died meanwhile is being brought back.
+    await Promise.all(this.#slots.map(({ work }) => work))
+  }
+
+  async #place(part: ChildPart, wish: RollWish, added: Slot[]): Promise<void> {
+    this.#throwIfEnding()
+    const slot = this.#slots.find((one) => isSamePlace(one.part, part))
+    if (slot !== undefined) return this.#inTurn(slot, () => this.#renew(slot, part, wish))
+    const child = await this.#bringUp(part)
+    const next: Slot = { part, current: null, work: Promise.resolve() }
+    this.#slots.push(next)
+    added.push(next)
+    this.#occupy(next, child)
+  }
+
+  async #renew(slot: Slot, part: ChildPart, wish: RollWish): Promise<void> {
+    if (slot.current === null || !isSpared(slot, part, wish)) return this.#replace(slot, part)
+    slot.part = part
+    slot.current.scaled(part.connections)
+  }
+
+  #remove(slots: readonly Slot[]): void {
+    this.#slots = this.#slots.filter((slot) => !slots.includes(slot))
+    for (const slot of slots) this.#retire(slot)
+  }
+
+  /** Postgres has connections for two generations of the larger number of children. */
+  async #untilRoom(parts: readonly ChildPart[], wish: RollWish): Promise<void> {
+    let isTold = false
+    for (;;) {
+      const crowded = [...this.#retired].filter(({ role }) => !this.#hasRoom(role, parts, wish))
+      if (crowded.length === 0) return
+      if (!isTold) this.#options.log.info('roll_waits', { retired: crowded.length })
+      isTold = true
+      await Promise.race(crowded.map(({ end }) => end))
+    }
+  }
+
+  #hasRoom(role: Role, parts: readonly ChildPart[], wish: RollWish): boolean {
+    const slots = this.#slots.filter((slot) => slot.part.role === role)
+    const wanted = parts.filter((part) => part.role === role)
+    const replaced = slots.filter((slot) => wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, wish)))
+    const retired = [...this.#retired].filter((one) => one.role === role)
+    const most = Math.max(slots.length, wanted.length)
+    return retired.length + replaced.length + most <= 2 * most
   }
 
   /** Children of the role finish what is in flight and end; those that have not by then are killed. */
@@ -151,9 +211,10 @@ export class Fleet {
     }, this.#options.retiredMsMax)
     const end = child.ended.then(() => {
       clearTimeout(timer)
-      this.#retired.delete(end)
+      this.#retired.delete(retired)
     })
-    this.#retired.add(end)
+    const retired: Retired = { role: child.role, end }
+    this.#retired.add(retired)
   }
 
   async #bringUp(part: ChildPart): Promise<FleetChild> {
@@ -246,4 +307,20 @@ export class Fleet {
     slot.work = turn.catch(() => undefined)
     return turn
   }
+}
+
+function isSamePlace(one: ChildPart, other: ChildPart): boolean {
+  return one.role === other.role && one.slot === other.slot
+}
+
+function isSpared({ part }: Slot, next: ChildPart, { isSparing = false }: RollWish): boolean {
+  return isSparing && part.sessionThreads === next.sessionThreads
+}
+
+function isServing({ current }: Slot): boolean {
+  return current?.isReady === true
+}
+
+function threadsOf(slots: readonly Slot[]): number {
+  return slots.reduce((sum, { part }) => sum + part.sessionThreads, 0)
 }

@@ -18,6 +18,8 @@ export interface ChildPart {
   readonly redis: { readonly url: string } | { readonly socketPath: string }
   /** Threads for long sessions. */
   readonly sessionThreads: number
+  /** Connections to Postgres that the whole node may hold at once. */
+  readonly connections: number
 }
 
 /** The part of one process: its replacement in the slot has another id. */
@@ -33,6 +35,8 @@ export type ToChild =
   | { readonly kind: 'announced' }
   /** Finish what is in flight and end; a replaced front stays for idle keep-alive connections. Design §2. */
   | { readonly kind: 'drain'; readonly isReplaced: boolean }
+  /** The node has another number of fronts or threads; what this child does itself stays. */
+  | { readonly kind: 'scaled'; readonly connections: number }
   | { readonly kind: 'snapshot'; readonly id: number }
 
 /** Messages of a child to the supervisor. */

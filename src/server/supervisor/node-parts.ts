@@ -73,10 +73,18 @@ export interface ChildMetrics {
   readonly metrics: unknown
 }
 
+/** How many serve, and how many should. */
+export interface Served {
+  readonly ready: number
+  readonly wanted: number
+}
+
 /** Facts of the node itself among its metrics. */
 export interface NodeGauges {
-  readonly frontsReady: number
-  readonly runnersReady: number
+  readonly fronts: Served
+  /** Threads for long sessions of all fronts. */
+  readonly workers: Served
+  readonly runners: Served
   /** Children that died after they were ready, since the start. */
   readonly restarts: number
   readonly isPostgresUp: boolean

@@ -15,7 +15,8 @@ import { ReadinessWatch } from './readiness.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
 import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
-import { sessionThreads } from './shares.ts'
+import { WishDesk } from './scale-wishes.ts'
+import { countsOf } from './scaling.ts'
 import { watchSignals } from './signals.ts'
 import { StartRefused } from './start-refused.ts'
 import { VERSION } from './version.ts'
@@ -62,6 +63,7 @@ export async function runNode(parts: NodeParts): Promise<number> {
     drain: (why) => ending.ask({ why, isFailure: false }),
     stopAtOnce: () => run.stopAtOnce(),
     reload: () => run.reload(),
+    scale: () => run.scale(),
   })
   try {
     await run.bringUp()
@@ -93,6 +95,7 @@ class NodeRun {
   #redis: NodeRedis | null = null
   #journals: NodeJournals | null = null
   #reloader: Reloader | null = null
+  #desk: WishDesk | null = null
   #watch: ReadinessWatch | null = null
   #isDraining = false
   #isUp = false
@@ -132,6 +135,7 @@ class NodeRun {
     this.#announce({ data, services, keys, files, degraded: isRedisUp ? [] : ['redis'] })
     this.#isUp = true
     if (this.#isReloadAsked) this.reload()
+    this.scale()
   }
 
   /** Fronts first, since they still need what the runner does; then the runner. Services follow in `undo`. */
@@ -150,6 +154,11 @@ class NodeRun {
     else if (!this.#isDraining) void this.#reloader?.ask()
   }
 
+  /** Wishes that were left during the start are found at its end. */
+  scale(): void {
+    if (this.#isUp) this.#desk?.look()
+  }
+
   stopAtOnce(): void {
     this.#parts.log.warn('node_stops_at_once')
     void this.#fleet.killAll()
@@ -163,8 +172,7 @@ class NodeRun {
       host, port,
       readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts()) ?? null),
       metrics: async () => this.#parts.metrics(await this.#fleet.snapshots(), {
-        frontsReady: this.#fleet.countReady('front'),
-        runnersReady: this.#fleet.countReady('runner'),
+        ...this.#counts(),
         restarts: this.#fleet.restarts,
         isPostgresUp: this.#watch?.isUp('postgres') ?? false,
         isRedisUp: this.#watch?.isUp('redis') ?? false,
@@ -207,6 +215,8 @@ class NodeRun {
       },
       tell: (record) => writeReload(data, record),
     })
+    const reloader = this.#reloader
+    this.#desk = new WishDesk({ data, log: this.#parts.log, scale: (wish) => reloader.scale(wish) })
     return keys
   }
 
@@ -240,13 +250,12 @@ class NodeRun {
     const { config } = this.#first
     const url = this.#url()
     const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
-    data.publish({ databaseUrl: services.databaseUrl, redis: services.redis, url, adminUrl })
+    data.publish({ databaseUrl: services.databaseUrl, redis: services.redis, url, adminUrl, scalesBy: 'SIGUSR2' })
     const facts: ReadyFacts = {
       url,
       docs_url: `${url}/docs`,
       admin_url: adminUrl,
-      fronts: config.fronts,
-      workers: sessionThreads(config.workers, config.fronts).reduce((sum, threads) => sum + threads, 0),
+      ...countsOf(this.#first),
       postgres: services.postgres,
       redis: services.redisMode,
       objects: files.place,
@@ -280,11 +289,8 @@ class NodeRun {
   }
 
   #counts() {
-    const { fronts, runners } = (this.#reloader?.current ?? this.#first).config
-    return {
-      fronts: { ready: this.#fleet.countReady('front'), wanted: fronts },
-      runners: { ready: this.#fleet.countReady('runner'), wanted: runners },
-    }
+    const of = (role: Role) => ({ ready: this.#fleet.countReady(role), wanted: this.#fleet.countWanted(role) })
+    return { fronts: of('front'), workers: this.#fleet.sessionThreads, runners: of('runner') }
   }
 
   #url(): string {

@@ -1,4 +1,5 @@
 import type { Log } from '../ports/observe.ts'
+import type { Served } from './node-parts.ts'
 
 export type DependencyName = 'postgres' | 'redis'
 
@@ -18,8 +19,10 @@ export interface Readiness {
   /** Why it is not `ready`, in stable words. */
   readonly reasons: readonly string[]
   readonly dependencies: Readonly<Record<DependencyName, DependencyState>>
-  readonly fronts: { readonly ready: number; readonly wanted: number }
-  readonly runners: { readonly ready: number; readonly wanted: number }
+  readonly fronts: Served
+  /** Threads for long sessions of all fronts. */
+  readonly workers: Served
+  readonly runners: Served
 }
 
 export interface Watched {
@@ -61,7 +64,7 @@ export class ReadinessWatch {
   }
 
   /** @param children how many of each role are ready and how many there should be */
-  read(children: Pick<Readiness, 'fronts' | 'runners'>): Readiness {
+  read(children: Pick<Readiness, 'fronts' | 'workers' | 'runners'>): Readiness {
     const reasons = NAMES.filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
     const downMs = this.#isUp.postgres ? 0 : this.#options.now() - this.#sinceMs.postgres
     const graceIsOver = downMs > this.#options.keyGraceMs()

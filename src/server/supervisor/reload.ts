@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigInvalid, type Config, type Texts } from '../config.ts'
 import type { Fields } from '../ports/observe.ts'
 import { checkTls } from './checks.ts'
@@ -5,6 +6,8 @@ import type { Fleet } from './fleet.ts'
 import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration, NodeParts } from './node-parts.ts'
 import { NO_RELOAD, type ReloadRecord } from './reload-record.ts'
+import { countsOf, standsOf, stillStanding, withStands, type ScaleEnd, type ScaleWish, type Stands } from './scaling.ts'
+import { connectionsNeeded } from './shares.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** What the supervisor itself stands on: changing it takes a restart, and until then the old value holds. */
@@ -37,18 +40,25 @@ export interface ReloadOptions {
   tell(record: ReloadRecord): void
 }
 
-/** Re-reads the configuration and replaces the children; a request during a roll is done once, after it. */
+/**
+ * Re-reads the configuration and replaces the children, or changes their number: one after the other. Reloads that are
+ * asked for during a roll are one, after it.
+ */
 export class Reloader {
   readonly #options: ReloadOptions
   #current: NodeGeneration
   #record: ReloadRecord = NO_RELOAD
-  #isRolling = false
-  #isAskedAgain = false
+  /** The settings as they were last read, before any stand. */
+  #given: Texts
+  #stands: Stands = {}
+  #last: Promise<unknown> = Promise.resolve()
+  #queued: Promise<void> | null = null
   #isEnded = false
 
   constructor(options: ReloadOptions) {
     this.#options = options
     this.#current = options.first
+    this.#given = options.first.settings
     options.tell(this.#record)
   }
 
@@ -56,20 +66,17 @@ export class Reloader {
     return this.#current
   }
 
-  async ask(): Promise<void> {
-    if (this.#isRolling) {
-      this.#isAskedAgain = true
-      return
-    }
-    this.#isRolling = true
-    try {
-      do {
-        this.#isAskedAgain = false
-        if (!this.#isEnded) await this.#reload()
-      } while (this.#isAskedAgain)
-    } finally {
-      this.#isRolling = false
-    }
+  ask(): Promise<void> {
+    this.#queued ??= this.#inTurn(async () => {
+      this.#queued = null
+      if (!this.#isEnded) await this.#reload()
+    })
+    return this.#queued
+  }
+
+  /** Changes the number of fronts or of threads, and resolves when the new number serves. Nothing is read anew. */
+  scale(wish: ScaleWish): Promise<ScaleEnd> {
+    return this.#inTurn(() => this.#scale(wish))
   }
 
   /** The node drains: what is queued is not done any more. */
@@ -77,25 +84,56 @@ export class Reloader {
     this.#isEnded = true
   }
 
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(step)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
   /** A configuration that cannot be used changes nothing: the node goes on with the one it has. */
   async #reload(): Promise<void> {
     const { parts, fleet, childParts, check, adopt } = this.#options
     this.#tell({ number: this.#record.number + 1, state: 'running', reason: null, needRestart: [] })
     try {
-      const { generation, moved } = withFixed(parts.readGeneration(), this.#current)
-      if (moved.length > 0) parts.log.warn('settings_need_restart', { settings: moved })
+      const { generation: read, moved } = withFixed(parts.readGeneration(), this.#current)
+      const stands = stillStanding(this.#stands, read.settings)
+      const generation = withStands(read, stands)
+      if (moved.length > 0) parts.log.warn('settings_need_restart', { settings: moved, fix: 'restart' })
       checkTls(generation)
       await check(generation)
       const startedAt = performance.now()
       await fleet.roll(childParts(generation))
       this.#current = generation
+      this.#given = read.settings
+      this.#stands = stands
       adopt(generation)
       parts.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
       this.#tell({ state: 'done', needRestart: moved })
     } catch (problem) {
       parts.log.error('reload_refused', reasonOf(problem))
-      const isForOperator = problem instanceof ConfigInvalid || problem instanceof StartRefused
-      this.#tell({ state: 'refused', reason: isForOperator ? problem.message : 'an error; its log tells which' })
+      this.#tell({ state: 'refused', reason: saidOf(problem) })
+    }
+  }
+
+  async #scale(wish: ScaleWish): Promise<ScaleEnd> {
+    const { parts, fleet, childParts, check } = this.#options
+    const before = countsOf(this.#current)
+    try {
+      if (this.#isEnded) throw new StartRefused('the node is ending')
+      const stands = standsOf(wish, this.#stands, this.#given)
+      const generation = withStands(this.#current, stands)
+      const now = countsOf(generation)
+      // Fewer fit whatever other nodes hold by now.
+      if (connectionsNeeded(generation.config) > connectionsNeeded(this.#current.config)) await check(generation)
+      const startedAt = performance.now()
+      if (!isDeepStrictEqual(before, now)) await fleet.roll(childParts(generation), { isSparing: true })
+      this.#current = generation
+      this.#stands = stands
+      parts.log.info('scaled', { ...now, durationMs: Math.round(performance.now() - startedAt) })
+      return { state: 'done', before, now }
+    } catch (problem) {
+      parts.log.error('scale_refused', reasonOf(problem))
+      return { state: 'refused', reason: saidOf(problem) }
     }
   }
 
@@ -108,6 +146,12 @@ export class Reloader {
       this.#options.parts.log.error('reload_not_told', { cause })
     }
   }
+}
+
+/** Only what was written for an operator leaves the log. */
+function saidOf(problem: unknown): string {
+  const isForOperator = problem instanceof ConfigInvalid || problem instanceof StartRefused
+  return isForOperator ? problem.message : 'an error; its log tells which'
 }
 
 function reasonOf(problem: unknown): Fields {

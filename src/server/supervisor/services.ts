@@ -117,13 +117,13 @@ export async function checkConnections(
   const { fits, available, elsewhere } = await store.connections(wanted)
   if (fits) return
   const processes = `${config.fronts} fronts and ${config.runners} runners`
-  throw new StartRefused(`${processes} may need ${wanted} connections; Postgres gives ${available}, `
+  throw new StartRefused(`${processes} may need ${wanted} connections; Postgres gives ${available} by its max_connections, `
     + `and other nodes hold ${elsewhere}: ${ADVICE[postgres]} or lower SLUICE_FRONTS`)
 }
 
 /** Our own is given what the start needs, with room; a reload cannot change it. */
 const ADVICE: Readonly<Record<Services['postgres'], string>> = {
-  embedded: 'restart the node',
+  embedded: 'restart the node with so many,',
   external: 'raise its max_connections',
 }
 

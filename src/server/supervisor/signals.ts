@@ -7,6 +7,8 @@ export interface SignalActions {
   /** The operator does not want to wait. */
   stopAtOnce(): void
   reload(): void
+  /** Somebody left a wish in the data directory. */
+  scale(): void
 }
 
 /** A terminal and npm both send the first signal: what follows within this time is the same one. */
@@ -37,7 +39,8 @@ export function watchSignals(actions: SignalActions): () => void {
       else actions.reload()
     }, HANGUP_WAIT_MS)
   }
-  process.on('SIGTERM', onTerm).on('SIGINT', onInt).on('SIGHUP', onHangup)
+  const onScale = (): void => actions.scale()
+  process.on('SIGTERM', onTerm).on('SIGINT', onInt).on('SIGHUP', onHangup).on('SIGUSR2', onScale)
   // Nobody reads any more (`npm start | head -1`): without this the node would end in mid-request.
   const onStreamError = (): void => undefined
   process.stdout.on('error', onStreamError)
@@ -49,7 +52,7 @@ export function watchSignals(actions: SignalActions): () => void {
     : undefined
   return () => {
     clearInterval(timer)
-    process.off('SIGTERM', onTerm).off('SIGINT', onInt).off('SIGHUP', onHangup)
+    process.off('SIGTERM', onTerm).off('SIGINT', onInt).off('SIGHUP', onHangup).off('SIGUSR2', onScale)
   }
 }
 

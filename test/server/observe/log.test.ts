@@ -81,7 +81,7 @@ t.test('a front hides what the supervisor hides, and the addresses of the stores
   const settings = { SLUICE_BROADCAST: 'https://h/token', OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:pw@otlp' }
   const secrets = secretsOfPart({
     role: 'front', slot: 0, node: 'n', settings, providerKeys: { OPENAI_API_KEY: 'sk-canary' },
-    databaseUrl: 'postgres://u:pw@h/d', redis: { url: 'redis://:pw@h' }, sessionThreads: 1,
+    databaseUrl: 'postgres://u:pw@h/d', redis: { url: 'redis://:pw@h' }, sessionThreads: 1, connections: 31,
   })
   const texts = secrets.map((secret) => secret.reveal()).sort()
   t.same(texts, ['https://h/token', 'https://user:pw@otlp', 'postgres://u:pw@h/d', 'redis://:pw@h', 'sk-canary'])

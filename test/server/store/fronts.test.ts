@@ -71,7 +71,7 @@ t.test('a front enrols before it serves, and again when the store did not take i
   const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
   t.teardown(() => feed.close())
   let beats = 0
-  await enrol(feed, { frontId: newId(), liveFronts: 1, beat: () => Promise.resolve(++beats === 2), close: () => Promise.resolve() })
+  await enrol(feed, { beat: () => Promise.resolve(++beats === 2) })
   t.equal(beats, 2)
 })
 
@@ -111,4 +111,16 @@ t.test('a front tells the root key that it wraps with, and again when that has c
   rootKeyId = 'two'
   await heartbeat.beat()
   t.same([await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')], [['here'], []])
+})
+
+t.test('a node that has another number of children tells the others at once, and counts them', async (t) => {
+  const store = await openTestStore(t)
+  const [one, two] = [await front(t, store), await front(t, store)]
+  await one.heartbeat.scaled(40)
+  t.equal(one.heartbeat.liveFronts, 2)
+  await two.heartbeat.scaled(40)
+  t.equal((await connectionBudget(store.sql, 'there', 1)).elsewhere, 40)
+  await one.heartbeat.scaled(9)
+  await two.heartbeat.scaled(9)
+  t.equal((await connectionBudget(store.sql, 'there', 1)).elsewhere, 9)
 })

@@ -1,24 +1,19 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { readFrom, type Config, type Texts } from '../../../src/server/config.ts'
-import type { ChildPart } from '../../../src/server/supervisor/ipc.ts'
-import type { NodeGeneration } from '../../../src/server/supervisor/node-parts.ts'
-import type { ReloadRecord } from '../../../src/server/supervisor/reload-record.ts'
-import { Reloader } from '../../../src/server/supervisor/reload.ts'
 import { StartRefused } from '../../../src/server/supervisor/start-refused.ts'
 import { NO_OPENSSL, selfSigned } from '../../support/certificate.ts'
-import { keptLog } from '../../support/log.ts'
+import { turnOfLoop } from '../../support/scripted-fleet.ts'
+import { scriptedReload } from '../../support/scripted-reload.ts'
 
 t.test('a reload that is asked for during a roll is done once, after it', async (t) => {
-  const { reloader, rolls, endRoll, tell } = scripted()
+  const { reloader, rolls, endRoll, tell } = scriptedReload()
   const first = reloader.ask()
-  await turn()
+  await turnOfLoop()
   void reloader.ask()
   void reloader.ask()
-  await turn()
+  await turnOfLoop()
   t.equal(rolls.length, 1)
   endRoll()
-  await turn()
+  await turnOfLoop()
   t.equal(rolls.length, 2)
   endRoll()
   await first
@@ -28,9 +23,9 @@ t.test('a reload that is asked for during a roll is done once, after it', async 
 })
 
 t.test('a reload that is queued when the node drains is not done', async (t) => {
-  const { reloader, rolls, endRoll } = scripted()
+  const { reloader, rolls, endRoll } = scriptedReload()
   const first = reloader.ask()
-  await turn()
+  await turnOfLoop()
   void reloader.ask()
   reloader.end()
   endRoll()
@@ -40,10 +35,10 @@ t.test('a reload that is queued when the node drains is not done', async (t) => 
 })
 
 t.test('a roll that fails leaves the generation as it was, and is told with its reason', async (t) => {
-  const { reloader, endRoll, next, tell, adopted, first } = scripted()
+  const { reloader, endRoll, next, tell, adopted, first } = scriptedReload()
   next({ SLUICE_FRONTS: '3' })
   const asked = reloader.ask()
-  await turn()
+  await turnOfLoop()
   endRoll(new StartRefused('front 1 ended 5 times in a row'))
   await asked
   t.equal(reloader.current, first)
@@ -52,10 +47,10 @@ t.test('a roll that fails leaves the generation as it was, and is told with its 
 })
 
 t.test('what only a restart takes keeps its old value, in the settings of children and in the config', async (t) => {
-  const { reloader, endRoll, next, log, tell } = scripted({ SLUICE_PORT: '8081' })
+  const { reloader, endRoll, next, log, tell } = scriptedReload({ SLUICE_PORT: '8081' })
   next({ SLUICE_PORT: '8082', DATABASE_URL: 'postgres://h/other', SLUICE_FRONTS: '3' })
   const asked = reloader.ask()
-  await turn()
+  await turnOfLoop()
   endRoll()
   await asked
   const { settings, config } = reloader.current
@@ -69,10 +64,10 @@ t.test('TLS is not turned on or off by a reload: one port would speak both', { s
   const files = selfSigned(t)
   const tls = { SLUICE_TLS_CERT: files.certFile, SLUICE_TLS_KEY: files.keyFile }
   for (const [before, after] of [[tls, {}], [{}, tls]] as const) {
-    const { reloader, endRoll, next, first } = scripted(before)
+    const { reloader, endRoll, next, first } = scriptedReload(before)
     next(after)
     const asked = reloader.ask()
-    await turn()
+    await turnOfLoop()
     endRoll()
     await asked
     t.same(reloader.current.settings, before)
@@ -83,63 +78,15 @@ t.test('TLS is not turned on or off by a reload: one port would speak both', { s
 
 t.test('another certificate is taken, unless it does not fit its key', { skip: NO_OPENSSL }, async (t) => {
   const [old, renewed] = [selfSigned(t), selfSigned(t)]
-  const { reloader, rolls, endRoll, next, tell } = scripted({ SLUICE_TLS_CERT: old.certFile, SLUICE_TLS_KEY: old.keyFile })
+  const { reloader, rolls, endRoll, next, tell } = scriptedReload({ SLUICE_TLS_CERT: old.certFile, SLUICE_TLS_KEY: old.keyFile })
   next({ SLUICE_TLS_CERT: renewed.certFile, SLUICE_TLS_KEY: old.keyFile })
   await reloader.ask()
   t.match(tell.at(-1), { state: 'refused', reason: /do not work together/ })
   t.same(rolls, [])
   next({ SLUICE_TLS_CERT: renewed.certFile, SLUICE_TLS_KEY: renewed.keyFile })
   const asked = reloader.ask()
-  await turn()
+  await turnOfLoop()
   endRoll()
   await asked
   t.equal(reloader.current.config.tls?.certFile, renewed.certFile)
 })
-
-/** A reloader whose rolls end when the test says so. */
-function scripted(settings: Texts = {}) {
-  const log = keptLog()
-  const rolls: (readonly ChildPart[])[] = []
-  const tell: ReloadRecord[] = []
-  const adopted: NodeGeneration[] = []
-  let end: (problem: Error | null) => void = () => undefined
-  const first = generationOf(settings)
-  let next = first
-  const reloader = new Reloader({
-    parts: { log: { ...log, release: () => undefined }, readGeneration: () => next },
-    fleet: {
-      roll(parts) {
-        rolls.push(parts)
-        return new Promise((resolve, reject) => {
-          end = (problem) => (problem === null ? resolve() : reject(problem))
-        })
-      },
-    },
-    first,
-    childParts: () => [],
-    check: () => Promise.resolve(),
-    adopt: (generation) => void adopted.push(generation),
-    tell: (record) => void tell.push(record),
-  })
-  return {
-    reloader, rolls, tell, log, adopted, first,
-    next: (texts: Texts) => void (next = generationOf(texts)),
-    endRoll: (problem: Error | null = null) => end(problem),
-  }
-}
-
-function generationOf(settings: Texts): NodeGeneration {
-  const reading = readFrom(settings)
-  if (!reading.ok) throw new Error('bad settings')
-  const { generation } = reading
-  return { ...generation, frozen: frozenOf(generation.config), providerKeys: {} }
-}
-
-function frozenOf({ tls }: Config): Texts {
-  if (tls === null) return {}
-  return { SLUICE_TLS_CERT: readFileSync(tls.certFile, 'utf8'), SLUICE_TLS_KEY: readFileSync(tls.keyFile, 'utf8') }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
