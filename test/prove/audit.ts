@@ -8,7 +8,7 @@ import { startProvider } from '../support/provider.ts'
 import { pause } from '../support/spawned.ts'
 import { startStand } from '../support/stand.ts'
 import { SCENARIOS, UPSTREAM_SECRET, type Change, type Request, type World } from './audit/scenarios.ts'
-import { ask, keyOf, KINDS, makeOwner, type Told } from './isolation/owners.ts'
+import { ask, keyOf, KINDS, makeGroup, makeOwner, type Told } from './isolation/owners.ts'
 import { elsewhere, missing, requestOf, takesWorkspace, wrongKindStatus } from './isolation/requests.ts'
 import type { Program, Proof } from './proof.ts'
 
@@ -69,7 +69,7 @@ async function openWorld(proof: Proof): Promise<World> {
   const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', 'elsewhere', '--organization', id) as { key: string }
   const place = owner.places.default
   const world: World = {
-    stand, owner, place, foreign: key, baseUrl: `https://${HOST}:${port}/v1`,
+    stand, owner, place, foreign: key, group: () => makeGroup(stand, owner.organizationId), baseUrl: `https://${HOST}:${port}/v1`,
     async make(method, path, body, by = 'management') {
       const told = await ask(stand, { method, path: API_PREFIX + path, body, key: keyOf(place, owner, by) })
       if (told.status >= 300) throw new Error(`${method} ${path}: ${told.status} ${told.text}`)

@@ -113,7 +113,8 @@ async function everything(stand: Stand, { management, places }: Owner): Promise<
     ]) await read(path, key)
     for (const path of [
       `/workspaces/${place.workspaceId}`, `/workspaces/${place.workspaceId}/budgets`, `/keys?workspace_id=${place.workspaceId}`,
-      `/interns/${place.internId}`, `/private-endpoints/${place.endpointId}`,
+      `/interns/${place.internId}`, `/private-endpoints/${place.endpointId}`, `/scim/group-mappings/${place.mappingId}`, '/scim/groups',
+      `/workspaces/${place.workspaceId}/members`,
     ]) await read(path, management)
   }
   return seen.join('\n')

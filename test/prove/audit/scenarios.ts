@@ -12,6 +12,8 @@ export interface World {
   readonly foreign: string
   /** Of the private endpoints' provider, which answers as it should. */
   readonly baseUrl: string
+  /** Makes a group of an identity provider's. */
+  group(): Promise<string>
   /** Throws at a refusal. @returns the answer, and the members of its `data` */
   make(method: string, path: string, body?: unknown, by?: KeyKind): Promise<Readonly<Record<string, unknown>>>
 }
@@ -70,7 +72,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'keys.delete': { request: async (world) => ({ path: `/keys/${await key(world)}` }), refused: async (_, done) => [done] },
 
-  'interns.create': { request: async () => ({ path: '/interns', body: { name: 'Ada', provision: false }, headers: once() }), again: 'nothing', refused: reused },
+  'interns.create': {
+    request: async () => ({ path: '/interns', body: { name: 'Ada', provision: false }, headers: once() }), again: 'nothing', refused: reused,
+  },
   'interns.update': { request: async (world) => ({ path: `/interns/${await intern(world)}`, body: { name: 'Bea' } }) },
   'interns.delete': { request: async (world) => ({ path: `/interns/${await intern(world)}` }), refused: async (_, done) => [done] },
   'interns.provision': { never: NOT_RUN },
@@ -176,6 +180,24 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     request: async (world) => ({ path: `/workspaces/${await workspace(world)}` }),
     refused: async ({ place }, done) => [done, { path: `/workspaces/${place.workspaceId}` }],
   },
+
+  'scim.create_mapping': {
+    async request({ place, group }) {
+      return { path: '/scim/group-mappings', body: { scim_group_id: await group(), workspace_id: place.workspaceId, role: 'member' } }
+    },
+    again: 'nothing',
+    refused: async (_, done) => [{ role: 'admin' }, { scim_group_id: randomUUID() }, { workspace_id: randomUUID() }]
+      .map((more) => ({ ...done, body: { ...(done.body as object), ...more } })),
+  },
+  'scim.update_mapping': {
+    request: async (world) => ({ path: `/scim/group-mappings/${await mapping(world)}`, body: { role: 'admin' } }),
+    again: 'nothing',
+  },
+  'scim.delete_mapping': {
+    request: async (world) => ({ path: `/scim/group-mappings/${await mapping(world)}?keep_members=true` }),
+    refused: async (world, done) => [done, { path: `/scim/group-mappings/${await mapping(world)}` }],
+  },
+  'scim.start_sync': { request: async () => ({ path: '/scim/sync-jobs' }) },
 }
 
 const once = (): Readonly<Record<string, string>> => ({ 'idempotency-key': randomUUID() })
@@ -194,6 +216,11 @@ async function key({ make, place }: World): Promise<string> {
 
 async function intern({ make }: World): Promise<string> {
   return String((await make('POST', '/interns', { name: 'Ada', provision: false }))['id'])
+}
+
+async function mapping({ make, place, group }: World): Promise<string> {
+  const body = { scim_group_id: await group(), workspace_id: place.workspaceId, role: 'member' }
+  return String((await make('POST', '/scim/group-mappings', body))['id'])
 }
 
 async function workspace({ make }: World): Promise<string> {

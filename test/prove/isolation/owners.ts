@@ -1,15 +1,21 @@
+import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { KEY_PREFIXES, type KeyKind } from '../../../src/schemas/api-keys.ts'
+import { openStore } from '../../../src/server/store/open.ts'
+import { runtimeOf } from '../../../src/server/supervisor/data-directory.ts'
+import { plantGroup, plantUsers } from '../../support/directory.ts'
 import { pause } from '../../support/spawned.ts'
 import type { Stand } from '../../support/stand.ts'
 
 /** Kinds of keys that owners have. */
-export const KINDS = (Object.keys(KEY_PREFIXES) as KeyKind[]).filter((kind) => kind !== 'scim')
+export const KINDS = Object.keys(KEY_PREFIXES) as KeyKind[]
 
 /** One organization with something of each kind, in its workspace `default` and in another one. */
 export interface Owner {
   readonly organizationId: string
   readonly management: string
+  /** Of an identity provider. */
+  readonly scimToken: string
   readonly scim: string
   readonly places: { readonly default: Place; readonly other: Place }
 }
@@ -27,6 +33,10 @@ export interface Place {
   readonly containerFileId: string
   readonly endpointId: string
   readonly videoId: string
+  readonly groupId: string
+  readonly mappingId: string
+  /** Of the organization. */
+  readonly syncId: string
 }
 
 export interface Told {
@@ -94,6 +104,7 @@ async function made(stand: Stand, wish: Ask): Promise<Told['body']> {
 export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
   const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
   const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
+  const { token } = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
   const scim = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
   const workspaces = (await ask(stand, { method: 'GET', path: `${API}/workspaces`, key })).body['data'] as { id: string; slug: string }[]
   const first = workspaces.find(({ slug }) => slug === 'default')
@@ -103,22 +114,24 @@ export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
   return {
     organizationId: id,
     management: key,
+    scimToken: token,
     scim: scim.token,
     places: {
-      default: await fill(stand, { name: `${name}_one`, management: key, workspaceId: first.id, slug: 'default' }),
-      other: await fill(stand, { name: `${name}_two`, management: key, workspaceId: String(other['id']), slug }),
+      default: await fill(stand, { name: `${name}_one`, organizationId: id, management: key, workspaceId: first.id, slug: 'default' }),
+      other: await fill(stand, { name: `${name}_two`, organizationId: id, management: key, workspaceId: String(other['id']), slug }),
     },
   }
 }
 
 interface Filling {
   readonly name: string
+  readonly organizationId: string
   readonly management: string
   readonly workspaceId: string
   readonly slug: string
 }
 
-async function fill(stand: Stand, { name, management, workspaceId, slug }: Filling): Promise<Place> {
+async function fill(stand: Stand, { name, organizationId, management, workspaceId, slug }: Filling): Promise<Place> {
   const asManager = (method: string, path: string, body?: unknown) => made(stand, { method, path, key: management, body })
   const key = await asManager('POST', '/keys', { name, workspace_id: workspaceId })
   const inference = { key: String(key['key']), hash: String(key['hash']) }
@@ -138,14 +151,28 @@ async function fill(stand: Stand, { name, management, workspaceId, slug }: Filli
   const video = await made(stand, {
     method: 'POST', path: '/videos', key: inference.key, body: { model: VIDEO_MODEL, prompt: `clip of ${name}`, duration: 1 },
   })
+  const groupId = await makeGroup(stand, organizationId)
+  const mapping = await asManager('POST', '/scim/group-mappings', { scim_group_id: groupId, workspace_id: workspaceId, role: 'member' })
   return {
-    workspaceId, slug, inference, secret, containerId,
+    workspaceId, slug, inference, secret, containerId, groupId,
+    mappingId: String(mapping['id']),
+    syncId: String((await asManager('POST', '/scim/sync-jobs'))['id']),
     videoId: await ended(stand, String(video['id']), inference.key),
     internId: String(intern['id']),
     internKey: internKey.key,
     fileId: String(file['id']),
     containerFileId: String((listed['data'] as { id: string }[] | undefined)?.[0]?.id),
     endpointId: String(endpoint['id']),
+  }
+}
+
+/** A group of an identity provider's with one member. */
+export async function makeGroup({ dataDir }: Stand, organizationId: string): Promise<string> {
+  const store = openStore({ url: runtimeOf(dataDir)?.databaseUrl ?? '', poolMax: 1, applicationName: 'sluice-prove' })
+  try {
+    return await plantGroup(store, organizationId, randomUUID(), await plantUsers(store, organizationId, [randomUUID()]))
+  } finally {
+    await store.close()
   }
 }
 
@@ -171,5 +198,6 @@ export async function deadKeys(stand: Stand, owner: Owner): Promise<Readonly<Rec
 
 export function keyOf(place: Place, owner: Owner, kind: KeyKind): string {
   if (kind === 'scim') return owner.scim
-  return kind === 'management' ? owner.management : kind === 'intern' ? place.internKey : place.inference.key
+  const keys = { management: owner.management, scim: owner.scimToken, intern: place.internKey, inference: place.inference.key }
+  return keys[kind]
 }

@@ -3,7 +3,7 @@ import { prefixOf, type AnyOperation } from '../../../src/server/operations/defi
 import { FORM, type Ask, type Place, type Told } from './owners.ts'
 
 /** A request of an operation with given path parameters. */
-export function requestOf(operation: AnyOperation, place: Params, query = ''): Wish {
+export function requestOf(operation: AnyOperation, place: Params, query = requiredQuery(operation)): Wish {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(place[name] ?? 'some-name'))
   const method = operation.method === 'any' ? 'GET' : operation.method.toUpperCase()
   const prefix = prefixOf(operation)
@@ -11,6 +11,13 @@ export function requestOf(operation: AnyOperation, place: Params, query = ''): W
   if (upload === 'form') return { method, path: `${prefix}${path}${query}`, ...FORM }
   const sent = upload === 'raw' ? 'some text' : body === undefined ? undefined : operation.example.body
   return { method, path: `${prefix}${path}${query}`, headers: {}, ...(sent === undefined || method === 'GET' ? {} : { body: sent }) }
+}
+
+/** Without it the request would be about nothing. */
+function requiredQuery({ input, example }: AnyOperation): string {
+  const { required = [] } = (input.query ?? {}) as { readonly required?: readonly string[] }
+  const values = Object.entries((example.query ?? {}) as Record<string, unknown>).filter(([name]) => required.includes(name))
+  return values.length === 0 ? '' : `?${values.map(([name, value]) => `${name}=${String(value)}`).join('&')}`
 }
 
 export interface Wish {
@@ -52,6 +59,8 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   const isOf = (word: string): boolean => operation.path.startsWith(word)
   const params: Record<string, string> = { ...missing(operation) }
   if (isOf('/workspaces/')) params['id'] = params['workspace_ref'] = place.workspaceId
+  else if (isOf('/scim/group-mappings/')) params['id'] = place.mappingId
+  else if (isOf('/scim/sync-jobs/')) params['id'] = place.syncId
   else if (isOf('/keys/')) params['hash'] = place.inference.hash
   else if (isOf('/private-endpoints/')) params['id'] = place.endpointId
   else if (isOf('/interns/')) params['intern_id'] = place.internId
