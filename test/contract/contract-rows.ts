@@ -3,6 +3,7 @@ import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
 import { MAPPING_ROWS } from './mapping-rows.ts'
 import { PRESET_ROWS } from './preset-rows.ts'
+import { PRESET_SAVING_ROWS } from './preset-saving-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
 import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
@@ -371,4 +372,5 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   ...KEY_ROWS,
   ...WORKSPACE_ROWS,
   ...MAPPING_ROWS,
+  ...PRESET_SAVING_ROWS,
 }

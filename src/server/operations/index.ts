@@ -66,6 +66,9 @@ import { getPrivateEndpoint } from './private-endpoints/get-private-endpoint.ts'
 import { updatePrivateEndpoint } from './private-endpoints/update-private-endpoint.ts'
 import { deletePrivateEndpoint } from './private-endpoints/delete-private-endpoint.ts'
 import { validatePrivateEndpoint } from './private-endpoints/validate-private-endpoint.ts'
+import { createPresetFromChat } from './presets/create-preset-from-chat.ts'
+import { createPresetFromMessages } from './presets/create-preset-from-messages.ts'
+import { createPresetFromResponses } from './presets/create-preset-from-responses.ts'
 import { activatePrivateEndpoint } from './private-endpoints/activate-private-endpoint.ts'
 import { disablePrivateEndpoint } from './private-endpoints/disable-private-endpoint.ts'
 import { enablePrivateEndpoint } from './private-endpoints/enable-private-endpoint.ts'
@@ -172,4 +175,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listGroups,
   startSync,
   getSync,
+  createPresetFromResponses,
+  createPresetFromChat,
+  createPresetFromMessages,
 ]

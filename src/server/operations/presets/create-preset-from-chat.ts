@@ -1,0 +1,32 @@
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets.ts'
+import type { PresetWish } from '../../ports/presets.ts'
+import { defineOperation } from '../define.ts'
+import { EXAMPLE_PRESET } from './preset-answers.ts'
+import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from './save-preset.ts'
+
+const ID = 'presets.create_from_chat'
+
+/** Saves a preset from a chat request. Source: B2.2, decisions C16, C19, C20. */
+export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>, PresetWish>({
+  id: ID,
+  method: 'post',
+  path: '/presets/{slug}/chat/completions',
+  tag: 'presets',
+  summary: 'Save a preset from a chat request',
+  description: 'As from a responses request. Messages of the roles `system` and `developer` become the system prompt, '
+    + 'with a blank line between them; the other messages are ignored.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: true,
+  input: { params: PresetParams, query: PresetQuery, headers: ['x-session-id'], body: 'preset_chat' },
+  success: { status: 200, body: PresetAnswer },
+  statuses: SAVING_STATUSES,
+  failures: SAVING_FAILURES,
+  example: {
+    params: EXAMPLE_PRESET,
+    body: { model: 'acme/text', messages: [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content: 'Hello' }], max_tokens: 200 },
+  },
+  run: (call, ports) => savePreset(call, ports, ID),
+})

@@ -1,0 +1,31 @@
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets.ts'
+import type { PresetWish } from '../../ports/presets.ts'
+import { defineOperation } from '../define.ts'
+import { EXAMPLE_PRESET } from './preset-answers.ts'
+import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from './save-preset.ts'
+
+const ID = 'presets.create_from_messages'
+
+/** Saves a preset from a messages request. Source: B2.2, decisions C16, C19, C20. */
+export const createPresetFromMessages = defineOperation<SavingInputs<'preset_messages'>, PresetWish>({
+  id: ID,
+  method: 'post',
+  path: '/presets/{slug}/messages',
+  tag: 'presets',
+  summary: 'Save a preset from a messages request',
+  description: 'As from a responses request. `system` becomes the system prompt, its blocks with a blank line between them; `messages` are ignored.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: true,
+  input: { params: PresetParams, query: PresetQuery, headers: ['x-session-id'], body: 'preset_messages' },
+  success: { status: 200, body: PresetAnswer },
+  statuses: SAVING_STATUSES,
+  failures: SAVING_FAILURES,
+  example: {
+    params: EXAMPLE_PRESET,
+    body: { model: 'acme/text', system: 'Answer in one sentence.', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 200 },
+  },
+  run: (call, ports) => savePreset(call, ports, ID),
+})

@@ -1,0 +1,34 @@
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { PRESET_BYTES_MAX } from '../../../schemas/preset-limits.ts'
+import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets.ts'
+import type { PresetWish } from '../../ports/presets.ts'
+import { defineOperation } from '../define.ts'
+import { EXAMPLE_PRESET } from './preset-answers.ts'
+import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from './save-preset.ts'
+
+const ID = 'presets.create_from_responses'
+
+/** Saves a preset from a responses request. Source: §4.2, §2.4, §7, B1.2, decisions C16, C19, C20. */
+export const createPresetFromResponses = defineOperation<SavingInputs<'preset_responses'>, PresetWish>({
+  id: ID,
+  method: 'post',
+  path: '/presets/{slug}/responses',
+  tag: 'presets',
+  summary: 'Save a preset from a responses request',
+  description: 'Makes the preset of this slug, or its next version, and designates it. '
+    + 'Fields that a call can use later are kept, `instructions` as the system prompt; `input`, and what belongs to one request, is checked and ignored. '
+    + `What is kept may have ${PRESET_BYTES_MAX} bytes of JSON.`,
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: true,
+  input: { params: PresetParams, query: PresetQuery, headers: ['x-session-id'], body: 'preset_responses' },
+  success: { status: 200, body: PresetAnswer },
+  statuses: SAVING_STATUSES,
+  failures: SAVING_FAILURES,
+  example: {
+    params: EXAMPLE_PRESET,
+    body: { model: 'acme/text', instructions: 'Answer in one sentence.', input: 'Hello', temperature: 0.2 },
+  },
+  run: (call, ports) => savePreset(call, ports, ID),
+})

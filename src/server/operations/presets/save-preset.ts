@@ -1,0 +1,34 @@
+import type { BodyName } from '../../../schemas/bodies.ts'
+import { ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import type { PresetParams, PresetQuery } from '../../../schemas/presets.ts'
+import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/session-ids.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { PresetWish } from '../../ports/presets.ts'
+import type { Call, Success } from '../define.ts'
+import { PRESET_FAILURES, presetActorOf, presetAnswer, presetRefOf } from './preset-answers.ts'
+
+/** §7, B1.2, B2.2. */
+export const SAVING_STATUSES = [400, 403, 404, 409, 500] as const
+export const SAVING_FAILURES = [
+  'header_invalid', 'body_invalid', 'previous_response_unsupported', 'preset_too_large', 'presets_full', 'preset_conflict', ...PRESET_FAILURES,
+] as const satisfies readonly FailureName[]
+
+export interface SavingInputs<B extends BodyName> {
+  readonly params: typeof PresetParams
+  readonly query: typeof PresetQuery
+  readonly headers: readonly ['x-session-id']
+  readonly body: B
+}
+
+type SavingCall = Call<{ readonly slug: string }, { readonly workspace_id?: string }, PresetWish>
+
+/** The same of all three forms: their bodies come as what is kept of them. @param operation its id */
+export async function savePreset(call: SavingCall, ports: Pick<Ports, 'presets' | 'workspaces'>, operation: string): Promise<Outcome<Success>> {
+  // One in the body wins, and was checked with it. §4.2.
+  const sessionId = call.body.ignored.includes('session_id') ? undefined : call.headers['x-session-id']
+  if (sessionId !== undefined && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
+  const ref = await presetRefOf(call, ports)
+  if (!ref.ok) return ref
+  const saved = await ports.presets.put(ref.value, call.body, presetActorOf(call, operation))
+  return saved.ok ? ok(presetAnswer(saved.value)) : saved
+}
