@@ -11,8 +11,8 @@ import { summaryOf } from './tap-summary.mjs'
 
 /** Decision: two test files at once. Many of them start several processes of their own. */
 const JOBS = 2
-/** Decision: beside them one of those that for most of their time wait for the product's own leases and delays. */
-const isWaiting = (path) => path.startsWith('dist/test/prove/videos')
+/** Decision: beside them one of those that for most of their time wait for processes, leases and delays of the product's own. */
+const isWaiting = (path) => /^dist\/test\/(?:prove|server\/supervisor)\//.test(path)
 /** Decision: a test that has said nothing else may take 300 s, on a machine that does ten other things. */
 const TIMEOUT_S = 300
 /** Behind tap's own limit, which names the test: for a file whose loop is blocked, in milliseconds. */
