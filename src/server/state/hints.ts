@@ -8,9 +8,10 @@ export interface RunningHints extends Hints {
 }
 
 const CHANNEL = 'sluice:hints'
-const KINDS: ReadonlySet<string> = new Set<Invalidation['kind']>([
-  'key', 'workspace', 'organization', 'catalogue', 'vault', 'private_endpoint',
-])
+/** A record, so that the compiler misses none. */
+const KINDS: Readonly<Record<Invalidation['kind'], true>> = {
+  key: true, workspace: true, organization: true, catalogue: true, vault: true, private_endpoint: true, preset: true,
+}
 
 export function openHints(state: State): RunningHints {
   const channel = openChannel(state, CHANNEL)
@@ -43,5 +44,5 @@ function changeOf(text: string): Invalidation | null {
 }
 
 function isKind(kind: string): kind is Invalidation['kind'] {
-  return KINDS.has(kind)
+  return Object.hasOwn(KINDS, kind)
 }

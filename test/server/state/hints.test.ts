@@ -53,6 +53,21 @@ t.test('what is no invalidation is passed over', async (t) => {
   t.same(got, [{ n: 9, kind: 'workspace', id: 'last' }])
 })
 
+t.test('a change of every kind arrives', async (t) => {
+  const redis = await openTestRedis(t)
+  const { hints } = await open(t, redis)
+  const kinds: readonly Invalidation['kind'][] = ['key', 'workspace', 'organization', 'catalogue', 'vault', 'private_endpoint', 'preset']
+  const got: string[] = []
+  await hinted(hints, hints)
+  const done = new Promise<void>((resolve) => hints.subscribe(({ n, kind }) => {
+    if (n > CHANGE.n) got.push(kind)
+    if (got.length === kinds.length) resolve()
+  }))
+  for (const kind of kinds) await hints.publish({ n: CHANGE.n + 1, kind, id: 'x' })
+  await done
+  t.same(got, kinds)
+})
+
 t.test('publishing while Redis was never there is no failure', async (t) => {
   const state = openState({ url: null, socketPath: '/nonexistent/redis.sock', log: SILENT })
   const hints = openHints(state)

@@ -1,0 +1,89 @@
+/** Callers who ask without a pause what a preset comes to, each over one connection, and so of one front. */
+import { Agent, request as send } from 'node:http'
+import { setTimeout as after } from 'node:timers/promises'
+import { monotonicMs } from '../../support/load-plan.ts'
+
+/** Milliseconds between two requests of one caller, and for an answer. */
+const PAUSE_MS = 10
+const ANSWER_MS = 30_000
+
+export interface Seen {
+  /** `monotonicMs()` at its first byte out. */
+  readonly startedAt: number
+  /** What the preset came to, in a word. */
+  readonly word: string
+}
+
+export interface Question {
+  readonly port: number
+  readonly path: string
+  readonly key: string
+  readonly body: object
+  /** What an answer says of the preset. */
+  read(status: number, body: unknown): string
+}
+
+export class Watcher {
+  readonly seen: Seen[] = []
+  readonly #question: Question
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  #localPort = 0
+  #hasEnded = false
+  #running: Promise<void> | null = null
+
+  constructor(question: Question) {
+    this.#question = question
+  }
+
+  /** That of its connection. */
+  get localPort(): number {
+    return this.#localPort
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#hasEnded = true
+    await this.#running
+    this.#agent.destroy()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#hasEnded) {
+      const startedAt = monotonicMs()
+      this.seen.push({ startedAt, word: await this.#ask() })
+      await after(PAUSE_MS)
+    }
+  }
+
+  #ask(): Promise<string> {
+    const { port, path, key, body, read } = this.#question
+    const json = JSON.stringify(body)
+    return new Promise((resolve) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) }
+      const asked = send({ host: '127.0.0.1', port, path, method: 'POST', agent: this.#agent, headers, timeout: ANSWER_MS }, (answer) => {
+        const pieces: Buffer[] = []
+        answer.on('data', (piece: Buffer) => pieces.push(piece))
+        answer.on('end', () => resolve(read(answer.statusCode ?? 0, parsed(Buffer.concat(pieces)))))
+        answer.on('error', (problem) => resolve(`failed: ${problem.message}`))
+      })
+      asked.on('socket', (socket) => {
+        if (socket.connecting) socket.once('connect', () => void (this.#localPort = socket.localPort ?? 0))
+        else this.#localPort = socket.localPort ?? this.#localPort
+      })
+      asked.on('timeout', () => asked.destroy(new Error('no answer')))
+      asked.on('error', (problem) => resolve(`failed: ${problem.message}`))
+      asked.end(json)
+    })
+  }
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    return null
+  }
+}
