@@ -1,7 +1,7 @@
 /** Users, groups and mappings as they lie in the store, planted without any of the code that a test looks at. */
 import type { MemberRole } from '../../src/schemas/workspaces.ts'
 import { newId } from '../../src/server/store/ids.ts'
-import type { Store } from '../../src/server/store/open.ts'
+import type { Queryable, Store } from '../../src/server/store/open.ts'
 
 export async function plantUsers(store: Store, organizationId: string, names: readonly string[]): Promise<readonly string[]> {
   const ids = names.map(() => newId())
@@ -18,7 +18,7 @@ export async function plantGroup(store: Store, organizationId: string, displayNa
   return id
 }
 
-export async function plantMembers(store: Store, groupId: string, userIds: readonly string[]): Promise<void> {
+export async function plantMembers(store: { readonly sql: Queryable }, groupId: string, userIds: readonly string[]): Promise<void> {
   await store.sql`
     INSERT INTO scim_members (group_id, user_id) SELECT ${groupId}, unnest(string_to_array(${userIds.join(',')}, ',')::uuid[])`
 }

@@ -13,18 +13,17 @@ import { BEFORE_ALL, settleSome } from './settle.ts'
 import { findSyncJob, startSync } from './sync-jobs.ts'
 
 export function openGroupMappings(store: Store): GroupMappings {
-  const within = <T>(work: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> => reach(() => store.sql.begin(work) as Promise<Outcome<T>>)
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
     get: (organizationId, id) => reach(async () => {
       const row = await find(store.sql, organizationId, id)
       return row === null ? fail('mapping_unknown') : ok(mappingOf(row))
     }),
-    create: (wish, by) => within((tx) => create(tx, wish, by)),
-    setRole: (id, role, by) => within((tx) => setRole(tx, { id, role }, by)),
-    remove: (id, keepMembers, by) => within((tx) => remove(tx, { id, keepMembers }, by)),
+    create: (wish, by) => reach(() => store.sql.begin((tx) => create(tx, wish, by))),
+    setRole: (id, role, by) => reach(() => store.sql.begin((tx) => setRole(tx, { id, role }, by))),
+    remove: (id, keepMembers, by) => reach(() => store.sql.begin((tx) => remove(tx, { id, keepMembers }, by))),
     groups: (organizationId, page) => reach(async () => ok(await groupsOf(store.sql, organizationId, page))),
-    startSync: (by) => within((tx) => startSync(tx, by)),
+    startSync: (by) => reach(() => store.sql.begin((tx) => startSync(tx, by))),
     syncJob: (organizationId, id) => reach(() => findSyncJob(store.sql, organizationId, id)),
   }
 }

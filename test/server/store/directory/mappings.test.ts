@@ -2,13 +2,16 @@ import t, { type Test } from 'tap'
 import type { GroupMapping } from '../../../../src/server/ports/directory.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import { GRANTED_AT_ONCE } from '../../../../src/schemas/mapping-limits.ts'
+import { membersJoined } from '../../../../src/server/store/directory/grants.ts'
+import { lockDirectory } from '../../../../src/server/store/directory/lock.ts'
 import { openGroupMappings } from '../../../../src/server/store/directory/mappings.ts'
 import { openWorkspaces } from '../../../../src/server/store/open-workspaces.ts'
 import { addMember, listMembers, removeMember } from '../../../../src/server/store/members.ts'
+import type { Store } from '../../../../src/server/store/open.ts'
 import { createOrganization } from '../../../../src/server/store/organizations.ts'
 import { createWorkspace } from '../../../../src/server/store/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit.ts'
-import { grantsIn, plantGroup, plantUsers } from '../../../support/directory.ts'
+import { grantsIn, plantGroup, plantMembers, plantUsers } from '../../../support/directory.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 
@@ -95,6 +98,42 @@ t.test('a workspace that is deleted while groups are mapped to it and people add
     t.equal((await store.sql`SELECT 1 FROM scim_mappings WHERE workspace_id = ${workspace.id}`).length, 0)
   }
 })
+
+t.test('a change of a mapping, and the end of its workspace, wait for who changes the group\'s members, and miss none of them', async (t) => {
+  const { store, mappings, by, wish, organizationId, group, users: [ann = ''] } = await openDirectory(t, ['ann'], 8)
+  const workspaces = openWorkspaces(store, async () => undefined)
+  const changes: Readonly<Record<string, (made: GroupMapping) => Promise<Outcome<unknown>>>> = {
+    admin: ({ id }) => mappings.setRole(id, 'admin', by),
+    manual: ({ id }) => mappings.remove(id, true, by),
+    none: ({ id }) => mappings.remove(id, false, by),
+    gone: ({ workspaceId }) => workspaces.remove({ organizationId, reference: workspaceId }, false, { ...CLI, operation: 'test.remove' }),
+  }
+  const left: Record<string, string> = {}
+  for (const [name, change] of Object.entries(changes)) {
+    const { id: workspaceId } = must(await createWorkspace(store, { organizationId, name, slug: name }))
+    await store.sql`DELETE FROM scim_members`
+    const made = must(await mappings.create({ ...wish, groupId: group, workspaceId }, by))
+    let told: Promise<Outcome<unknown>> | undefined
+    await store.sql.begin(async (tx) => {
+      await lockDirectory(tx, organizationId)
+      await plantMembers({ sql: tx }, group, [ann])
+      await membersJoined(tx, group, [ann])
+      told = change(made)
+      await Promise.race([told, waiting(store)])
+    })
+    t.match(await told, { ok: true })
+    left[name] = (await grantsIn(store, workspaceId)).join().replace(made.id, 'mapping')
+  }
+  t.same(left, { admin: 'ann admin mapping', manual: 'ann member manual', none: '', gone: '' })
+})
+
+/** Resolves when a statement waits for somebody's lock. */
+async function waiting(store: Store): Promise<void> {
+  for (;;) {
+    const rows = await store.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    if (rows.length > 0) return
+  }
+}
 
 async function openDirectory(t: Test, names: readonly string[], poolMax = 4) {
   const store = await openTestStore(t, poolMax)
