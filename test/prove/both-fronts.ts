@@ -1,3 +1,5 @@
+import { Agent, get } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
 import { startLoad, type RunningLoad } from '../support/load.ts'
 import type { LoadPace, LoadRequest } from '../support/load-plan.ts'
@@ -7,6 +9,7 @@ import type { Stand } from '../support/stand.ts'
 /** Milliseconds until the connections of a load have been accepted, and how often it is begun to reach both fronts. */
 const SETTLING_MS = 200
 const LOADS_MAX = 20
+const CONNECTIONS_MAX = 200
 
 export interface BothLoad {
   readonly requests: readonly LoadRequest[]
@@ -36,4 +39,28 @@ export async function loadOnBoth(stand: Stand, wish: BothLoad): Promise<{ readon
     if (fronts === 2 || attempt === LOADS_MAX) return { load, fronts }
     await load.stop()
   }
+}
+
+/** A kept-alive connection to each front. The kernel gives connections to fronts as it likes: opens more until each has one. */
+export async function connectToEach(stand: Stand): Promise<readonly Agent[]> {
+  const found = new Map<number, Agent>()
+  for (let tried = 0; tried < CONNECTIONS_MAX && found.size < stand.fronts().length; tried++) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    await once(stand, agent)
+    const [socket] = Object.values(agent.freeSockets).flat() as readonly (Socket | undefined)[]
+    const front = stand.fronts().find((pid) => clientPortsOf(pid, stand.port).has(socket?.localPort ?? 0))
+    if (front === undefined || found.has(front)) agent.destroy()
+    else found.set(front, agent)
+  }
+  return [...found.values()]
+}
+
+function once({ port, keys }: Stand, agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${keys.inference_key}` }
+    get({ host: '127.0.0.1', port, path: '/api/v1/models/count', headers, agent }, (answer) => {
+      // The socket is free again a turn behind the end.
+      answer.resume().once('end', () => setImmediate(resolve))
+    }).once('error', reject)
+  })
 }

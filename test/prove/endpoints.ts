@@ -1,13 +1,12 @@
 /** Issue 4, acceptance 8: the whole life of a private endpoint in a real node with two fronts, a vault and a gate. */
 import { Agent, request } from 'node:http'
-import type { Socket } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
 import { ACTIVE_ENDPOINTS_MAX } from '../../src/schemas/limits.ts'
 import { startFileStand, type FileStand } from '../support/file-stand.ts'
 import { answers, neverAnswers, refuses, sends, type Behaviour } from '../support/provider-behaviours.ts'
 import { startProvider, type ScriptedProvider } from '../support/provider.ts'
-import { clientPortsOf } from '../support/sockets.ts'
 import { STAND_MODEL } from '../support/stand.ts'
+import { connectToEach } from './both-fronts.ts'
 import { tally, type Program, type Proof } from './proof.ts'
 
 const SECRET = 'upstream_key'
@@ -16,7 +15,6 @@ const MODEL = 'prove/own'
 const LIVE_MS = 250
 const GIVE_UP_MS = 10_000
 const RACING = 50
-const CONNECTIONS_MAX = 200
 
 export const program: Program = {
   text: 'A private endpoint from its draft to calls on two fronts, and every way that it can fail (issue 4, acceptance 8)',
@@ -72,7 +70,7 @@ async function openLife(proof: Proof, node: FileStand, upstream: ScriptedProvide
     base_url: `https://${HOST}:${new URL(upstream.origin).port}/v1`, secret_name: SECRET, pricing: { prompt: '0.000001', completion: '0' },
   }
   const call: Life['call'] = (method, path, body, agent) => ask({ port, key: keys.inference_key, method, path, body, agent })
-  const fronts = await connectToEach(node)
+  const fronts = await connectToEach(node.stand)
   proof.after(() => Promise.resolve(fronts.forEach((agent) => agent.destroy())))
   return {
     proof, node, upstream, fields, fronts, call,
@@ -104,20 +102,6 @@ function ask({ port, key, method, path, body, agent }: Asking): Promise<Told> {
     sent.on('error', reject)
     sent.end(body === undefined ? undefined : JSON.stringify(body))
   })
-}
-
-/** The kernel gives connections to fronts as it likes: opens more until each front has one. */
-async function connectToEach({ stand }: FileStand): Promise<readonly Agent[]> {
-  const found = new Map<number, Agent>()
-  for (let tried = 0; tried < CONNECTIONS_MAX && found.size < stand.fronts().length; tried++) {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    await ask({ port: stand.port, key: stand.keys.inference_key, method: 'GET', path: '/models/count', agent })
-    const [socket] = Object.values(agent.freeSockets).flat() as readonly (Socket | undefined)[]
-    const front = stand.fronts().find((pid) => clientPortsOf(pid, stand.port).has(socket?.localPort ?? 0))
-    if (front === undefined || found.has(front)) agent.destroy()
-    else found.set(front, agent)
-  }
-  return [...found.values()]
 }
 
 async function storeSecret({ call }: Life, value: string, hosts: readonly string[] = [HOST]): Promise<void> {
