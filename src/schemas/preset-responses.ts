@@ -11,7 +11,7 @@ const ITEM_TYPES = [
   'shell_call', 'shell_call_output', 'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'custom_tool_call',
   'custom_tool_call_output', 'compaction', 'context_compaction', 'item_reference', 'additional_tools', 'agent_message', 'configuration_update',
   'web_search_call', 'file_search_call', 'computer_call', 'computer_call_output', 'image_generation_call', 'code_interpreter_call',
-  'tool_search_call', 'tool_search_output',
+  'tool_search_call', 'tool_search_output', 'compaction_trigger', 'program', 'program_output',
 ]
 
 /** What is not described further is looked at by its type alone. */

@@ -106,3 +106,29 @@ t.test('shapes are put in words', async (t) => {
   t.equal(expectedBy(Type.Union([Type.String(), Type.Null()])), 'string; null')
   t.equal(expectedBy(Type.Array(Type.Array(Type.Boolean()))), 'array of arrays of booleans')
 })
+
+t.test('members that are too many, or whose names are not allowed, are told by their object and by their name', async (t) => {
+  const shape = Type.Object({}, {
+    additionalProperties: Type.String(), maxProperties: 2, propertyNames: Type.String({ pattern: '^[a-z]+$', title: 'small letters' }),
+  })
+  t.same(issuesOf(shape, { a: '', b: '', c: '' }), [{ path: '', message: 'has too many members', expected: 'at most 2 members' }])
+  t.same(issuesOf(shape, { A: '' }), [{ path: '/A', message: 'has a name that is not allowed', expected: 'name: small letters' }])
+})
+
+t.test('a kind is known by a `type` that is one of a few words or of a pattern, and by one that may be left out', async (t) => {
+  const kinds = Type.Union([
+    Type.Object({ type: Type.Optional(Type.Literal('plain')), text: Type.String() }),
+    Type.Object({ type: Type.Enum(['a', 'b']), size: Type.Integer() }),
+    Type.Object({ type: Type.String({ pattern: '^x:', title: 'x:*' }), rest: Type.Boolean() }),
+    Type.Null(),
+  ])
+  const pathOf = (value: unknown): readonly string[] => issuesOf(kinds, value).map(({ path }) => path)
+  t.same([pathOf({ text: 5 }), pathOf({ type: 'b', size: 'x' }), pathOf({ type: 'x:y', rest: 5 })], [['/text'], ['/size'], ['/rest']])
+  t.same(issuesOf(kinds, { type: 'c' }), [
+    { path: '/type', message: 'is not one of the allowed values', expected: 'one of "plain", "a", "b"; x:*' },
+  ])
+})
+
+t.test('a list is told by its elements where only one form is a list', async (t) => {
+  t.match(issuesOf(Type.Union([Type.String(), Type.Array(Type.Integer())]), ['x', 1]), [{ path: '/0', message: 'is string' }])
+})

@@ -19,6 +19,8 @@ const ITEMS = [
   'reasoning', 'function_call', 'function_call_output', 'apply_patch_call', 'apply_patch_call_output', 'local_shell_call', 'local_shell_call_output',
   'shell_call', 'shell_call_output', 'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'custom_tool_call',
   'custom_tool_call_output', 'compaction', 'context_compaction', 'item_reference', 'additional_tools', 'agent_message', 'openrouter:web_search',
+  'configuration_update', 'web_search_call', 'file_search_call', 'computer_call', 'computer_call_output', 'image_generation_call',
+  'code_interpreter_call', 'tool_search_call', 'tool_search_output', 'compaction_trigger', 'program', 'program_output', 'openrouter:what_comes_next',
 ]
 const FUNCTION = { type: 'function', name: 'look', parameters: { type: 'object', properties: { any: { thing: 1 } } }, strict: true }
 const part = (type: string): object => ({ role: 'user', content: [{ type, text: 't', refusal: 'r' }] })

@@ -179,6 +179,30 @@ t.test('the log of changes has one row for each version, with the operation and 
   t.notMatch(JSON.stringify(events), /secret-prompt/)
 })
 
+t.test('200 requests at once on a new slug, of all three forms, are one preset with versions 1 to n', async (t) => {
+  const sent = Array.from({ length: 67 }, () => FORMS).flat().slice(0, 200)
+  const answers = await Promise.all(sent.map(({ form, needs }, i) => call('POST', `/presets/at-once/${form}`, { body: { ...needs, model: `m/${i}` } })))
+  t.same(answers.filter(({ status }) => status !== 200 && status !== 409), [])
+  const saved = answers.filter(({ status }) => status === 200).map(dataOf)
+  t.equal(new Set(saved.map(({ id }) => id)).size, 1)
+  const versions = saved.map(({ designated_version: { version } }) => Number(version)).sort((a, b) => a - b)
+  t.same(versions, Array.from({ length: saved.length }, (_, i) => i + 1))
+  const [row] = await store.sql<{ designated: number; latest: number; versions: number }[]>`
+    SELECT designated_version AS designated, latest_version AS latest, (SELECT count(*)::int FROM preset_versions WHERE preset_id = p.id) AS versions
+    FROM presets p WHERE slug = 'at-once'`
+  t.same({ ...row }, { designated: saved.length, latest: saved.length, versions: saved.length })
+})
+
+t.test('what is no object, or no JSON, is refused', async (t) => {
+  for (const body of ['[]', 'null', '"x"', '5', '', '{', '{"model":"\\ud800"}', `{"tools":${'['.repeat(70)}${']'.repeat(70)}}`]) {
+    const refused = await call('POST', '/presets/no-object/responses', { body })
+    t.match([body, refused.status], [body, 400])
+  }
+  t.match(await save('no-object', {}, { headers: { 'content-type': 'text/plain' } }), { status: 400 })
+  t.match((await call('POST', '/presets/no-object/responses')).status, 400, 'no body at all')
+  t.match(dataOf(await save('no-object', {})).designated_version, { version: 1, config: {}, system_prompt: null })
+})
+
 async function countsOf(): Promise<object> {
   const [row] = await store.sql<object[]>`
     SELECT (SELECT count(*)::int FROM presets) AS presets, (SELECT count(*)::int FROM preset_versions) AS versions,
