@@ -24,10 +24,20 @@ export interface Pools {
   readonly jobs: ShortJobs
   /** Short jobs that wait for a thread now. */
   readonly shortJobsWaiting: number
+  readonly shortJobsLoad: PoolLoad
   /** Threads for long sessions: what `createIntake` and `createUnsealing` need. Design §5. */
   readonly sessions: SessionPool
   /** Ends the threads; jobs under way and waiting answer `draining`. */
   close(): Promise<void>
+}
+
+/** What the threads did since the start. */
+export interface PoolLoad {
+  readonly threads: number
+  readonly begun: number
+  /** Seconds that those which began had waited, and that threads were busy with those which ended. */
+  readonly waitS: number
+  readonly busyS: number
 }
 
 /**
@@ -54,7 +64,7 @@ export function openPools(options: {
   const close = async (): Promise<void> => {
     await Promise.all([jobs.close(), sessions.close()])
   }
-  return { jobs, sessions, close, get shortJobsWaiting() { return jobs.waiting } }
+  return { jobs, sessions, close, get shortJobsWaiting() { return jobs.waiting }, get shortJobsLoad() { return jobs.load } }
 }
 
 interface ShortPoolOptions {
@@ -82,6 +92,9 @@ class ShortPool implements ShortJobs {
   #threads: Piscina<ThreadJob, unknown> | null = null
   readonly #waiting: JobQueue
   #running = 0
+  #begun = 0
+  #waitMs = 0
+  #busyMs = 0
   #isClosed = false
   /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
   #loaded: Promise<unknown> = Promise.resolve()
@@ -120,8 +133,12 @@ class ShortPool implements ShortJobs {
     if (this.#isClosed) return fail('draining')
     // Before anything is awaited: `close` waits for threads that it knows of.
     const threads = this.#open()
+    const askedMs = performance.now()
     const refusal = await this.#turn(more)
     if (refusal !== null) return { ok: false, failure: refusal }
+    const begunMs = performance.now()
+    this.#begun++
+    this.#waitMs += begunMs - askedMs
     const limit = this.#limit()
     try {
       const { signal } = limit
@@ -134,6 +151,7 @@ class ShortPool implements ShortJobs {
       return fail(limit.signal.aborted ? 'deadline_exceeded' : 'internal', { cause })
     } finally {
       limit.stop()
+      this.#busyMs += performance.now() - begunMs
       this.#running--
       this.#startNext()
     }
@@ -141,6 +159,12 @@ class ShortPool implements ShortJobs {
 
   get waiting(): number {
     return this.#waiting.size
+  }
+
+  get load(): PoolLoad {
+    return {
+      threads: this.#options.threadCount, begun: this.#begun, waitS: this.#waitMs / 1000, busyS: this.#busyMs / 1000,
+    }
   }
 
   async close(): Promise<void> {

@@ -245,3 +245,12 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
   t.match(await read(), { ok: true })
   t.equal(threads.length, 4)
 })
+
+t.test('what short jobs waited for their thread and how long they took is told', async (t) => {
+  const pools = open(t)
+  t.same(pools.shortJobsLoad, { threads: 1, begun: 0, waitS: 0, busyS: 0 })
+  await Promise.all([pools.jobs.run('read_body', job(), BY), pools.jobs.run('read_body', job(), BY)])
+  const { begun, waitS, busyS } = pools.shortJobsLoad
+  t.equal(begun, 2)
+  t.ok(waitS > 0 && busyS > 0, 'the second one waited for the first one')
+})

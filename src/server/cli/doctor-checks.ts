@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
@@ -20,12 +20,13 @@ import { FIRST_KEYS_FILE } from '../supervisor/first-keys.ts'
 import { clusterFolderOf } from '../supervisor/postgres-cluster.ts'
 import { REDIS_SERVERS } from '../supervisor/redis-child.ts'
 import { findServer } from '../supervisor/redis-find.ts'
-import { sessionThreads } from '../supervisor/shares.ts'
+import { countsOf } from '../supervisor/scaling.ts'
 import { findSetpriv } from '../supervisor/step-down.ts'
 import { PACKAGE_ROOT } from '../supervisor/version.ts'
 import { openRootKeys, ROOT_KEY_FILE } from '../vault/root-keys.ts'
 import { egress } from './doctor-egress.ts'
 import { journals } from './doctor-journals.ts'
+import { adviceOn, countsText, lookAtLoad, tooMany } from './doctor-load.ts'
 import { webhooks } from './doctor-webhooks.ts'
 import { unsetKeys } from './models.ts'
 import { stderrLog } from './stderr-log.ts'
@@ -61,7 +62,7 @@ export async function examine(generation: Generation): Promise<readonly Finding[
     rootKey(generation),
     deathSignal(),
     ...firstKeys(config.dataDir),
-    workers(generation),
+    ...await workers(generation, runtime),
     listenerMigration(),
   ]
 }
@@ -237,9 +238,14 @@ function firstKeys(dataDir: string): readonly Finding[] {
   return [doubtful('first_keys', `${file} holds plain keys`, 'keep them in a safe place and delete the file')]
 }
 
-function workers({ config: { fronts, workers: wanted, runners } }: Generation): Finding {
-  const threads = sessionThreads(wanted, fronts).reduce((sum, count) => sum + count, 0)
-  return good('workers', `fronts: ${fronts}, worker threads: ${threads}, runners: ${runners}`)
+/** Of a running node what it does now, which `sluice scale` may have changed; else what the settings say. */
+async function workers(generation: Generation, runtime: Runtime | null): Promise<readonly Finding[]> {
+  const seen = runtime === null ? null : await lookAtLoad(runtime.adminUrl)
+  if (seen !== null) return adviceOn(seen.load, seen.cores)
+  const counts = countsOf(generation)
+  const said = good('workers', countsText(counts.fronts, counts.workers, generation.config.runners))
+  const advice = tooMany(counts.fronts, { all: availableParallelism() })
+  return advice === null ? [said] : [said, doubtful('load', advice.detail, advice.fix)]
 }
 
 function listenerMigration(): Finding {

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { startHttp, type HttpFront } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
+import { watchFrontLoad } from '../observe/front-metrics.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { createObserver } from '../observe/observer.ts'
 import { watchSessions } from '../observe/session-metrics.ts'
@@ -57,7 +58,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const log = childLog(part, channel)
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
-  const metrics = createMetrics()
+  const metrics = createMetrics(part.slot)
   const applicationName = `sluice-front-${part.slot}`
   const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName })
   const state = openState({ ...stateAddress(part.redis), log })
@@ -105,7 +106,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     },
     observer,
   })
-  watchFront(metrics, { http, pools, log, feed, state, intake: fileParts.intake })
+  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: fileParts.intake })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onScaled((connections) => void heartbeat.scaled(connections))
   const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
@@ -122,6 +123,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
 }
 
 interface Watched {
+  readonly slot: number
   readonly http: HttpFront
   readonly pools: Pools
   readonly log: { readonly dropped: number }
@@ -131,7 +133,7 @@ interface Watched {
 }
 
 /** What is read whenever somebody asks for metrics. */
-function watchFront(metrics: Metrics, { http, pools, log, feed, state, intake }: Watched): void {
+function watchFront(metrics: Metrics, { slot, http, pools, log, feed, state, intake }: Watched): void {
   metrics.watch({
     inFlight: () => http.load.calls,
     connections: () => http.connections,
@@ -144,6 +146,9 @@ function watchFront(metrics: Metrics, { http, pools, log, feed, state, intake }:
   })
   watchSessions(metrics.registry, () =>
     ({ ...pools.sessions.load, waitingBytes: intake.waitingBytes }))
+  watchFrontLoad(metrics.registry, slot, () => ({
+    loop: performance.eventLoopUtilization(), shortJobs: pools.shortJobsLoad, sessions: pools.sessions.load, nowMs: performance.now(),
+  }))
 }
 
 /** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */

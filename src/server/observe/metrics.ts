@@ -44,8 +44,9 @@ const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
 /**
  * Metrics of one process. Every label comes from a closed set: operation ids, failure names, the catalogue's provider
  * slugs. Counting is a number in a map; prom-client sees it when somebody looks. Design §11.
+ * @param front its slot; null for other processes
  */
-export function createMetrics(): Metrics {
+export function createMetrics(front: number | null = null): Metrics {
   const registry = new Registry()
   const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls.', ['operation', 'status', 'failure'])
   const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts at providers.', ['provider', 'outcome'])
@@ -62,7 +63,7 @@ export function createMetrics(): Metrics {
   const overhead = histogram(registry, 'sluice_overhead_seconds', 'Duration of calls less their provider.', ['operation'], OVERHEAD_BUCKETS)
   const attempts = histogram(registry, 'sluice_upstream_seconds', 'Duration of attempts at providers.', ['provider'], CALL_BUCKETS)
   const watched = watchReadings(registry)
-  const stopWatching = watchProcess(registry)
+  const stopWatching = watchProcess(registry, front)
   return {
     registry,
     call(operation, { status, failure, durationMs, overheadMs }) {

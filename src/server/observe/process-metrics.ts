@@ -5,8 +5,11 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 const RESOLUTION_MS = 1
 const NS_PER_S = 1e9
 
-/** Adds CPU, memory and event-loop delay of this process. Returns the way to stop sampling. */
-export function watchProcess(registry: Registry): () => void {
+/**
+ * Adds CPU, memory and event-loop delay of this process. Returns the way to stop sampling.
+ * @param front the slot of a front, by which its delay is told apart from that of others
+ */
+export function watchProcess(registry: Registry, front: number | null = null): () => void {
   const registers = [registry]
   const loop = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   loop.enable()
@@ -17,11 +20,20 @@ export function watchProcess(registry: Registry): () => void {
     registers,
     aggregator: 'max',
     collect() {
-      this.set({ quantile: '0.5' }, delayOf(loop.percentile(50)))
-      this.set({ quantile: '0.99' }, delayOf(loop.percentile(99)))
-      this.set({ quantile: '1' }, delayOf(loop.max))
+      for (const [quantile, nanoseconds] of [['0.5', loop.percentile(50)], ['0.99', loop.percentile(99)], ['1', loop.max]] as const) {
+        this.set({ quantile }, delayOf(nanoseconds))
+        ofFront?.set({ front: front ?? 0, quantile }, delayOf(nanoseconds))
+      }
       loop.reset()
     },
+  })
+  // It is collected after the one above, which sets it.
+  const ofFront = front === null ? null : new Gauge({
+    name: 'sluice_front_event_loop_delay_seconds',
+    help: 'Delay of the event loop since the last look, by slot of the front.',
+    labelNames: ['front', 'quantile'],
+    registers,
+    aggregator: 'max',
   })
   let before = { user: 0, system: 0 }
   new Counter({

@@ -1,0 +1,72 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** A pool of worker threads; all but the threads only grow. */
+export interface PoolReading {
+  readonly threads: number
+  /** What a thread has begun, and the seconds that it waited for one before. */
+  readonly begun: number
+  readonly waitS: number
+  readonly busyS: number
+}
+
+export interface FrontReading {
+  /** Milliseconds since the start that the event loop had work, and had none. */
+  readonly loop: { readonly active: number; readonly idle: number }
+  readonly shortJobs: PoolReading
+  readonly sessions: PoolReading
+  /** Monotonic milliseconds. */
+  readonly nowMs: number
+}
+
+/**
+ * What tells whether a front, or one of its pools, has too much to do: by the slot of the front, since the last look. A
+ * front that is being replaced has the slot of its successor: the larger of the two counts.
+ */
+export function watchFrontLoad(registry: Registry, front: number, read: () => FrontReading): void {
+  const gauge = (name: string, help: string, label: 'pool' | null, collect?: () => void) => new Gauge({
+    name, help: `${help} since the last look, by slot of the front.`, labelNames: ['front', ...(label === null ? [] : [label])],
+    registers: [registry], aggregator: 'max', ...(collect === undefined ? {} : { collect }),
+  })
+  // They are collected in this order: the first one reads for all three.
+  const loop = gauge('sluice_front_event_loop_utilization', 'Share of the time that the event loop had work,', null, () => look())
+  const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait for a worker thread,', 'pool')
+  const busy = gauge('sluice_front_pool_utilization', 'Share of the time that the worker threads were busy,', 'pool')
+  let before = read()
+  const look = (): void => {
+    const now = read()
+    const elapsedS = (now.nowMs - before.nowMs) / 1000
+    const active = now.loop.active - before.loop.active
+    loop.set({ front }, shareOf(active, active + now.loop.idle - before.loop.idle))
+    for (const [pool, member] of POOLS) {
+      const [reading, last] = [now[member], before[member]]
+      const begun = reading.begun - last.begun
+      wait.set({ front, pool }, begun === 0 ? 0 : (reading.waitS - last.waitS) / begun)
+      busy.set({ front, pool }, shareOf(reading.busyS - last.busyS, elapsedS * reading.threads))
+    }
+    before = now
+  }
+  watchShortJobs(registry, () => read().shortJobs)
+}
+
+const POOLS = [['short_jobs', 'shortJobs'], ['sessions', 'sessions']] as const
+
+/** As those of the long sessions: over all processes, since the start. */
+function watchShortJobs(registry: Registry, read: () => PoolReading): void {
+  const counter = (name: string, help: string, value: (reading: PoolReading) => number): void => {
+    new Counter({
+      name, help, registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(value(read()))
+      },
+    })
+  }
+  counter('sluice_short_jobs_total', 'Short jobs that began.', ({ begun }) => begun)
+  counter('sluice_short_job_wait_seconds_total', 'Seconds that short jobs waited for a thread.', ({ waitS }) => waitS)
+  counter('sluice_short_job_busy_seconds_total', 'Seconds that the threads for short jobs were busy.', ({ busyS }) => busyS)
+}
+
+/** A job that began before the last look is counted whole when it ends. */
+function shareOf(part: number, whole: number): number {
+  return whole <= 0 ? 0 : Math.min(1, Math.max(0, part / whole))
+}
