@@ -143,6 +143,23 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     request: async (world) => ({ path: `/private-endpoints/${await draft(world)}/pricing`, body: { pricing: { prompt: '0.1', completion: '0' } } }),
   },
 
+  'presets.create_from_responses': saved('responses', { input: 'x' }),
+  'presets.create_from_chat': saved('chat/completions', { messages: [{ role: 'user', content: 'x' }] }),
+  'presets.create_from_messages': saved('messages', { messages: [{ role: 'user', content: 'x' }], max_tokens: 1 }),
+  'presets.designate': {
+    request: async (world) => ({ path: `/presets/${await preset(world, 2)}/designate`, body: { version: 1 } }),
+    again: 'nothing',
+    async refused(world, done) {
+      const slug = await preset(world, 2)
+      await world.make('POST', `/presets/${slug}/archive`)
+      return [{ ...done, body: { version: 3 } }, { path: `/presets/${slug}/designate`, body: { version: 1 } }]
+    },
+  },
+  'presets.archive': {
+    request: async (world) => ({ path: `/presets/${await preset(world)}/archive` }),
+    again: 'nothing',
+  },
+
   'budgets.put': {
     request: async (world) => ({ path: `/workspaces/${await workspace(world)}/budgets/daily`, body: { limit_usd: 5 } }),
     async refused({ make }, { path }) {
@@ -216,6 +233,23 @@ async function key({ make, place }: World): Promise<string> {
 
 async function intern({ make }: World): Promise<string> {
   return String((await make('POST', '/interns', { name: 'Ada', provision: false }))['id'])
+}
+
+/** @param form of the request's path behind the slug */
+function saved(form: string, body: object): Change {
+  return {
+    request: async () => ({ path: `/presets/${unique('saved')}/${form}`, body: { model: 'acme/text', ...body }, headers: once() }),
+    again: 'nothing',
+    isNaming: true,
+    refused: async (_, done) => [{ ...done, body: { ...body, model: 'acme/other' } }, { path: done.path, body: { ...body, model: 'm', temperature: 'hot' } }],
+  }
+}
+
+/** @returns its slug */
+async function preset({ make }: World, versions = 1): Promise<string> {
+  const slug = unique('preset')
+  for (let version = 1; version <= versions; version++) await make('POST', `/presets/${slug}/responses`, { model: `acme/${version}`, input: 'x' })
+  return slug
 }
 
 async function mapping({ make, place, group }: World): Promise<string> {

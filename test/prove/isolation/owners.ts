@@ -29,6 +29,7 @@ export interface Place {
   readonly internId: string
   readonly secret: string
   readonly fileId: string
+  readonly presetSlug: string
   readonly containerId: string
   readonly containerFileId: string
   readonly endpointId: string
@@ -151,10 +152,12 @@ async function fill(stand: Stand, { name, organizationId, management, workspaceI
   const video = await made(stand, {
     method: 'POST', path: '/videos', key: inference.key, body: { model: VIDEO_MODEL, prompt: `clip of ${name}`, duration: 1 },
   })
+  const presetSlug = `preset-of-${name.replaceAll('_', '-')}`
+  await asManager('POST', `/presets/${presetSlug}/responses?workspace_id=${workspaceId}`, { model: VIDEO_MODEL, input: 'x' })
   const groupId = await makeGroup(stand, organizationId)
   const mapping = await asManager('POST', '/scim/group-mappings', { scim_group_id: groupId, workspace_id: workspaceId, role: 'member' })
   return {
-    workspaceId, slug, inference, secret, containerId, groupId,
+    workspaceId, slug, inference, secret, containerId, groupId, presetSlug,
     mappingId: String(mapping['id']),
     syncId: String((await asManager('POST', '/scim/sync-jobs'))['id']),
     videoId: await ended(stand, String(video['id']), inference.key),

@@ -42,7 +42,7 @@ export function missing(operation: AnyOperation): Params {
   return {
     id: uuid, job_id: `vid_${'0'.repeat(32)}`, workspace_ref: uuid, intern_id: uuid, hash: 'f'.repeat(64), name: 'secret_of_nobody', interval: 'monthly',
     file_id: isOf('/containers') ? `cfile_${Buffer.from('nothing.txt').toString('base64url')}` : `file_${'0'.repeat(32)}`,
-    container_id: 'box-of-nobody', author: 'nobody', slug: 'nothing', model: 'nobody/nothing', host: 'api.example.com', path: 'x',
+    container_id: 'box-of-nobody', author: 'nobody', slug: 'nothing', version: '1', model: 'nobody/nothing', host: 'api.example.com', path: 'x',
   }
 }
 
@@ -54,6 +54,9 @@ export function typeOf({ body }: Told): unknown {
   return (body as { error?: { metadata?: { error_type?: unknown } } }).error?.metadata?.error_type
 }
 
+/** They make what their path names. */
+const SAVED = /\/(responses|completions|messages)$/
+
 /** Parameters of a thing that exists elsewhere. */
 export function elsewhere(operation: AnyOperation, place: Place): Params | null {
   const isOf = (word: string): boolean => operation.path.startsWith(word)
@@ -61,6 +64,7 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   if (isOf('/workspaces/')) params['id'] = params['workspace_ref'] = place.workspaceId
   else if (isOf('/scim/group-mappings/')) params['id'] = place.mappingId
   else if (isOf('/scim/sync-jobs/')) params['id'] = place.syncId
+  else if (isOf('/presets/') && !SAVED.test(operation.path)) [params['slug'], params['version']] = [place.presetSlug, '1']
   else if (isOf('/keys/')) params['hash'] = place.inference.hash
   else if (isOf('/private-endpoints/')) params['id'] = place.endpointId
   else if (isOf('/interns/')) params['intern_id'] = place.internId
