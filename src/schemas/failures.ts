@@ -194,6 +194,8 @@ export const FAILURES = {
   scim_member_unknown: row([400], 'caller', 'after_change', 'A member is no user of this organization.'),
   scim_filter_invalid: row([400], 'caller', 'after_change', 'The filter is not one that Sluice understands.'),
   scim_too_many: row([400], 'caller', 'after_change', 'The groups of this page have over {limit} members: ask with `excludedAttributes=members`.'),
+  /** Of what the service says about itself: whoever filters must not take all for what matches. */
+  scim_filter_refused: row([403], 'caller', 'after_change', 'There is no filter here: ask for all, or for one by its id.'),
   scim_path_invalid: row([400], 'caller', 'after_change', 'The path of a PATCH operation is not one that Sluice understands.'),
   scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation selects nothing.'),
   scim_value_invalid: row([400], 'caller', 'after_change', 'A value is missing or not valid.'),

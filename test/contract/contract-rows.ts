@@ -5,6 +5,7 @@ import { MAPPING_ROWS } from './mapping-rows.ts'
 import { PRESET_ROWS } from './preset-rows.ts'
 import { PRESET_SAVING_ROWS } from './preset-saving-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
+import { SCIM_DISCOVERY_ROWS } from './scim-discovery-rows.ts'
 import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
 
@@ -368,6 +369,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   ...PRIVATE_ENDPOINT_ROWS,
   ...MONEY_ROWS,
   ...AUDIT_ROWS,
+  ...SCIM_DISCOVERY_ROWS,
   ...VIDEO_ROWS,
   ...KEY_ROWS,
   ...WORKSPACE_ROWS,

@@ -167,7 +167,8 @@ class Node {
 
   /** `head` finds what `get` finds. */
   routeOf(method: string): Route | undefined {
-    return this.routes.get(method === 'head' ? 'get' : method)
+    const own = this.routes.get(method === 'head' ? 'get' : method)
+    return own ?? (NEVER_RELAYED.has(method) ? undefined : this.routes.get('any'))
   }
 
   child(segment: string): Node {
@@ -225,6 +226,7 @@ function isId({ names, operation }: Route, index: number): boolean {
 
 function allowedOf(places: readonly Place[]): readonly string[] {
   const methods = new Set(places.flatMap(({ node }) => [...node.routes.keys()]))
+  if (methods.has('any')) return ALLOWED_BY_ANY
   const all = methods.has('get') ? [...methods, 'head'] : [...methods]
   return all.map((method) => method.toUpperCase()).sort()
 }

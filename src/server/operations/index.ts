@@ -49,6 +49,14 @@ import { listGroups } from './scim-mappings/list-groups.ts'
 import { listMappings } from './scim-mappings/list-mappings.ts'
 import { startSync } from './scim-mappings/start-sync.ts'
 import { updateMapping } from './scim-mappings/update-mapping.ts'
+import { getResourceType } from './scim-discovery/get-resource-type.ts'
+import { getSchema } from './scim-discovery/get-schema.ts'
+import { getServiceProviderConfig } from './scim-discovery/get-service-provider-config.ts'
+import { listResourceTypes } from './scim-discovery/list-resource-types.ts'
+import { listSchemas } from './scim-discovery/list-schemas.ts'
+import { refuseBulk } from './scim-discovery/refuse-bulk.ts'
+import { refuseMe } from './scim-discovery/refuse-me.ts'
+import { refuseSearch } from './scim-discovery/refuse-search.ts'
 import { copySecrets } from './vault/copy-secrets.ts'
 import { deleteInternSecret, deleteSecret } from './vault/delete-secret.ts'
 import { listEffectiveSecrets, listInternSecrets, listSecrets } from './vault/list-secrets.ts'
@@ -178,4 +186,12 @@ export const OPERATIONS: readonly AnyOperation[] = [
   createPresetFromResponses,
   createPresetFromChat,
   createPresetFromMessages,
+  getServiceProviderConfig,
+  listResourceTypes,
+  getResourceType,
+  listSchemas,
+  getSchema,
+  refuseMe,
+  refuseBulk,
+  refuseSearch,
 ]
