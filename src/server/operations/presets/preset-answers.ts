@@ -25,16 +25,17 @@ type Asking = Pick<Call<unknown, { readonly workspace_id?: string }>, 'key' | 'q
 
 /**
  * Whose presets a call is about: of a management key the workspace that it names, else the default one; of others their
- * own. C4. Failures: workspace_unknown, workspace_forbidden (another one than the key's), store_unavailable.
+ * own. C4. Failures: workspace_unknown, workspace_forbidden (of such a key any other), store_unavailable.
  */
 export async function presetWorkspaceOf({ key, query }: Asking, { workspaces }: Pick<Ports, 'workspaces'>): Promise<Outcome<string>> {
   const own = ownWorkspaceOf(key)
   const { workspace_id: reference } = query
   if (reference === undefined || reference.toLowerCase() === own) return ok(own)
   const found = await workspaces.get({ organizationId: key.organizationId, reference })
-  if (!found.ok) return found
-  const { id } = found.value
-  return key.kind === 'management' || id === own ? ok(id) : fail('workspace_forbidden')
+  if (key.kind === 'management') return found.ok ? ok(found.value.id) : found
+  if (found.ok && found.value.id === own) return ok(own)
+  // Which other workspaces there are, such a key may not learn.
+  return found.ok || found.failure.name === 'workspace_unknown' ? fail('workspace_forbidden') : found
 }
 
 type Naming = Asking & Pick<Call<{ readonly slug: string }>, 'params'>

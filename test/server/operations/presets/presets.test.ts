@@ -72,7 +72,11 @@ t.test('presets.list 400: pages beyond the limits, and workspaces that are not t
   }
   t.match(await get('/presets?workspace_id=nowhere'), { status: 400, type: 'workspace_unknown' })
   t.match(await get(`/presets?workspace_id=${workspace.id}`, foreignKey), { status: 400, type: 'workspace_unknown' })
-  t.match(await get('/presets?workspace_id=other', await front.key('inference')), { status: 400, type: 'workspace_forbidden' })
+  const key = await front.key('inference')
+  for (const reference of ['other', 'nowhere', other.id]) {
+    t.match(await get(`/presets?workspace_id=${reference}`, key), { status: 400, type: 'workspace_forbidden' }, 'alike, or it would learn which there are')
+  }
+  t.equal((await get('/presets?workspace_id=default', key)).status, 200, 'its own')
 })
 
 t.test('presets.list_versions 200: ascending by number, page by page', async (t) => {
