@@ -15,6 +15,8 @@ import { DesignateBody } from './preset-changes.ts'
 import {
   CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
 } from './private-endpoints.ts'
+import { SCIM_USER_BODY_BYTES_MAX } from './scim-resource-limits.ts'
+import { ScimGroupBody, ScimPatchBody, ScimSearchBody, ScimUserBody } from './scim-resources.ts'
 import { CopySecretsBody, SecretBody } from './vault.ts'
 import { VideoBody } from './videos.ts'
 import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces.ts'
@@ -62,6 +64,12 @@ export const BODIES = {
   preset_messages: { schema: PresetMessagesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'messages') },
   create_mapping: { schema: CreateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_mapping: { schema: UpdateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
+  // Read on the loop, where members that the shape does not name stay.
+  scim_user: { schema: ScimUserBody, bytesMax: SCIM_USER_BODY_BYTES_MAX },
+  scim_user_patch: { schema: ScimPatchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX },
+  scim_group: { schema: ScimGroupBody, bytesMax: JSON_BODY_BYTES_MAX },
+  scim_group_patch: { schema: ScimPatchBody, bytesMax: JSON_BODY_BYTES_MAX },
+  scim_search: { schema: ScimSearchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES

@@ -6,7 +6,19 @@ export const SCIM_FILTER_TERMS_MAX = 100
 export const SCIM_FILTER_NESTING_MAX = 20
 /** Users or groups of a page of the SCIM service; whoever asks for more gets so many. Decision. */
 export const SCIM_RESULTS_MAX = 200
+/** The same when no number is asked for. Decision. */
+export const SCIM_RESULTS_DEFAULT = 100
 /** Members of all groups of one page of a list; whoever leaves them out has no such limit. Decision. */
 export const SCIM_LISTED_MEMBERS_MAX = 200_000
+/** Characters of a userName, a displayName and an externalId. Decision. */
+export const SCIM_NAME_CHARS_MAX = 256
+/** UTF-8 bytes of what else an identity provider sends of a user, as JSON. Decision. */
+export const SCIM_ATTRIBUTES_BYTES_MAX = 64 * 1024
+/** Bytes of the body of a request about a user: it is read on the loop. Decision. */
+export const SCIM_USER_BODY_BYTES_MAX = 256 * 1024
+/** Operations of one PATCH. Decision. */
+export const SCIM_PATCH_OPERATIONS_MAX = 1_000
 /** Ids of members that joined, and of those that left, in one row of the audit log; the counts are always whole. Decision. */
 export const SCIM_AUDITED_MEMBERS_MAX = 50
+/** Milliseconds of a call about a group: it may have 100,000 members. Decision. */
+export const SCIM_GROUP_DEADLINE_MS = 30_000

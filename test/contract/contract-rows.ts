@@ -6,6 +6,7 @@ import { PRESET_ROWS } from './preset-rows.ts'
 import { PRESET_SAVING_ROWS } from './preset-saving-rows.ts'
 import { PRIVATE_ENDPOINT_ROWS } from './private-endpoint-rows.ts'
 import { SCIM_DISCOVERY_ROWS } from './scim-discovery-rows.ts'
+import { SCIM_RESOURCE_ROWS } from './scim-resource-rows.ts'
 import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
 
@@ -375,4 +376,5 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   ...WORKSPACE_ROWS,
   ...MAPPING_ROWS,
   ...PRESET_SAVING_ROWS,
+  ...SCIM_RESOURCE_ROWS,
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { BODIES } from '../../src/schemas/bodies.ts'
-import { ok } from '../../src/schemas/failures.ts'
+import { FAILURES, ok } from '../../src/schemas/failures.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import {
@@ -99,7 +99,7 @@ for (const operation of OPERATIONS) {
       t.teardown(() => client.destroy())
       const authorization = `Bearer ${keyFor(operation)}`
       client.send(requestText(`${operation.method.toUpperCase()} ${pathOf(operation)}`, { authorization, 'content-length': '9' }, '{'))
-      t.match(await client.until(/\}$/), new RegExp(`^HTTP/1.1 ${listed(408, 400)} [\\s\\S]*body_slow`))
+      t.match(await client.until(/\}$/), new RegExp(`^HTTP/1.1 ${listed(408, 400)} [\\s\\S]*(?:body_slow|${FAILURES.body_slow.text})`))
     })
   }
 

@@ -7,6 +7,7 @@ import { issuesOf } from '../../src/schemas/issues.ts'
 import * as limits from '../../src/schemas/limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import { ListModelsQuery, PageQuery } from '../../src/schemas/models.ts'
+import * as scimResourceLimits from '../../src/schemas/scim-resource-limits.ts'
 import { isSlug } from '../../src/schemas/workspaces.ts'
 import { ProviderEntry } from '../../src/server/catalogue/format.ts'
 import { nameOf } from '../../src/server/cli/admin.ts'
@@ -107,6 +108,13 @@ const DEADLINES: Readonly<Record<string, number>> = {
   'private_endpoints.create': limits.PROBING_DEADLINE_MS,
   'private_endpoints.validate': limits.PROBING_DEADLINE_MS,
   'private_endpoints.activate': limits.PROBING_DEADLINE_MS,
+  'scim.list_scim_groups': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
+  'scim.search_groups': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
+  'scim.get_group': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
+  'scim.create_group': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
+  'scim.replace_group': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
+  'scim.patch_group': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
+  'scim.delete_group': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
 }
 
 t.test('operations have the deadline of what they touch', async (t) => {

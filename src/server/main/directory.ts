@@ -3,6 +3,8 @@ import type { Ports } from '../ports/ports.ts'
 import { startSyncs } from '../runner/directory/syncs.ts'
 import { repeat } from '../runner/repeat.ts'
 import { openGroupMappings } from '../store/directory/mappings.ts'
+import { openScimGroups } from '../store/directory/scim-groups.ts'
+import { openScimUsers } from '../store/directory/scim-users.ts'
 import { openSyncWork } from '../store/directory/sync-work.ts'
 import type { Store } from '../store/open.ts'
 
@@ -10,8 +12,8 @@ import type { Store } from '../store/open.ts'
 const SYNCS_PRUNE_MS = 3_600_000
 
 /** What a front needs of groups and mappings. */
-export function openDirectoryParts(store: Store): Pick<Ports, 'groupMappings'> {
-  return { groupMappings: openGroupMappings(store) }
+export function openDirectoryParts(store: Store): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups'> {
+  return { groupMappings: openGroupMappings(store), scimUsers: openScimUsers(store), scimGroups: openScimGroups(store) }
 }
 
 /** A runner's syncs. @returns what ends them, before the store is closed */

@@ -41,6 +41,20 @@ import { listModels } from './models/list-models.ts'
 import { listUserModels } from './models/list-user-models.ts'
 import { retrieveModel } from './models/retrieve-model.ts'
 import { retrieveModelByAuthor } from './models/retrieve-model-by-author.ts'
+import { createGroup } from './scim/create-group.ts'
+import { createUser } from './scim/create-user.ts'
+import { deleteGroup } from './scim/delete-group.ts'
+import { deleteUser } from './scim/delete-user.ts'
+import { getGroup } from './scim/get-group.ts'
+import { getUser } from './scim/get-user.ts'
+import { listScimGroups } from './scim/list-groups.ts'
+import { listUsers } from './scim/list-users.ts'
+import { patchGroup } from './scim/patch-group.ts'
+import { patchUser } from './scim/patch-user.ts'
+import { replaceGroup } from './scim/replace-group.ts'
+import { replaceUser } from './scim/replace-user.ts'
+import { searchGroups } from './scim/search-groups.ts'
+import { searchUsers } from './scim/search-users.ts'
 import { createMapping } from './scim-mappings/create-mapping.ts'
 import { deleteMapping } from './scim-mappings/delete-mapping.ts'
 import { getMapping } from './scim-mappings/get-mapping.ts'
@@ -175,6 +189,20 @@ export const OPERATIONS: readonly AnyOperation[] = [
   updateWorkspace,
   deleteWorkspace,
   listMembers,
+  listUsers,
+  searchUsers,
+  getUser,
+  createUser,
+  replaceUser,
+  patchUser,
+  deleteUser,
+  listScimGroups,
+  searchGroups,
+  getGroup,
+  createGroup,
+  replaceGroup,
+  patchGroup,
+  deleteGroup,
   listMappings,
   createMapping,
   getMapping,

@@ -20,6 +20,7 @@ import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
 import type { SecretReleases, Vaults } from './vault.ts'
 import type { VideoJobs } from './videos.ts'
+import type { ScimGroups, ScimUsers } from './scim.ts'
 import type { Workspaces } from './workspaces.ts'
 
 /** Everything that an operation may use; built by main.ts, one per front. */
@@ -47,6 +48,8 @@ export interface Ports {
   readonly activity: Activity
   readonly auditLog: AuditLog
   readonly workspaces: Workspaces
+  readonly scimUsers: ScimUsers
+  readonly scimGroups: ScimGroups
   readonly presets: Presets
   readonly presetConfigs: PresetConfigs
   readonly groupMappings: GroupMappings

@@ -1,6 +1,5 @@
-import { parse, type Filter } from 'scim2-parse-filter'
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { SCIM_FILTER_CHARS_MAX, SCIM_FILTER_NESTING_MAX, SCIM_FILTER_TERMS_MAX } from '../../../schemas/scim-resource-limits.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { NOT_WELL_FORMED, parsedFilter, refusedFilter as refuse, type Filter } from '../../../schemas/scim-filters.ts'
 import type { Fragment } from '../guarded-row.ts'
 import type { Queryable } from '../open.ts'
 
@@ -43,49 +42,6 @@ export function conditionOf(filter: string | null, attributes: FilterAttributes)
   if (filter === null) return ok((sql) => sql`TRUE`)
   const parsed = parsedFilter(filter)
   return parsed.ok ? translated(parsed.value, attributes) : parsed
-}
-
-const CONTROL = /[\u0000-\u001f\u007f]/
-const LITERAL = /"(?:[^"\\]|\\.)*"/g
-const NESTING = /[([]|\bnot\b/gi
-
-/** The parser sees the number of each literal in its place: it would double what escapes and, in one that is open, its time. */
-function parsedFilter(filter: string): Outcome<Filter> {
-  if (filter.length > SCIM_FILTER_CHARS_MAX) return refuse(`It has more than ${SCIM_FILTER_CHARS_MAX} characters.`)
-  if (CONTROL.test(filter)) return refuse('It has a control character.')
-  const literals: string[] = []
-  const bare = filter.replaceAll(LITERAL, (literal) => `"${literals.push(textOf(literal)) - 1}"`)
-  if (bare.split('"').length !== literals.length * 2 + 1) return refuse('It has a literal without its end.')
-  if ((bare.match(NESTING)?.length ?? 0) > SCIM_FILTER_NESTING_MAX) return refuse(`It nests deeper than ${SCIM_FILTER_NESTING_MAX} levels.`)
-  try {
-    const parsed = parse(bare)
-    return termsOf(parsed) > SCIM_FILTER_TERMS_MAX ? refuse(`It has more than ${SCIM_FILTER_TERMS_MAX} comparisons.`) : ok(restored(parsed, literals))
-  } catch {
-    return refuse('It is not well-formed.')
-  }
-}
-
-/** A literal is JSON; some send the backslash of `DOMAIN\user` as it is. */
-function textOf(literal: string): string {
-  try {
-    return String(JSON.parse(literal))
-  } catch {
-    return literal.slice(1, -1).replaceAll(/\\(["\\])/g, '$1')
-  }
-}
-
-function restored(filter: Filter, literals: readonly string[]): Filter {
-  if ('filters' in filter) return { ...filter, filters: filter.filters.map((part) => restored(part, literals)) }
-  if ('filter' in filter) return { ...filter, filter: restored(filter.filter, literals) }
-  if ('valFilter' in filter) return { ...filter, valFilter: restored(filter.valFilter, literals) }
-  if (!('compValue' in filter) || typeof filter.compValue !== 'string') return filter
-  return { ...filter, compValue: literals[Number(filter.compValue)] ?? '' }
-}
-
-function termsOf(filter: Filter): number {
-  if ('filters' in filter) return filter.filters.reduce((sum, part) => sum + termsOf(part), 0)
-  if ('filter' in filter) return termsOf(filter.filter)
-  return 'valFilter' in filter ? termsOf(filter.valFilter) : 1
 }
 
 type FindTerm = (name: string, term: FilterTerm) => Outcome<Condition>
@@ -140,7 +96,7 @@ function walk(filter: Filter, find: FindTerm, pathed: FindPath): Outcome<Conditi
       return find(filter.attrPath, { op: filter.op, value: filter.compValue })
     default:
       // The parser takes any name that objects inherit for a joining word.
-      return refuse('It is not well-formed.')
+      return refuse(NOT_WELL_FORMED)
   }
 }
 
@@ -179,8 +135,4 @@ function unknownAttribute(path: string): Outcome<never> {
 
 function unfit(path: string, op: string): Outcome<never> {
   return refuse(`The attribute ${path} does not take this operator with this value: ${op}.`)
-}
-
-function refuse(detail: string): Outcome<never> {
-  return fail('scim_filter_invalid', { detail })
 }

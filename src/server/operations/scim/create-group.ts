@@ -1,0 +1,45 @@
+import { ok } from '../../../schemas/failures.ts'
+import type { Attributes } from '../../../schemas/scim-attributes.ts'
+import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim-resource-limits.ts'
+import { ScimGroupAnswer, ScimShownQuery } from '../../../schemas/scim-resources.ts'
+import { defineOperation } from '../define.ts'
+import { groupWishOf } from './group-patch.ts'
+import { groupAnswer, showsMembers } from './group-resource.ts'
+import { selectionOf } from './projection.ts'
+import { actorOf } from './scim-calls.ts'
+
+interface Inputs {
+  readonly query: typeof ScimShownQuery
+  readonly body: 'scim_group'
+}
+
+const ID = 'scim.create_group'
+
+/** Makes a group. Source: RFC 7644 §3.3. */
+export const createGroup = defineOperation<Inputs, Attributes>({
+  id: ID,
+  area: 'scim',
+  method: 'post',
+  path: '/Groups',
+  tag: 'scim',
+  summary: 'Make a group',
+  description: 'It grants nothing before a mapping says of which workspace its members are.',
+  access: { keys: ['scim'] },
+  deadlineMs: SCIM_GROUP_DEADLINE_MS,
+  outlivesClient: true,
+  input: { query: ScimShownQuery, body: 'scim_group' },
+  success: { status: 201, body: ScimGroupAnswer, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  statuses: [400, 403, 409, 413, 500],
+  failures: ['scim_value_invalid', 'scim_member_unknown', 'scim_group_taken', 'scim_group_unknown', 'store_unavailable'],
+  example: { body: { displayName: 'Engineering', members: [] } },
+  async run(call, ports) {
+    const wish = groupWishOf(call.body)
+    if (!wish.ok) return wish
+    const made = await ports.scimGroups.create(wish.value, actorOf(call, ID))
+    if (!made.ok) return made
+    const selection = selectionOf(call.query)
+    if (!showsMembers(selection) || wish.value.userIds.length === 0) return ok(groupAnswer(made.value, selection, ports))
+    const whole = await ports.scimGroups.get(call.key.organizationId, made.value.id, true)
+    return whole.ok ? ok(groupAnswer(whole.value, selection, ports)) : whole
+  },
+})

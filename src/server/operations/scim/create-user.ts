@@ -1,0 +1,41 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import type { Attributes } from '../../../schemas/scim-attributes.ts'
+import { ScimShownQuery, ScimUserAnswer } from '../../../schemas/scim-resources.ts'
+import { defineOperation } from '../define.ts'
+import { selectionOf } from './projection.ts'
+import { actorOf } from './scim-calls.ts'
+import { userAnswer } from './user-answers.ts'
+import { userWishOf } from './user-wish.ts'
+
+interface Inputs {
+  readonly query: typeof ScimShownQuery
+  readonly body: 'scim_user'
+}
+
+const ID = 'scim.create_user'
+
+/** Makes a user. Source: RFC 7644 §3.3. */
+export const createUser = defineOperation<Inputs, Attributes>({
+  id: ID,
+  area: 'scim',
+  method: 'post',
+  path: '/Users',
+  tag: 'scim',
+  summary: 'Make a user',
+  description: 'Who is not active has no membership by groups. A password is dropped unread.',
+  access: { keys: ['scim'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { query: ScimShownQuery, body: 'scim_user' },
+  success: { status: 201, body: ScimUserAnswer, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  statuses: [400, 403, 409, 413, 500],
+  failures: ['scim_value_invalid', 'scim_user_taken', 'store_unavailable'],
+  example: { body: { userName: 'ann@example.com', displayName: 'Ann', active: true, emails: [{ value: 'ann@example.com', primary: true }] } },
+  async run(call, ports) {
+    const wish = userWishOf(call.body, null)
+    if (!wish.ok) return wish
+    const made = await ports.scimUsers.create(wish.value, actorOf(call, ID))
+    return made.ok ? ok(userAnswer(made.value, selectionOf(call.query), ports)) : made
+  },
+})

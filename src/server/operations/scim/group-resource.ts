@@ -1,0 +1,38 @@
+import { SCIM_CONTENT_TYPE } from '../../../schemas/scim-errors.ts'
+import { GROUP_SCHEMA } from '../../../schemas/scim-attributes.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { ScimGroup, ScimPage, ScimQuery } from '../../ports/scim.ts'
+import type { Success } from '../define.ts'
+import { isShown, shown, type Selection } from './projection.ts'
+import { etagOf, listHead, locationOf, metaOf } from './scim-calls.ts'
+
+type Origin = Pick<Ports, 'publicOrigin'>
+
+export function showsMembers(selection: Selection): boolean {
+  return isShown(selection, 'members')
+}
+
+/** A group as SCIM shows it: its members are JSON already, and stay so. RFC 7643 §4.2. */
+export function groupAnswer(group: ScimGroup, selection: Selection, { publicOrigin }: Origin): Success {
+  return {
+    kind: 'bytes',
+    contentType: SCIM_CONTENT_TYPE,
+    parts: [Buffer.from(groupJson(group, selection, publicOrigin))],
+    headers: { etag: etagOf(group), location: locationOf(publicOrigin, 'Groups', group.id) },
+  }
+}
+
+export function groupList(query: ScimQuery, page: ScimPage<ScimGroup>, { selection, publicOrigin }: Origin & { readonly selection: Selection }): Success {
+  const head = JSON.stringify(listHead(query, page))
+  const groups = page.resources.map((group) => groupJson(group, selection, publicOrigin))
+  return { kind: 'bytes', contentType: SCIM_CONTENT_TYPE, parts: [Buffer.from(`${head.slice(0, -1)},"Resources":[${groups.join(',')}]}`)] }
+}
+
+function groupJson(group: ScimGroup, selection: Selection, origin: string): string {
+  const { id, displayName, externalId, members } = group
+  const whole = {
+    schemas: [GROUP_SCHEMA], id, ...(externalId !== null && { externalId }), displayName, meta: metaOf(origin, 'Groups', group),
+  }
+  const json = JSON.stringify(shown(whole, selection))
+  return showsMembers(selection) ? `${json.slice(0, -1)},"members":${members}}` : json
+}

@@ -1,0 +1,31 @@
+import { ok } from '../../../schemas/failures.ts'
+import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim-resource-limits.ts'
+import { ScimGroupList, ScimListQuery } from '../../../schemas/scim-resources.ts'
+import { defineOperation } from '../define.ts'
+import { groupList, showsMembers } from './group-resource.ts'
+import { selectionOf } from './projection.ts'
+import { queryOf } from './scim-calls.ts'
+
+/** Lists groups. Source: RFC 7644 §3.4.2. */
+export const listScimGroups = defineOperation({
+  id: 'scim.list_scim_groups',
+  area: 'scim',
+  method: 'get',
+  path: '/Groups',
+  tag: 'scim',
+  summary: 'List groups with their members',
+  description: 'Whoever needs no members says `excludedAttributes=members`, which is far less. Without `sortBy` the oldest come first.',
+  access: { keys: ['scim'] },
+  deadlineMs: SCIM_GROUP_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ScimListQuery },
+  success: { status: 200, body: ScimGroupList },
+  statuses: [400, 403, 500],
+  failures: ['scim_filter_invalid', 'scim_value_invalid', 'scim_too_many', 'store_unavailable'],
+  example: { query: { filter: 'displayName eq "Engineering"', excludedAttributes: 'members' } },
+  async run(call, ports) {
+    const [query, selection] = [queryOf(call.query), selectionOf(call.query)]
+    const page = await ports.scimGroups.list(call.key.organizationId, query, showsMembers(selection))
+    return page.ok ? ok(groupList(query, page.value, { selection, publicOrigin: ports.publicOrigin })) : page
+  },
+})

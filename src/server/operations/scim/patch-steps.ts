@@ -1,0 +1,121 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import {
+  canonical, canonicalMembers, canonicalName, ENTERPRISE_SCHEMA, GROUP_SCHEMA, hasNul, isComplex, isReserved, USER_SCHEMA, type Attributes,
+} from '../../../schemas/scim-attributes.ts'
+import { parsedFilter, type Filter } from '../../../schemas/scim-filters.ts'
+import { SCIM_PATCH_OPERATIONS_MAX } from '../../../schemas/scim-resource-limits.ts'
+
+/** What a step is about. RFC 7644 §3.5.2. */
+export interface PatchPath {
+  /** URN; null = the resource's own attributes. */
+  readonly extension: string | null
+  readonly attribute: string
+  /** Selects values of an attribute that has several. */
+  readonly filter: Filter | null
+  readonly sub: string | null
+}
+
+export interface PatchStep {
+  readonly op: 'add' | 'replace' | 'remove'
+  readonly path: PatchPath
+  /** Undefined where none was sent. */
+  readonly value: unknown
+  /** By `path`; else it is a member of a value without one. */
+  readonly isNamed: boolean
+}
+
+/**
+ * Steps of a PATCH body, one attribute each: what has no path is taken apart.
+ * Failures: scim_value_invalid, scim_path_invalid, scim_target_missing (nothing to remove is named).
+ */
+export function patchStepsOf(body: Attributes): Outcome<readonly PatchStep[]> {
+  const { Operations: given } = canonicalMembers(body)
+  if (!Array.isArray(given) || given.length === 0 || given.length > SCIM_PATCH_OPERATIONS_MAX) {
+    return invalid(`\`Operations\` is not an array of 1 to ${SCIM_PATCH_OPERATIONS_MAX}.`)
+  }
+  if (hasNul(given)) return invalid('A text has the character U+0000.')
+  const steps: PatchStep[] = []
+  for (const operation of given as readonly unknown[]) {
+    const some = stepsOf(operation)
+    if (!some.ok) return some
+    steps.push(...some.value)
+  }
+  return ok(steps)
+}
+
+function stepsOf(operation: unknown): Outcome<readonly PatchStep[]> {
+  if (!isComplex(operation)) return invalid('An operation is not an object.')
+  const { op: given, path, value } = operation
+  const op = typeof given === 'string' ? given.toLowerCase() : ''
+  if (op !== 'add' && op !== 'replace' && op !== 'remove') return invalid('`op` is none of add, replace, remove.')
+  if (op !== 'remove' && value === undefined) return invalid('An operation has no `value`.')
+  if (path === undefined || path === null || path === '') {
+    if (op === 'remove') return fail('scim_target_missing', { detail: '`remove` has no `path`.' })
+    return isComplex(value) ? membersOf(op, value, null) : invalid('An operation has neither a `path` nor an object as `value`.')
+  }
+  if (typeof path !== 'string') return wrongPath()
+  const schema = canonicalName(path.trim())
+  if (schema === ENTERPRISE_SCHEMA && isComplex(value)) return membersOf(op, value, schema)
+  const parsed = pathOf(path.trim())
+  if (!parsed.ok) return parsed
+  return arePlain(value) ? ok([{ op, path: parsed.value, value: canonical(value), isNamed: true }]) : wrongPath()
+}
+
+/** A step for each member of a value; those of an extension are its own. */
+function membersOf(op: PatchStep['op'], value: Attributes, extension: string | null): Outcome<readonly PatchStep[]> {
+  const steps: PatchStep[] = []
+  for (const [name, member] of Object.entries(value)) {
+    const isExtension = /^urn:/i.test(name) && isComplex(member)
+    const some = isExtension && extension === null ? membersOf(op, member, inCore(name)) : memberOf(op, name, { member, extension })
+    if (!some.ok) return some
+    steps.push(...some.value)
+  }
+  return ok(steps)
+}
+
+function memberOf(
+  op: PatchStep['op'], name: string, { member, extension }: { readonly member: unknown; readonly extension: string | null },
+): Outcome<readonly PatchStep[]> {
+  const parsed = pathOf(name)
+  if (!parsed.ok) return parsed
+  const path = { ...parsed.value, extension: parsed.value.extension ?? extension }
+  return arePlain(member) ? ok([{ op, path, value: canonical(member), isNamed: false }]) : wrongPath()
+}
+
+const PLACE = /^(?<attribute>[a-z$][\w$-]*)(?:\[(?<filter>.+)\])?(?:\.(?<sub>[a-z$][\w$-]*))?$/i
+
+function pathOf(text: string): Outcome<PatchPath> {
+  const bracket = text.indexOf('[')
+  const cut = text.lastIndexOf(':', bracket < 0 ? text.length : bracket)
+  const groups = PLACE.exec(text.slice(cut + 1))?.groups
+  const [attribute, sub] = [groups?.['attribute'], groups?.['sub']]
+  if (attribute === undefined || isReserved(attribute) || (sub !== undefined && isReserved(sub))) return wrongPath()
+  const urn = cut < 0 ? null : inCore(text.slice(0, cut))
+  if (urn !== null && !/^urn:[\w:.-]+$/i.test(urn)) return wrongPath()
+  const given = groups?.['filter']
+  const filter = given === undefined ? null : parsedFilter(given)
+  if (filter !== null && !filter.ok) return fail('scim_path_invalid', { ...(filter.failure.detail !== undefined && { detail: filter.failure.detail }) })
+  return ok({
+    extension: urn, attribute: canonicalName(attribute), filter: filter === null ? null : filter.value, sub: sub === undefined ? null : canonicalName(sub),
+  })
+}
+
+/** Null for the resource's own schema. */
+function inCore(urn: string): string | null {
+  const schema = canonicalName(urn)
+  return schema === USER_SCHEMA || schema === GROUP_SCHEMA ? null : schema
+}
+
+/** Names that are no paths themselves: whoever follows one must not leave the value. */
+function arePlain(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(arePlain)
+  return !isComplex(value) || Object.entries(value).every(([name, member]) => /^[\w$-]+$/.test(name) && arePlain(member))
+}
+
+function invalid(detail: string): Outcome<never> {
+  return fail('scim_value_invalid', { detail })
+}
+
+export function wrongPath(): Outcome<never> {
+  return fail('scim_path_invalid')
+}

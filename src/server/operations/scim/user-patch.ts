@@ -1,0 +1,123 @@
+import { filter as testOf } from 'scim2-parse-filter'
+import { ScimError, scimPatch, type ScimPatchOperation, type ScimResource } from 'scim-patch'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { isComplex, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
+import type { Filter } from '../../../schemas/scim-filters.ts'
+import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
+import type { PatchStep } from './patch-steps.ts'
+import { userWishOf } from './user-wish.ts'
+
+type Document = Record<string, unknown>
+
+const READ_ONLY = new Set(['id', 'meta', 'groups'])
+/** Known of a whole user by other means, or never kept. */
+const PASSED_OVER = new Set(['schemas', 'password'])
+
+/** What a user is after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing, scim_value_invalid. */
+export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outcome<ScimUserWish> {
+  const { id, userName, externalId, displayName, isActive } = before
+  const document: Document = { ...structuredClone(before.attributes), userName, externalId, displayName, active: isActive }
+  for (const step of steps) {
+    const { attribute, extension } = step.path
+    if (extension === null && PASSED_OVER.has(attribute)) continue
+    if (extension === null && READ_ONLY.has(attribute)) {
+      // Some send a user's id along with what they change of it.
+      if (!step.isNamed && attribute === 'id' && step.value === id) continue
+      return fail('scim_immutable', { detail: `It is \`${attribute}\`.` })
+    }
+    const done = attempt(document, step)
+    if (!done.ok) return done
+  }
+  return userWishOf(document, before)
+}
+
+function attempt(document: Document, step: PatchStep): Outcome<null> {
+  try {
+    return apply(document, step)
+  } catch (problem) {
+    if (problem instanceof ScimError) return fail(problem.scimCode === 'noTarget' ? 'scim_target_missing' : 'scim_value_invalid')
+    throw problem
+  }
+}
+
+function apply(document: Document, step: PatchStep): Outcome<null> {
+  const { extension, attribute, filter, sub } = step.path
+  const holder = extension === null ? document : complexIn(document, extension)
+  const name = nameIn(holder, attribute)
+  if (filter !== null) return applyFiltered(holder, name, { step, filter, sub })
+  change(holder, sub === null ? name : `${name}.${sub}`, { ...step, value: fitted(step, holder[name]) })
+  return ok(null)
+}
+
+/** As the target takes it: several values as an array, one as it is, and nothing to compare with where the whole goes. */
+function fitted({ op, path: { attribute, extension, sub }, value }: PatchStep, target: unknown): unknown {
+  const isSeveral = sub === null && extension === null && (MULTI_VALUED.has(attribute) || Array.isArray(target))
+  if (op === 'remove') return isSeveral ? value : undefined
+  if (isSeveral) return Array.isArray(value) || value === null ? value ?? [] : [value]
+  // Entra has sent single values like members of a list.
+  const [only, ...more]: readonly unknown[] = Array.isArray(value) ? value : []
+  return isComplex(only) && more.length === 0 && 'value' in only ? only['value'] : value
+}
+
+interface Filtered {
+  readonly step: PatchStep
+  readonly filter: Filter
+  readonly sub: string | null
+}
+
+/** On the values that a filter selects; where there is none, one is made of what the filter says is equal. */
+function applyFiltered(holder: Document, name: string, { step, filter, sub }: Filtered): Outcome<null> {
+  const { op, value } = step
+  const given: unknown = holder[name]
+  const all: readonly unknown[] = Array.isArray(given) ? given : []
+  const isSelected = testOf(filter)
+  const selected = all.filter(isComplex).filter((item) => isSelected(item)) as Document[]
+  if (op === 'remove' && sub === null) {
+    holder[name] = all.filter((item) => !selected.includes(item as Document))
+    return ok(null)
+  }
+  if (selected.length === 0) return op === 'remove' ? ok(null) : addMissing(holder, name, { step, filter, sub })
+  for (const item of selected) {
+    if (sub !== null) change(item, sub, step)
+    else if (isComplex(value)) Object.assign(item, value)
+    else return fail('scim_value_invalid', { detail: 'A value of a list is not an object.' })
+  }
+  return ok(null)
+}
+
+function addMissing(holder: Document, name: string, { step: { op, value }, filter, sub }: Filtered): Outcome<null> {
+  const made = equalsOf(filter)
+  if (made === null || (sub === null && (op === 'replace' || !isComplex(value)))) return fail('scim_target_missing')
+  const given: unknown = holder[name]
+  const all: readonly unknown[] = Array.isArray(given) ? given : []
+  holder[name] = [...all, sub === null ? { ...made, ...(value as Document) } : { ...made, [sub]: value }]
+  return ok(null)
+}
+
+/** Null for a filter that says more than what is equal to what. */
+function equalsOf(filter: Filter): Document | null {
+  if (filter.op === 'eq') return /^[\w$-]+$/.test(filter.attrPath) ? { [filter.attrPath]: filter.compValue } : null
+  if (filter.op !== 'and') return null
+  const parts = filter.filters.map(equalsOf)
+  return parts.includes(null) ? null : Object.assign({}, ...parts) as Document
+}
+
+function change(document: Document, path: string, { op, value }: Pick<PatchStep, 'op' | 'value'>): void {
+  // What the library's types ask for beyond an object it does not read.
+  scimPatch(document as unknown as ScimResource, [{ op, path, ...(value !== undefined && { value }) } as ScimPatchOperation])
+}
+
+function complexIn(document: Document, name: string): Document {
+  const own = nameIn(document, name)
+  const value = document[own]
+  if (isComplex(value)) return value as Document
+  const made: Document = {}
+  document[own] = made
+  return made
+}
+
+/** Names that nobody knows are the same in whatever case too. */
+function nameIn(document: Document, name: string): string {
+  if (Object.hasOwn(document, name)) return name
+  return Object.keys(document).find((known) => known.toLowerCase() === name.toLowerCase()) ?? name
+}

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import {
+  booleanOf, canonicalMembers, ENTERPRISE_SCHEMA, hasNul, isComplex, MULTI_VALUED, type Attributes,
+} from '../../../schemas/scim-attributes.ts'
+import { SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX } from '../../../schemas/scim-resource-limits.ts'
+import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
+
+/** Read-only, or never kept: what a whole user says of them is passed over. RFC 7644 §3.5.1. */
+const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
+
+/**
+ * What a whole user comes to, as an identity provider sends one, in whatever case. One that is there stays active, or not,
+ * when nothing is said of it. Failure: scim_value_invalid.
+ */
+export function userWishOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserWish> {
+  if (hasNul(given)) return invalid('A text has the character U+0000.')
+  const { userName, externalId, displayName, active, ...rest } = canonicalMembers(given)
+  if (typeof userName !== 'string' || userName.trim() === '' || userName.length > SCIM_NAME_CHARS_MAX) {
+    return invalid(`\`userName\` is not a string of 1 to ${SCIM_NAME_CHARS_MAX} characters.`)
+  }
+  const [external, display] = [nameOf('externalId', externalId), nameOf('displayName', displayName)]
+  if (!external.ok) return external
+  if (!display.ok) return display
+  const isActive = isUnassigned(active) ? before?.isActive ?? true : booleanOf(active)
+  if (isActive === undefined) return invalid('`active` is not a boolean.')
+  const attributes = attributesOf(rest, before)
+  if (!attributes.ok) return attributes
+  return ok({ userName, externalId: external.value, displayName: display.value, isActive, attributes: attributes.value })
+}
+
+/** A text or nothing, which the empty one is too. */
+export function nameOf(name: string, given: unknown): Outcome<string | null> {
+  if (isUnassigned(given) || given === '') return ok(null)
+  if (typeof given === 'string' && given.length <= SCIM_NAME_CHARS_MAX) return ok(given)
+  return invalid(`\`${name}\` is not a string of at most ${SCIM_NAME_CHARS_MAX} characters.`)
+}
+
+function attributesOf(given: Attributes, before: ScimUser | null): Outcome<Attributes> {
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(given)) {
+    if (IGNORED.includes(name) || isUnassigned(value)) continue
+    if (name === 'name' && !isComplex(value)) return invalid('`name` is not an object.')
+    const shaped = MULTI_VALUED.has(name) ? severalOf(value, before?.attributes[name]) : name === ENTERPRISE_SCHEMA ? withManager(value) : value
+    if (!isUnassigned(shaped)) kept[name] = shaped
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(kept))
+  return bytes <= SCIM_ATTRIBUTES_BYTES_MAX ? ok(kept) : invalid(`The attributes have more than ${SCIM_ATTRIBUTES_BYTES_MAX} bytes.`)
+}
+
+/** RFC 7643 §2.5. */
+function isUnassigned(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0) || (isComplex(value) && Object.keys(value).length === 0)
+}
+
+/** Objects with `value`, of which one is primary: the one that has become so. RFC 7644 §3.5.2. */
+function severalOf(given: unknown, before: unknown): readonly Attributes[] {
+  const all = (Array.isArray(given) ? given : [given]).filter((value: unknown) => !isUnassigned(value)).map((value: unknown) => {
+    const item = isComplex(value) ? value : { value }
+    const primary = booleanOf(item['primary'])
+    return primary === undefined ? item : { ...item, primary }
+  })
+  const primary = all.filter((item) => item['primary'] === true)
+  if (primary.length < 2) return all
+  const had: readonly unknown[] = Array.isArray(before) ? before : []
+  const chosen = primary.findLast((item) => !had.some((old) => isDeepStrictEqual(old, item))) ?? primary.at(-1)
+  return all.map((item) => (item['primary'] === true && item !== chosen ? { ...item, primary: false } : item))
+}
+
+/** Some send a manager's id as it is. */
+function withManager(given: unknown): unknown {
+  if (!isComplex(given)) return given
+  const { manager, ...rest } = given
+  return typeof manager === 'string' ? { ...rest, ...(manager !== '' && { manager: { value: manager } }) } : given
+}
+
+function invalid(detail: string): Outcome<never> {
+  return fail('scim_value_invalid', { detail })
+}

@@ -1,0 +1,92 @@
+import t from 'tap'
+import { ENTERPRISE_SCHEMA, USER_SCHEMA } from '../../../../src/schemas/scim-attributes.ts'
+import { SCIM_PATCH_OPERATIONS_MAX } from '../../../../src/schemas/scim-resource-limits.ts'
+import { patchStepsOf } from '../../../../src/server/operations/scim/patch-steps.ts'
+import { patchedUser } from '../../../../src/server/operations/scim/user-patch.ts'
+import type { ScimUser } from '../../../../src/server/ports/scim.ts'
+
+const WORK = { type: 'work', value: 'work@b.c', primary: true }
+const HOME = { type: 'home', value: 'home.a:b@b.c' }
+const ANN: ScimUser = {
+  id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9', userName: 'ann', externalId: null, displayName: 'Ann', isActive: true, email: null, groups: [], version: 1,
+  attributes: { title: 't', name: { givenName: 'A', familyName: 'B' }, emails: [WORK, HOME], 'urn:x:y:1.0:Ext': { Own: 1 } },
+  createdAt: new Date(0), updatedAt: new Date(0),
+}
+
+function patched(...operations: readonly unknown[]) {
+  const steps = patchStepsOf({ Operations: operations })
+  return steps.ok ? patchedUser(ANN, steps.value) : steps
+}
+
+const CHANGES: readonly (readonly [string, readonly object[], object])[] = [
+  ['a name of another case', [{ op: 'REPLACE', path: 'TITLE', value: 'x' }], { attributes: { title: 'x' } }],
+  ['its own schema before a path', [{ op: 'replace', path: `${USER_SCHEMA}:name.givenName`, value: 'x' }],
+    { attributes: { name: { givenName: 'x', familyName: 'B' } } }],
+  ['a literal with a dot and a colon', [{ op: 'replace', path: 'emails[value eq "home.a:b@b.c"].type', value: 'other' }],
+    { attributes: { emails: [WORK, { ...HOME, type: 'other' }] } }],
+  ['one value of several is removed', [{ op: 'remove', path: 'emails[type eq "work"]' }], { attributes: { emails: [HOME] } }],
+  ['a value is removed by itself', [{ op: 'remove', path: 'emails', value: [HOME] }], { attributes: { emails: [WORK] } }],
+  ['what is not there is removed', [{ op: 'remove', path: 'emails[type eq "x"]' }, { op: 'remove', path: 'nickName' }, { op: 'remove', path: 'x.y' }], ANN],
+  ['a value more', [{ op: 'add', path: 'emails', value: { type: 'other', value: 'o' } }],
+    { attributes: { emails: [WORK, HOME, { type: 'other', value: 'o' }] } }],
+  ['the same value again', [{ op: 'add', path: 'emails', value: [WORK] }], ANN],
+  ['another primary one', [{ op: 'replace', path: 'emails[type eq "home"].primary', value: 'True' }],
+    { attributes: { emails: [{ ...WORK, primary: false }, { ...HOME, primary: true }] } }],
+  ['all values', [{ op: 'replace', path: 'emails', value: [{ value: 'only' }] }], { attributes: { emails: [{ value: 'only' }] } }],
+  ['a first value', [{ op: 'add', path: 'phoneNumbers', value: { value: '1' } }], { attributes: { phoneNumbers: [{ value: '1' }] } }],
+  ['a whole extension', [{ op: 'add', path: ENTERPRISE_SCHEMA, value: { Department: 'd' } }], { attributes: { [ENTERPRISE_SCHEMA]: { department: 'd' } } }],
+  ['an extension in a value', [{ op: 'add', value: { [ENTERPRISE_SCHEMA]: { manager: 'm' } } }],
+    { attributes: { [ENTERPRISE_SCHEMA]: { manager: { value: 'm' } } } }],
+  ['an extension that nobody knows', [{ op: 'replace', path: 'urn:x:y:1.0:Ext:own', value: 2 }], { attributes: { 'urn:x:y:1.0:Ext': { Own: 2 } } }],
+  ['a boolean as the value of a list', [{ op: 'Replace', path: 'active', value: [{ $ref: null, value: 'False' }] }], { isActive: false }],
+  ['its own id, schemas and a password', [{ op: 'replace', value: { id: ANN.id, schemas: [], password: 'x', active: false } }], { isActive: false }],
+  ['a name that goes', [{ op: 'remove', path: 'displayName' }, { op: 'remove', path: 'title', value: 't' }], { displayName: null }],
+  ['one name of several', [{ op: 'remove', path: 'name.familyName' }], { attributes: { name: { givenName: 'A' } } }],
+]
+
+for (const [what, operations, expected] of CHANGES) {
+  t.test(`a PATCH changes ${what}`, async (t) => {
+    const { userName, externalId, displayName, isActive, attributes } = { ...ANN, ...expected }
+    const isWhole = expected === ANN || 'attributes' in expected === false || what.includes('remove')
+    const value = { userName, externalId, displayName, isActive, attributes: { ...ANN.attributes, ...attributes } }
+    if (what === 'a name that goes') Reflect.deleteProperty(value.attributes, 'title')
+    t.same(patched(...operations), { ok: true, value }, isWhole ? 'the whole' : 'what changed')
+  })
+}
+
+const REFUSED: readonly (readonly [string, object])[] = [
+  ['scim_immutable', { op: 'replace', path: 'id', value: ANN.id }], ['scim_immutable', { op: 'remove', path: 'groups' }],
+  ['scim_immutable', { op: 'add', value: { id: 'x' } }],
+  ['scim_path_invalid', { op: 'add', path: 'a b', value: 1 }], ['scim_path_invalid', { op: 'add', path: 'emails[', value: 1 }],
+  ['scim_path_invalid', { op: 'add', path: 'emails[type eq].value', value: 1 }], ['scim_path_invalid', { op: 'add', path: 5, value: 1 }],
+  ['scim_path_invalid', { op: 'add', path: `emails[type eq "${'\n'.repeat(40)}].value`, value: 1 }],
+  ['scim_target_missing', { op: 'remove' }], ['scim_target_missing', { op: 'replace', path: 'emails[type eq "x"]', value: { value: 'y' } }],
+  ['scim_target_missing', { op: 'add', path: 'emails[type sw "x"].value', value: 'y' }],
+  ['scim_value_invalid', { op: 'add', path: 'title' }], ['scim_value_invalid', { op: 'add', value: 'x' }], ['scim_value_invalid', { op: 'x', value: {} }],
+  ['scim_value_invalid', { op: 'replace', path: 'userName', value: null }], ['scim_value_invalid', { op: 'replace', path: 'active', value: 'maybe' }],
+  ['scim_value_invalid', { op: 'add', path: 'name', value: 'x' }], ['scim_value_invalid', { op: 'add', path: 'title', value: 'x\0' }],
+]
+
+t.test('a PATCH that cannot be is refused', async (t) => {
+  for (const [name, operation] of REFUSED) t.match(patched(operation), { ok: false, failure: { name } }, JSON.stringify(operation).slice(0, 80))
+  t.match(patchStepsOf({}), { failure: { name: 'scim_value_invalid' } })
+  const many = Array.from({ length: SCIM_PATCH_OPERATIONS_MAX + 1 }, () => ({ op: 'replace', path: 'title', value: 'x' }))
+  t.match(patched(...many), { failure: { name: 'scim_value_invalid' } })
+  t.match(patched(...many.slice(1)), { ok: true })
+})
+
+t.test('no path and no name reaches what all objects share', async (t) => {
+  const hostile = [
+    { op: 'add', path: 'constructor.prototype', value: { polluted: 1 } }, { op: 'add', path: '__proto__.polluted', value: 1 },
+    { op: 'add', path: 'name', value: { 'constructor.prototype.polluted': 1 } }, { op: 'add', value: { 'constructor.prototype.polluted': 1 } },
+    { op: 'add', value: { 'urn:a:constructor:prototype': { polluted: 1 } } }, { op: 'add', path: 'urn:constructor:prototype.polluted', value: 1 },
+    { op: 'add', path: 'toString.polluted', value: 1 }, { op: 'add', value: JSON.parse('{"__proto__":{"polluted":1}}') as object },
+    { op: 'add', path: 'emails[constructor eq "x"].value', value: 1 }, { op: 'add', path: 'emails[__proto__ eq "x"].polluted', value: 1 },
+    { op: 'add', path: 'title', value: { 'constructor.prototype': { polluted: 1 } } }, { op: 'replace', path: 'emails[type eq "work"].constructor', value: 1 },
+  ]
+  for (const operation of hostile) {
+    patched(operation)
+    t.equal(({} as Record<string, unknown>)['polluted'], undefined, JSON.stringify(operation))
+    t.equal((Object as unknown as Record<string, unknown>)['polluted'], undefined)
+  }
+})
