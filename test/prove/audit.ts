@@ -201,6 +201,9 @@ async function untouched(book: Book, operation: AnyOperation): Promise<void> {
   await book.none(operation.id, told, scenario !== undefined && 'never' in scenario ? isRefusal(told) : told.status < 500)
 }
 
-const isRefusal = ({ status }: Told): boolean => status >= 400 && status < 500
+/** What is not served at all is refused too. */
+const NOT_SERVED = 501
+
+const isRefusal = ({ status }: Told): boolean => (status >= 400 && status < 500) || status === NOT_SERVED
 
 const said = (wrong: readonly string[], count: string): string => `${count}, wrong: ${wrong.join('\n  ') || 'none'}`

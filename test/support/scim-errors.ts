@@ -19,8 +19,12 @@ export function failureIn(text: string, { status, headers }: Pick<Response, 'sta
   if (others.length > 0) throw new Error(`members that RFC 7644 does not know: ${others.join()}`)
   if (body.schemas.join() !== 'urn:ietf:params:scim:api:messages:2.0:Error') throw new Error(`schemas: ${body.schemas.join()}`)
   if (body.status !== String(status)) throw new Error(`${body.status} in the body of a ${status}`)
-  const found = Object.entries(FAILURES).find(([, row]) => beginOf(row.text).test(body.detail))
-  return found?.[0] ?? body.detail
+  return failureOf(body.detail)
+}
+
+/** The failure whose text it begins with; the text itself where there is none. */
+export function failureOf(detail: string): string {
+  return Object.entries(FAILURES).find(([, row]) => beginOf(row.text).test(detail))?.[0] ?? detail
 }
 
 /** The text up to where an issue stands behind it. */

@@ -198,6 +198,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     refused: async ({ place }, done) => [done, { path: `/workspaces/${place.workspaceId}` }],
   },
 
+  'scim.refuse_me': { never: 'a token stands for no user' },
+  'scim.refuse_bulk': { never: 'one request at a time' },
+  'scim.refuse_search': { never: 'each kind of resources is searched alone' },
   'scim.create_mapping': {
     async request({ place, group }) {
       return { path: '/scim/group-mappings', body: { scim_group_id: await group(), workspace_id: place.workspaceId, role: 'member' } }

@@ -16,7 +16,6 @@ export interface Owner {
   readonly management: string
   /** Of an identity provider. */
   readonly scimToken: string
-  readonly scim: string
   readonly places: { readonly default: Place; readonly other: Place }
 }
 
@@ -106,7 +105,6 @@ export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
   const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
   const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
   const { token } = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
-  const scim = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
   const workspaces = (await ask(stand, { method: 'GET', path: `${API}/workspaces`, key })).body['data'] as { id: string; slug: string }[]
   const first = workspaces.find(({ slug }) => slug === 'default')
   if (first === undefined) throw new Error('an organization without its default workspace')
@@ -116,7 +114,6 @@ export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
     organizationId: id,
     management: key,
     scimToken: token,
-    scim: scim.token,
     places: {
       default: await fill(stand, { name: `${name}_one`, organizationId: id, management: key, workspaceId: first.id, slug: 'default' }),
       other: await fill(stand, { name: `${name}_two`, organizationId: id, management: key, workspaceId: String(other['id']), slug }),
@@ -200,7 +197,6 @@ export async function deadKeys(stand: Stand, owner: Owner): Promise<Readonly<Rec
 }
 
 export function keyOf(place: Place, owner: Owner, kind: KeyKind): string {
-  if (kind === 'scim') return owner.scim
   const keys = { management: owner.management, scim: owner.scimToken, intern: place.internKey, inference: place.inference.key }
   return keys[kind]
 }

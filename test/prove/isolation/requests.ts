@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { prefixOf, type AnyOperation } from '../../../src/server/operations/define.ts'
+import { failureOf } from '../../support/scim-errors.ts'
 import { FORM, type Ask, type Place, type Told } from './owners.ts'
 
 /** A request of an operation with given path parameters. */
@@ -50,7 +51,10 @@ export function wrongKindStatus(operation: AnyOperation): number {
   return operation.statuses.includes(403) ? 403 : 401
 }
 
+/** Bodies of SCIM name none: there the text tells. */
 export function typeOf({ body }: Told): unknown {
+  const { detail } = body
+  if (typeof detail === 'string') return failureOf(detail)
   return (body as { error?: { metadata?: { error_type?: unknown } } }).error?.metadata?.error_type
 }
 
