@@ -57,11 +57,11 @@ t.test('of a member that comes twice the last one counts, in a large body too', 
 })
 
 t.test('a body that the schema refuses names each fault by its path', async (t) => {
-  t.match(read('{"input":["a",5],"dimensions":0,"provider":{"foo":1},"encoding_format":"hex"}'), {
+  t.match(read('{"model":5,"input":["a",5],"dimensions":0,"provider":{"foo":1},"encoding_format":"hex"}'), {
     failure: {
       name: 'body_invalid',
       metadata: { issues: [
-        { path: '/model', message: 'is required' },
+        { path: '/model', message: 'is number' },
         { path: '/input/1', message: 'is number', expected: 'string, not empty' },
         { path: '/dimensions', message: 'is too small', expected: 'integer of at least 1' },
         { path: '/provider/foo', message: 'is not a known member' },
