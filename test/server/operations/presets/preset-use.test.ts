@@ -1,7 +1,11 @@
 import t from 'tap'
+import { fail } from '../../../../src/schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import type { PresetConfigs } from '../../../../src/server/ports/presets.ts'
+import { openIdempotency } from '../../../../src/server/store/idempotency.ts'
 import { INTERN_KEY, OTHER_KEY } from '../../../support/front.ts'
 import { openEmbeddings } from '../../../support/embeddings-front.ts'
+import { openTestStore } from '../../../support/postgres.ts'
 import { memoryConfigs, type MemoryPresets } from '../../../support/presets.ts'
 import { openVideosFront } from '../../../support/videos-front.ts'
 
@@ -113,6 +117,26 @@ t.test('video jobs take the model of a preset, and nothing else of it', async (t
   t.same(await sent({ model: '@preset/clip@3' }), [404, 'preset_version_unknown'])
   t.same(await sent({ model: '@preset/chat' }), [400, 'model_unfit'])
   t.same(await sent({}), [400, 'body_invalid'])
+})
+
+t.test('embeddings.create 503: the store cannot say what the preset is', async (t) => {
+  const { send } = await embeddings(t, 'w', { presetConfigs: { find: () => Promise.resolve(fail('store_unavailable', { retryAfterS: 1 })) } })
+  t.same(await send({ preset: 'fast' }), [503, 'store_unavailable'])
+  t.same(await send({ model: 'acme/one' }), [200, 'acme/one'], 'which concerns nobody else')
+})
+
+t.test('a repeated submission is known by its body as it was sent, whatever the preset has become', async (t) => {
+  const idempotency = openIdempotency({ store: await openTestStore(t), now: () => performance.now(), random: Math.random })
+  t.teardown(() => idempotency.close())
+  const state = { presets: memoryConfigs(PRESETS, 'w') }
+  const presetConfigs: PresetConfigs = { find: (workspaceId, use) => state.presets.find(workspaceId, use) }
+  const front = await openVideosFront(t, { ports: { idempotency, presetConfigs } })
+  const send = (body: object) => front.post({ prompt: 'a boat', ...body }, { 'idempotency-key': 'once' })
+  const first = await send({ model: '@preset/clip' })
+  state.presets = memoryConfigs({ clip: [{ model: 'acme/any' }] }, 'w')
+  t.same((await send({ model: '@preset/clip' })).body, first.body)
+  t.equal((await send({ model: 'acme/clip' })).body.error?.metadata.error_type, 'idempotency_mismatch', 'another body, though it meant the same')
+  t.same(front.videos.wishes.map(({ target }) => target.model), ['acme/clip'])
 })
 
 const FRAME = [{ type: 'image_url', image_url: { url: 'https://pictures.example/a.png' }, frame_type: 'first_frame' }]
