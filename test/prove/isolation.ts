@@ -1,5 +1,6 @@
 /** Issue 5, acceptance 9: every operation with every kind of key, on its own, on other workspaces' and on foreign things. */
 import { randomUUID } from 'node:crypto'
+import type { KeyKind } from '../../src/schemas/api-keys.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { pause } from '../support/spawned.ts'
@@ -76,7 +77,7 @@ async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): P
   for (const operation of OPERATIONS) {
     for (const kind of operation.access.keys) {
       const key = keyOf(own.places.default, own, kind)
-      for (const place of [foreign.places.default, foreign.places.other, ...(kind === 'management' ? [] : [own.places.other])]) {
+      for (const place of [foreign.places.default, foreign.places.other, ...(isOfWhole(kind) ? [] : [own.places.other])]) {
         const params = elsewhere(operation, place)
         const absent = missing(operation)
         if (params !== null) await compare(`${kind} key, a thing elsewhere`, key, operation, [requestOf(operation, params), requestOf(operation, absent)])
@@ -93,6 +94,9 @@ async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): P
     'what is elsewhere answers as what is nowhere', differing.length === 0 && compared > 0, `${compared} pairs, differing: ${differing.join('\n  ') || 'none'}`,
   )
 }
+
+/** Of the organization: of its workspaces none is elsewhere. */
+const isOfWhole = (kind: KeyKind): boolean => kind === 'management' || kind === 'scim'
 
 /** Without what differs between any two answers. */
 function plain(text: string): string {

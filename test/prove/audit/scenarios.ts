@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { SCIM_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import type { KeyKind } from '../../../src/schemas/api-keys.ts'
 import type { Stand } from '../../support/stand.ts'
-import type { Owner, Place } from '../isolation/owners.ts'
+import { ask, type Owner, type Place } from '../isolation/owners.ts'
 
 export interface World {
   readonly stand: Stand
@@ -45,6 +46,11 @@ export type Scenario = Change | { readonly unaudited: string } | { readonly neve
 
 const NOT_RUN = 'Sluice keeps records of interns and does not run them: always refused'
 const CONTENT = 'content of a workspace, which the ledger and the files tell of: not a change of what is managed'
+
+const READ_BY_BODY = 'a read: its body only says of what'
+const OUTDATED = { 'if-match': 'W/"77"' }
+
+const patched = (operation: object): object => ({ Operations: [operation] })
 
 const unique = (word: string): string => `${word}-${randomUUID().slice(0, 8)}`
 
@@ -218,6 +224,51 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     refused: async (world, done) => [done, { path: `/scim/group-mappings/${await mapping(world)}` }],
   },
   'scim.start_sync': { request: async () => ({ path: '/scim/sync-jobs' }) },
+
+  'scim.search_users': { unaudited: READ_BY_BODY },
+  'scim.create_user': {
+    request: async () => ({ path: '/Users', body: { userName: unique('made') }, by: 'scim' }),
+    refused: async (_, done) => [done, { ...done, body: { displayName: 'nameless' } }],
+  },
+  'scim.replace_user': {
+    request: async (world) => ({ path: `/Users/${await provided(world, 'Users')}`, body: { userName: unique('replaced') }, by: 'scim' }),
+    again: 'nothing',
+    refused: async (_, done) => [{ ...done, body: { userName: '' } }, { ...done, headers: OUTDATED }],
+  },
+  'scim.patch_user': {
+    async request(world) {
+      const change = { op: 'replace', path: 'active', value: false }
+      return { path: `/Users/${await provided(world, 'Users')}`, body: patched(change), by: 'scim' }
+    },
+    again: 'nothing',
+    refused: async (_, done) => [{ ...done, body: patched({ op: 'remove', path: 'userName' }) }, { ...done, headers: OUTDATED }],
+  },
+  'scim.delete_user': {
+    request: async (world) => ({ path: `/Users/${await provided(world, 'Users')}`, by: 'scim' }), refused: async (_, done) => [done],
+  },
+  'scim.search_groups': { unaudited: READ_BY_BODY },
+  'scim.create_group': {
+    request: async () => ({ path: '/Groups', body: { displayName: unique('made') }, by: 'scim' }),
+    refused: async (_, done) => [done, { ...done, body: { displayName: unique('made'), members: [{ value: randomUUID() }] } }],
+  },
+  'scim.replace_group': {
+    request: async (world) => ({ path: `/Groups/${await provided(world, 'Groups')}`, body: { displayName: unique('replaced') }, by: 'scim' }),
+    again: 'nothing',
+    refused: async (_, done) => [{ ...done, body: { displayName: '' } }, { ...done, headers: OUTDATED }],
+  },
+  'scim.patch_group': {
+    async request(world) {
+      const add = { op: 'add', path: 'members', value: [{ value: await provided(world, 'Users') }] }
+      return { path: `/Groups/${await provided(world, 'Groups')}`, body: patched(add), by: 'scim' }
+    },
+    again: 'nothing',
+    refused: async (_, done) => [
+      { ...done, body: patched({ op: 'add', path: 'members', value: [{ value: randomUUID() }] }) }, { ...done, headers: OUTDATED },
+    ],
+  },
+  'scim.delete_group': {
+    request: async (world) => ({ path: `/Groups/${await provided(world, 'Groups')}`, by: 'scim' }), refused: async (_, done) => [done],
+  },
 }
 
 const once = (): Readonly<Record<string, string>> => ({ 'idempotency-key': randomUUID() })
@@ -253,6 +304,12 @@ async function preset({ make }: World, versions = 1): Promise<string> {
   const slug = unique('preset')
   for (let version = 1; version <= versions; version++) await make('POST', `/presets/${slug}/responses`, { model: `acme/${version}`, input: 'x' })
   return slug
+}
+
+/** What an identity provider has made. @returns its id */
+async function provided({ stand, owner }: World, kind: 'Users' | 'Groups'): Promise<string> {
+  const body = kind === 'Users' ? { userName: unique('user') } : { displayName: unique('group') }
+  return String((await ask(stand, { method: 'POST', path: `${SCIM_PREFIX}/${kind}`, body, key: owner.scimToken })).body['id'])
 }
 
 async function mapping({ make, place, group }: World): Promise<string> {

@@ -67,6 +67,7 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   const params: Record<string, string> = { ...missing(operation) }
   if (isOf('/workspaces/')) params['id'] = params['workspace_ref'] = place.workspaceId
   else if (isOf('/scim/group-mappings/')) params['id'] = place.mappingId
+  else if (isOf('/Groups/{id}')) params['id'] = place.groupId
   else if (isOf('/scim/sync-jobs/')) params['id'] = place.syncId
   else if (isOf('/presets/') && !SAVED.test(operation.path)) [params['slug'], params['version']] = [place.presetSlug, '1']
   else if (isOf('/keys/')) params['hash'] = place.inference.hash
