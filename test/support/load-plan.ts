@@ -28,6 +28,8 @@ export interface LoadPlan {
   readonly requests: readonly LoadRequest[]
   /** Each request is sent once and in this order, by whoever is free, before the first comes again. */
   readonly isInTurn?: boolean
+  /** Milliseconds between two requests of one slot, each of which has a connection of its own, made for it. Closed pace. */
+  readonly freshEveryMs?: number
   /** Milliseconds at the start that count for nothing. */
   readonly warmUpMs?: number
   /** Keeps a row per request, but for those with the given statuses; else only sums. */
@@ -55,6 +57,8 @@ export interface LoadSocket {
   closedAt: number
   /** True when a request was unanswered as it closed. */
   isCut: boolean
+  /** Whole answers that came on it. */
+  answers: number
 }
 
 export interface LoadResult {

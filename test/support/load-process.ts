@@ -73,6 +73,7 @@ class Load {
       openedAt: monotonicMs(),
       closedAt: 0,
       isCut: false,
+      answers: 0,
     }
     const connection = new LoadConnection(this.#plan, {
       opened: (localPort) => {
@@ -81,10 +82,20 @@ class Load {
       },
       closed: (isCut) => {
         Object.assign(socket, { closedAt: monotonicMs(), isCut })
-        if (!this.#isStopping) setTimeout(() => this.#reopen(index), REOPEN_MS)
+        if (this.#isStopping) return
+        if (this.#plan.freshEveryMs !== undefined && !slot.isAsked) this.#refused(index, socket.openedAt)
+        setTimeout(() => this.#reopen(index), this.#plan.freshEveryMs ?? REOPEN_MS)
       },
     })
-    return { connection, startedAt: null }
+    const slot: Slot = { connection, socket, startedAt: null, isAsked: false }
+    return slot
+  }
+
+  /** A connection that was made for a request and ended before that could be sent: whoever wanted it has failed. */
+  #refused(index: number, startedAt: number): void {
+    const at = { dueAt: startedAt, startedAt, endedAt: monotonicMs() }
+    this.#record(index, at, { failure: 'no connection' })
+    if (this.#isStopping) this.#settleIfDone()
   }
 
   #reopen(index: number): void {
@@ -106,10 +117,13 @@ class Load {
     if (request === undefined) return
     const startedAt = monotonicMs()
     slot.startedAt = startedAt
+    slot.isAsked = true
     slot.connection.send(request, (outcome) => {
       slot.startedAt = null
+      if ('status' in outcome) slot.socket.answers += 1
       this.#record(index, { dueAt, startedAt, endedAt: monotonicMs() }, outcome)
       if (this.#isStopping) this.#settleIfDone()
+      else if (this.#plan.freshEveryMs !== undefined) slot.connection.destroy('answered')
       else this.#after(index, outcome)
     })
   }
@@ -194,8 +208,10 @@ class Load {
 
 interface Slot {
   readonly connection: LoadConnection
+  readonly socket: LoadSocket
   /** `monotonicMs()` of the request in flight. */
   startedAt: number | null
+  isAsked: boolean
 }
 
 let load: Load | null = null

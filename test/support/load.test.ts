@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { runLoad, startLoad } from './load.ts'
 import type { LoadPlan } from './load-plan.ts'
+import { freePort } from './spawned.ts'
 
 interface Raw {
   readonly port: number
@@ -107,4 +108,14 @@ t.test('a stopped load answers with what it has', async (t) => {
   while (server.heads.length < 10) await new Promise((resolve) => setImmediate(resolve))
   const result = await load.stop()
   t.ok((result.statuses[200] ?? 0) >= 9)
+})
+
+t.test('fresh connections carry one request each, and one that ends before it could ask counts as failed', async (t) => {
+  const closing = OK.replace('200 OK', '200 OK\r\nconnection: close')
+  const server = await rawServer(t, [OK, closing, 'reset', OK])
+  const result = await runLoad(plan(server.port, { freshEveryMs: 1, requestsMax: 4 }))
+  t.same(result.statuses, { 0: 1, 200: 3 })
+  t.same(result.sockets.map(({ answers, isCut }) => [answers, isCut]), [[1, false], [1, false], [0, true], [1, false]])
+  const load = await startLoad(plan(await freePort(), { freshEveryMs: 1, requestsMax: 3 }))
+  t.same((await load.result).statuses, { 0: 3 })
 })
