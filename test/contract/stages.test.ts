@@ -178,7 +178,7 @@ function pathOf(operation: AnyOperation): string {
   const { path, example } = operation
   const params = (example.params ?? {}) as Readonly<Record<string, string>>
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries((example.query ?? {}) as object)) query.append(name, String(value))
+  for (const [name, value] of Object.entries(example.query ?? {})) query.append(name, String(value))
   const asked = query.size > 0 ? `?${query.toString()}` : ''
   return prefixOf(operation) + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x')) + asked
 }
