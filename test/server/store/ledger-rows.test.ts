@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ledgerRow, type LedgerRow } from '../../../src/server/store/lending/books.ts'
-import { insertLedger } from '../../../src/server/store/lending/ledger-rows.ts'
+import { insertLedger, LedgerColumns } from '../../../src/server/store/lending/ledger-rows.ts'
 import { newId } from '../../../src/server/store/ids.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { settlement, type Owners } from '../../support/money.ts'
@@ -51,7 +51,9 @@ t.test('no request id moves another one: not an empty one, nor one with commas, 
 })
 
 async function insert(store: Store, rows: readonly LedgerRow[]): Promise<void> {
-  await store.sql.begin((tx) => insertLedger(tx, null, rows))
+  const columns = new LedgerColumns()
+  for (const row of rows) columns.push(row)
+  await store.sql.begin((tx) => insertLedger(tx, null, columns))
 }
 
 /** As `told` tells a row. */

@@ -2,6 +2,7 @@ import type { Settlement } from '../../ports/journal.ts'
 import type { BookEntry, OpenTake } from '../../ports/lending.ts'
 import type { AccountKind, Day } from '../../ports/money.ts'
 import { organizationAccount, workspaceAccount } from '../../../schemas/accounts.ts'
+import { LedgerColumns } from './ledger-rows.ts'
 
 export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
 
@@ -48,22 +49,44 @@ export interface ActivityRow {
 
 type Whose = Pick<OpenTake, 'day' | 'organizationId' | 'workspaceId' | 'keyHash' | 'model'>
 
+/** Settlements that differ in instant, request and figures alone: summed up before anything is counted. */
+interface Group {
+  readonly of: Settlement
+  readonly isLate: boolean
+  /** Of their rows among the ledger's. */
+  readonly place: number
+  requests: number
+  tokens: number
+  milliseconds: number
+  /** Of their cost what a number still counts exactly, and the rest. */
+  nano: number
+  moreNano: bigint
+}
+
 /** Entries of the books, summed up per account and day, so that a batch changes each row once. */
 export class Books {
-  readonly entries = new Map<string, Map<Day, Entry>>()
-  readonly ledger: LedgerRow[] = []
+  readonly ledger = new LedgerColumns()
+  readonly #entries = new Map<string, Map<Day, Entry>>()
   readonly #activity = new Map<string, ActivityRow>()
+  /** Not counted yet, by key and model: those of one pair are few. */
+  readonly #groups = new Map<string, Map<string, Group[]>>()
+
+  get entries(): ReadonlyMap<string, ReadonlyMap<Day, Entry>> {
+    this.#count()
+    return this.#entries
+  }
 
   get accountIds(): readonly string[] {
     return [...this.entries.keys()]
   }
 
   get activity(): readonly ActivityRow[] {
+    this.#count()
     return [...this.#activity.values()]
   }
 
   /** @param isLate its lease has ended, with the journal */
-  add(entry: BookEntry, { isLate = false } = {}): void {
+  add(entry: BookEntry, { isLate }: { readonly isLate: boolean } = IN_TIME): void {
     switch (entry.kind) {
       case 'settle': return this.#settle(entry, isLate)
       case 'give_back':
@@ -75,8 +98,8 @@ export class Books {
 
   /** Of an account, to be changed by the caller. */
   entryOf(accountId: string, day: Day): Entry {
-    let days = this.entries.get(accountId)
-    if (days === undefined) this.entries.set(accountId, days = new Map())
+    let days = this.#entries.get(accountId)
+    if (days === undefined) this.#entries.set(accountId, days = new Map())
     let entry = days.get(day)
     if (entry === undefined) days.set(day, entry = { spent: 0n, byok: 0n, fromLease: 0n })
     return entry
@@ -98,22 +121,66 @@ export class Books {
   }
 
   #settle(settle: Settlement, isLate: boolean): void {
-    const cost = BigInt(settle.costNano)
-    const what = settle.isByok ? 'byok' : 'spent'
-    for (const { kind, accountId } of accountsOf(settle)) {
-      const entry = this.entryOf(accountId, settle.day)
-      entry[what] += cost
-      if (settle.paid[kind] && !isLate) entry.fromLease += cost
+    const group = this.#groupOf(settle, isLate)
+    const { costNano, overrunNano, tokens, milliseconds } = settle
+    this.ledger.add(group.place, {
+      at_ms: settle.atMs, request_id: plain(settle.requestId), tokens, milliseconds, cost_nano: costNano,
+    })
+    if (overrunNano > 0) this.ledger.push({ ...ledgerRow(settle, 'overrun', overrunNano), tokens: null, milliseconds: null })
+    group.requests += 1
+    group.tokens += tokens
+    group.milliseconds += milliseconds
+    if (group.nano + costNano > Number.MAX_SAFE_INTEGER) {
+      group.moreNano += BigInt(group.nano)
+      group.nano = 0
     }
-    const row = ledgerRow(settle, settle.isEstimated ? 'estimated' : 'usage', settle.costNano)
-    this.ledger.push(row)
-    if (settle.overrunNano > 0) this.ledger.push({ ...row, kind: 'overrun', cost_nano: settle.overrunNano, tokens: null, milliseconds: null })
-    const activity = this.activityOf(settle)
-    activity.requests += 1
-    activity.tokens += settle.tokens
-    activity.milliseconds += settle.milliseconds
+    group.nano += costNano
+  }
+
+  #groupOf(settle: Settlement, isLate: boolean): Group {
+    let models = this.#groups.get(settle.keyHash)
+    if (models === undefined) this.#groups.set(settle.keyHash, models = new Map())
+    let groups = models.get(settle.model)
+    if (groups === undefined) models.set(settle.model, groups = [])
+    for (const group of groups) if (isAlike(group, settle, isLate)) return group
+    const place = this.ledger.placeOf(ledgerRow(settle, settle.isEstimated ? 'estimated' : 'usage', 0))
+    const group = { of: settle, isLate, place, requests: 0, tokens: 0, milliseconds: 0, nano: 0, moreNano: 0n }
+    groups.push(group)
+    return group
+  }
+
+  #count(): void {
+    for (const models of this.#groups.values()) {
+      for (const groups of models.values()) for (const group of groups) this.#countGroup(group)
+    }
+    this.#groups.clear()
+  }
+
+  #countGroup({ of, isLate, requests, tokens, milliseconds, nano, moreNano }: Group): void {
+    const cost = moreNano + BigInt(nano)
+    const what = of.isByok ? 'byok' : 'spent'
+    for (const { kind, accountId } of accountsOf(of)) {
+      const entry = this.entryOf(accountId, of.day)
+      entry[what] += cost
+      if (of.paid[kind] && !isLate) entry.fromLease += cost
+    }
+    const activity = this.activityOf(of)
+    activity.requests += requests
+    activity.tokens += tokens
+    activity.milliseconds += milliseconds
     activity[what] += cost
   }
+}
+
+const IN_TIME = { isLate: false }
+
+/** Of two settlements of one key and model. */
+function isAlike({ of, isLate }: Group, other: Settlement, isOtherLate: boolean): boolean {
+  const [paid, otherPaid] = [of.paid, other.paid]
+  return of.provider === other.provider && of.day === other.day && of.isByok === other.isByok && of.isEstimated === other.isEstimated
+    && paid.organization === otherPaid.organization && paid.workspace === otherPaid.workspace && paid.key === otherPaid.key
+    && isLate === isOtherLate && of.operation === other.operation && of.workspaceId === other.workspaceId
+    && of.organizationId === other.organizationId && of.keyAccountId === other.keyAccountId
 }
 
 /** The three accounts of a call. */
