@@ -1,6 +1,7 @@
-import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+import { AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
 import type { FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
+import { Durations } from './durations.ts'
 import { Tally } from './tally.ts'
 import { watchProcess } from './process-metrics.ts'
 
@@ -59,21 +60,24 @@ export function createMetrics(front: number | null = null): Metrics {
   const lookups = { cache: keys.cell('cache'), unknown_cache: keys.cell('unknown_cache'), store: keys.cell('store') }
   const decisions = { admitted: by('admitted'), refused: by('refused') }
   const traces = new Tally(registry, 'sluice_broadcast_traces_total', 'Trace objects by what became of them.', ['outcome'])
-  const duration = histogram(registry, 'sluice_request_seconds', 'Duration of calls.', ['operation'], CALL_BUCKETS)
-  const overhead = histogram(registry, 'sluice_overhead_seconds', 'Duration of calls less their provider.', ['operation'], OVERHEAD_BUCKETS)
-  const attempts = histogram(registry, 'sluice_upstream_seconds', 'Duration of attempts at providers.', ['provider'], CALL_BUCKETS)
+  const ofCalls = (name: string, help: string, bounds: readonly number[]) => new Durations(registry, { name, help, label: 'operation', bounds })
+  const duration = ofCalls('sluice_request_seconds', 'Duration of calls.', CALL_BUCKETS)
+  const overhead = ofCalls('sluice_overhead_seconds', 'Duration of calls less their provider.', OVERHEAD_BUCKETS)
+  const attempts = new Durations(registry, {
+    name: 'sluice_upstream_seconds', help: 'Duration of attempts at providers.', label: 'provider', bounds: CALL_BUCKETS,
+  })
   const watched = watchReadings(registry)
   const stopWatching = watchProcess(registry, front)
   return {
     registry,
     call(operation, { status, failure, durationMs, overheadMs }) {
       calls.add(1, operation, String(status), failure ?? '')
-      duration(operation).observe(durationMs / 1000)
-      overhead(operation).observe(overheadMs / 1000)
+      duration.observe(operation, durationMs / 1000)
+      overhead.observe(operation, overheadMs / 1000)
     },
     upstream(provider, outcome, durationMs) {
       upstream.add(1, provider, outcome)
-      attempts(provider).observe(durationMs / 1000)
+      attempts.observe(provider, durationMs / 1000)
     },
     keyLookup(source) {
       lookups[source].count += 1
@@ -128,25 +132,6 @@ export async function aggregate(snapshots: readonly Snapshot[], facts: Facts = {
     else new Gauge({ name, help, registers: [own] }).set(value)
   }
   return AggregatorRegistry.aggregate([...snapshots, await own.getMetricsAsJSON()].map((snapshot) => [...snapshot])).metrics()
-}
-
-/** A histogram whose children are resolved once per label. */
-function histogram(
-  registry: Registry,
-  name: string,
-  help: string,
-  [label]: readonly [string],
-  buckets: number[],
-): (value: string) => Histogram.Internal<string> {
-  const whole = new Histogram({ name, help, labelNames: [label], buckets, registers: [registry] })
-  const children = new Map<string, Histogram.Internal<string>>()
-  return (value) => {
-    const known = children.get(value)
-    if (known !== undefined) return known
-    const child = whole.labels(value)
-    children.set(value, child)
-    return child
-  }
 }
 
 function sum<T>(values: readonly T[], read: (value: T) => number): number {
