@@ -2,7 +2,7 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 import type { Secret } from '../../schemas/secret.ts'
 import type { Fields, Log } from '../ports/observe.ts'
 import { openOutlet, type Outlet } from './outlet.ts'
-import { causeOf, scrubber } from './redact.ts'
+import { causeOf, redacted, scrubber } from './redact.ts'
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -13,6 +13,11 @@ export interface LogOptions {
   /** Where lines go; stdout when absent. */
   readonly write?: (line: string) => void
 }
+
+/** Fields, and fields of theirs, that are looked at by name. */
+const REDACTED_LEVELS = 3
+/** Fields that are told as causes. */
+const CAUSES: ReadonlySet<string> = new Set(['cause', 'error', 'err'])
 
 export interface OwnedLog extends Log {
   /** Writes out what is buffered; also called by itself when the process exits. */
@@ -39,21 +44,14 @@ export function createLog({ level, base, secrets = [], write }: LogOptions): Own
     base,
     messageKey: 'event',
     timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    serializers: { cause: causeOf, error: causeOf, err: causeOf },
-    redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
+    formatters: { level: (label) => ({ level: label }), log: (fields) => redacted(fields, REDACTED_LEVELS, CAUSES) },
+    serializers: Object.fromEntries([...CAUSES].map((name) => [name, causeOf])),
   }, lines)
   const setLevel = (next: LogOptions['level']): void => {
     logger.level = next
   }
   return { ...eventsOf(logger), hide, setLevel, flush: () => out.flush(), get dropped() { return out.dropped } }
 }
-
-/** Field names that hold secrets or content by their nature. */
-const REDACTED_NAMES = [
-  'authorization', 'cookie', 'apiKey', 'api_key', 'password', 'secret', 'token', 'value', 'body', 'input', 'prompt',
-]
-const REDACTED_PATHS = REDACTED_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
 function stdout(): Outlet {
   const out = openOutlet(1)

@@ -43,6 +43,24 @@ t.test('unknown secrets are struck out where their place tells: bearer tokens, p
   t.match(lines[0], /postgres:\/\/\[secret\]@host/)
 })
 
+t.test('a field whose name tells of a secret is struck out at each of three levels, in lists and errors too, and nothing else is', async (t) => {
+  const { log, lines } = kept()
+  const names = ['authorization', 'cookie', 'apiKey', 'api_key', 'password', 'secret', 'token', 'value', 'body', 'input', 'prompt']
+  const held = Object.fromEntries(names.map((name) => [name, { canary: 1 }]))
+  const fields = {
+    ...held, one: held, list: [held, { tokens: 3 }], two: { deep: held, list: ['plain'] }, problem: Object.assign(new Error('x'), held),
+    cause: new Error('why', { cause: new Error('behind') }), at: new Date(0), none: null, count: 7,
+  }
+  log.error('event', fields)
+  t.notMatch(lines[0], 'canary')
+  const line = JSON.parse(lines[0] ?? '')
+  t.equal(lines[0]?.split('[redacted]').length, 5 * names.length + 1)
+  t.match(line, { two: { list: ['plain'] }, at: '1970-01-01T00:00:00.000Z', none: null, count: 7 })
+  t.match(line, { list: [{ body: '[redacted]' }, { tokens: 3 }], cause: { message: 'why', cause: { message: 'behind' } } })
+  t.ok(Array.isArray(line.list))
+  t.same(fields.one, held, 'what was logged is left as it was')
+})
+
 for (const text of [
   'BEARER  canary', 'authorization: Bearer\tcanary', 'key sk-sluice-v1-canary is wrong', '{"a":"SK-SLUICE-mgmt-v1-canary"}',
   'postgres://host/db?password=canary&x=1', 'redis://h/0?sslpassword=canary', 'https://h/?api_key=canary', 'https://h/?a=1&access_token=canary',
