@@ -4,6 +4,9 @@ import { BODIES } from '../../src/schemas/bodies.ts'
 import { openApiOf } from '../../src/server/http/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
+/** Hundreds of operations on a machine that does ten other things. */
+t.setTimeout(120_000)
+
 interface Described {
   readonly operationId: string
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]

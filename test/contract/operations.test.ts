@@ -6,6 +6,9 @@ import { readSources } from '../support/source.ts'
 import { CONTRACT_ROWS, type ContractRow } from './contract-rows.ts'
 import { coveredStatuses, sharedStatuses } from './status-coverage.ts'
 
+/** Hundreds of operations on a machine that does ten other things. */
+t.setTimeout(120_000)
+
 const tests = readSources('test').filter((file) => file.path.endsWith('.test.ts'))
 
 t.test('every operation has a contract row, and every row an operation', async (t) => {

@@ -10,6 +10,9 @@ import {
 import { rawClient, requestText } from '../support/raw-http.ts'
 import { failureIn } from '../support/scim-errors.ts'
 
+/** Hundreds of operations on a machine that does ten other things. */
+t.setTimeout(120_000)
+
 /**
  * What the stages before and around an operation answer for every one of them, through the pipeline itself. These
  * statuses need no test beside each operation: `sharedStatuses` of status-coverage.ts names them.
