@@ -114,6 +114,7 @@ export class Fleet {
     this.#remove(this.#slots.filter(({ part }) => !parts.some((one) => isSamePlace(one, part))))
     // One that died meanwhile is being brought back.
     await Promise.all(this.#slots.map(({ work }) => work))
+    this.#tellCount()
   }
 
   async #place(part: ChildPart, wish: RollWish, added: Slot[]): Promise<void> {
@@ -130,7 +131,6 @@ export class Fleet {
   async #renew(slot: Slot, part: ChildPart, wish: RollWish): Promise<void> {
     if (slot.current === null || !isSpared(slot, part, wish)) return this.#replace(slot, part)
     slot.part = part
-    slot.current.scaled(part.connections)
   }
 
   #remove(slots: readonly Slot[]): void {
@@ -212,9 +212,15 @@ export class Fleet {
     const end = child.ended.then(() => {
       clearTimeout(timer)
       this.#retired.delete(retired)
+      this.#tellCount()
     })
     const retired: Retired = { role: child.role, end }
     this.#retired.add(retired)
+  }
+
+  /** A front has left: the shares of those that serve are larger from now on, not from their next heartbeat on. */
+  #tellCount(): void {
+    for (const { current, part } of this.#slots) if (current?.isReady === true) current.scaled(part.connections)
   }
 
   async #bringUp(part: ChildPart): Promise<FleetChild> {

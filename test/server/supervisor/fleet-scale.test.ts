@@ -41,6 +41,18 @@ t.test('fewer fronts: those that go drain as replaced ones do', async (t) => {
   t.equal(fleet.countWanted('front'), 1)
 })
 
+t.test('those that serve are told when a replaced one has gone: their shares are larger from then on', async (t) => {
+  const { fleet, serving, readyAtOnce } = scriptedFleet(t)
+  readyAtOnce()
+  await fleet.start(partsOf(2, 'old'))
+  const [first, second] = serving()
+  await fleet.roll(partsOf(1, 'new'), SPARING)
+  t.same(first?.scalings, [1])
+  second?.end('exit code 0')
+  await turnOfLoop()
+  t.same([first?.scalings, second?.scalings], [[1, 1], []])
+})
+
 t.test('an added front counts only when it is ready', async (t) => {
   const { fleet, starting } = await grown(t)
   const rolled = fleet.roll(partsOf(2, 'new'), SPARING)

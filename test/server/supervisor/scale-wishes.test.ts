@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDataDirectory, type DataDirectory } from '../../../src/server/supervisor/data-directory.ts'
@@ -69,6 +69,14 @@ t.test('a node that ends takes wishes along, and a start finds none', async (t) 
   const next = await openDataDirectory(path, SILENT)
   t.same(next.names('scale-'), [])
   next.release()
+})
+
+t.test('a wish of root can be read by the user whose node it is', { skip: process.geteuid?.() === 0 ? false : 'only root' }, (t) => {
+  const path = t.testdir()
+  chownSync(path, 12_345, 12_346)
+  const { uid, gid, mode } = statSync(join(path, leaveWish(path, THREE)))
+  t.same([uid, gid, mode & 0o777], [12_345, 12_346, 0o600])
+  t.end()
 })
 
 /** A desk whose wishes end when the test says so. */
