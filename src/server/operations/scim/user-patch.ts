@@ -1,5 +1,5 @@
 import { filter as testOf } from 'scim2-parse-filter'
-import { ScimError, scimPatch, type ScimPatchOperation, type ScimResource } from 'scim-patch'
+import { ScimError, scimPatch, type ScimResource } from 'scim-patch'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { isComplex, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
 import type { Filter } from '../../../schemas/scim-filters.ts'
@@ -104,13 +104,13 @@ function equalsOf(filter: Filter): Document | null {
 
 function change(document: Document, path: string, { op, value }: Pick<PatchStep, 'op' | 'value'>): void {
   // What the library's types ask for beyond an object it does not read.
-  scimPatch(document as unknown as ScimResource, [{ op, path, ...(value !== undefined && { value }) } as ScimPatchOperation])
+  scimPatch(document as unknown as ScimResource, [{ op, path, ...(value !== undefined && { value }) }])
 }
 
 function complexIn(document: Document, name: string): Document {
   const own = nameIn(document, name)
   const value = document[own]
-  if (isComplex(value)) return value as Document
+  if (isComplex(value)) return value
   const made: Document = {}
   document[own] = made
   return made
