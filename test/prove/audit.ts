@@ -1,6 +1,6 @@
 /** Issue 7, acceptance 6: every operation leaves one row of the audit log for a change, and none for a refusal or a read. */
 import { randomUUID } from 'node:crypto'
-import { API_PREFIX } from '../../src/schemas/api-prefix.ts'
+import { API_PREFIX, SCIM_PREFIX } from '../../src/schemas/api-prefix.ts'
 import { hashOfKey } from '../../src/schemas/api-keys.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
@@ -69,9 +69,9 @@ async function openWorld(proof: Proof): Promise<World> {
   const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', 'elsewhere', '--organization', id) as { key: string }
   const place = owner.places.default
   const world: World = {
-    stand, owner, place, foreign: key, group: () => makeGroup(stand, owner.organizationId), baseUrl: `https://${HOST}:${port}/v1`,
+    stand, owner, place, foreign: key, group: async () => (await makeGroup(stand, owner.organizationId)).groupId, baseUrl: `https://${HOST}:${port}/v1`,
     async make(method, path, body, by = 'management') {
-      const told = await ask(stand, { method, path: API_PREFIX + path, body, key: keyOf(place, owner, by) })
+      const told = await ask(stand, { method, path: (by === 'scim' ? SCIM_PREFIX : API_PREFIX) + path, body, key: keyOf(place, owner, by) })
       if (told.status >= 300) throw new Error(`${method} ${path}: ${told.status} ${told.text}`)
       const { data } = told.body
       return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body

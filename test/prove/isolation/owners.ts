@@ -34,6 +34,8 @@ export interface Place {
   readonly endpointId: string
   readonly videoId: string
   readonly groupId: string
+  /** Its member. */
+  readonly userId: string
   readonly mappingId: string
   /** Of the organization. */
   readonly syncId: string
@@ -151,10 +153,10 @@ async function fill(stand: Stand, { name, organizationId, management, workspaceI
   })
   const presetSlug = `preset-of-${name.replaceAll('_', '-')}`
   await asManager('POST', `/presets/${presetSlug}/responses?workspace_id=${workspaceId}`, { model: VIDEO_MODEL, input: 'x' })
-  const groupId = await makeGroup(stand, organizationId)
+  const { groupId, userId } = await makeGroup(stand, organizationId)
   const mapping = await asManager('POST', '/scim/group-mappings', { scim_group_id: groupId, workspace_id: workspaceId, role: 'member' })
   return {
-    workspaceId, slug, inference, secret, containerId, groupId, presetSlug,
+    workspaceId, slug, inference, secret, containerId, groupId, userId, presetSlug,
     mappingId: String(mapping['id']),
     syncId: String((await asManager('POST', '/scim/sync-jobs'))['id']),
     videoId: await ended(stand, String(video['id']), inference.key),
@@ -167,10 +169,11 @@ async function fill(stand: Stand, { name, organizationId, management, workspaceI
 }
 
 /** A group of an identity provider's with one member. */
-export async function makeGroup({ dataDir }: Stand, organizationId: string): Promise<string> {
+export async function makeGroup({ dataDir }: Stand, organizationId: string): Promise<{ readonly groupId: string; readonly userId: string }> {
   const store = openStore({ url: runtimeOf(dataDir)?.databaseUrl ?? '', poolMax: 1, applicationName: 'sluice-prove' })
   try {
-    return await plantGroup(store, organizationId, randomUUID(), await plantUsers(store, organizationId, [randomUUID()]))
+    const [userId = ''] = await plantUsers(store, organizationId, [randomUUID()])
+    return { groupId: await plantGroup(store, organizationId, randomUUID(), [userId]), userId }
   } finally {
     await store.close()
   }

@@ -70,6 +70,7 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   else if (isOf('/Groups/{id}')) params['id'] = place.groupId
   else if (isOf('/scim/sync-jobs/')) params['id'] = place.syncId
   else if (isOf('/presets/') && !SAVED.test(operation.path)) [params['slug'], params['version']] = [place.presetSlug, '1']
+  else if (isOf('/Users/')) params['id'] = place.userId
   else if (isOf('/keys/')) params['hash'] = place.inference.hash
   else if (isOf('/private-endpoints/')) params['id'] = place.endpointId
   else if (isOf('/interns/')) params['intern_id'] = place.internId
