@@ -148,9 +148,10 @@ class DiskJournal implements Journal {
     for (const [id, take] of this.#takes) this.#open.set(id, take)
     for (const id of this.#ended) this.#open.delete(id)
     this.#records.clear()
-    this.#takes = new Map()
-    this.#ended = []
-    this.#entries = []
+    // Most writes are of one kind, and there are two for a call: the other's lists are left as they are.
+    if (this.#takes.size > 0) this.#takes = new Map()
+    if (this.#ended.length > 0) this.#ended = []
+    if (this.#entries.length > 0) this.#entries = []
   }
 
   #forgetTakes(): void {

@@ -46,12 +46,9 @@ export class MoneyPurses {
       return
     }
     const { paid, costNano, organizationId, workspaceId, keyAccountId } = entry
-    const payers = [
-      paid.organization && this.#byOwner.organization.get(organizationId),
-      paid.workspace && this.#byOwner.workspace.get(workspaceId),
-      paid.key && this.#byOwner.key.get(keyAccountId),
-    ]
-    for (const purse of payers) if (purse) purse.bookedNano += costNano
+    if (paid.organization) book(this.#byOwner.organization.get(organizationId), costNano)
+    if (paid.workspace) book(this.#byOwner.workspace.get(workspaceId), costNano)
+    if (paid.key) book(this.#byOwner.key.get(keyAccountId), costNano)
   }
 
   get heldNano(): number {
@@ -118,6 +115,11 @@ export class MoneyPurses {
     this.#byAccount.delete(purse.accountId)
     this.#byOwner[purse.kind].delete(purse.ownerId)
   }
+}
+
+/** @param purse undefined: it was forgotten meanwhile */
+function book(purse: MoneyPurse | undefined, costNano: number): void {
+  if (purse !== undefined) purse.bookedNano += costNano
 }
 
 function accountOf(kind: AccountKind, id: string): string {
