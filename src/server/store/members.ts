@@ -94,7 +94,7 @@ export async function revokeByHand(tx: Transaction, { workspaceId, userId }: Mem
   return row?.role ?? null
 }
 
-/** Makes somebody a member by hand. Failures: workspace_unknown (it was deleted meanwhile), store_unavailable. */
+/** Makes somebody a member by hand; the same a second time changes nothing, and is not audited. Failures: workspace_unknown (it was deleted meanwhile), store_unavailable. */
 export function addMember(store: Store, wish: MembershipWish, by: ChangedBy): Promise<Outcome<User>> {
   return reach(() => store.sql.begin(async (tx) => {
     const { workspace, userName, role } = wish
@@ -102,7 +102,7 @@ export function addMember(store: Store, wish: MembershipWish, by: ChangedBy): Pr
     await lockDirectory(tx, workspace.organizationId)
     const user = await ensureUser(tx, { organizationId: workspace.organizationId, userName })
     const before = await grantByHand(tx, { workspaceId: workspace.id, userId: user.id }, role)
-    await appendAudit(tx, eventOf({ ...wish, user }, by, { operation: 'cli.members-add', before, after: role }))
+    if (before !== role) await appendAudit(tx, eventOf({ ...wish, user }, by, { operation: 'cli.members-add', before, after: role }))
     return ok(user)
   }))
 }

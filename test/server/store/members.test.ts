@@ -2,7 +2,7 @@ import t from 'tap'
 import { groupRemoved, userActivated } from '../../../src/server/store/directory/grants.ts'
 import { addMember, findUser, grantByHand, listMembers, revokeByHand } from '../../../src/server/store/members.ts'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
-import { CLI } from '../../support/audit.ts'
+import { auditOf, CLI } from '../../support/audit.ts'
 import { plantGroup, plantMapping, plantUsers } from '../../support/directory.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
@@ -30,6 +30,18 @@ t.test('a member has the strongest role of all sources, and stays one until the 
   t.same(await shown(), [['member', [weak]]])
   await store.sql.begin((tx) => groupRemoved(tx, groups[1] ?? ''))
   t.same(await listMembers(store.sql, workspace.id, ALL), { rows: [], totalCount: 0 })
+})
+
+t.test('the same role given by hand again changes nothing, and is not in the log', async (t) => {
+  const store = await openTestStore(t)
+  const { workspace } = must(await createOrganization(store, { name: 'o' }))
+  const add = async (role: 'admin' | 'member') => must(await addMember(store, { workspace, userName: 'ann', role }, CLI))
+  const { id } = await add('admin')
+  const before = await auditOf(store)
+  t.equal((await add('admin')).id, id)
+  t.same(await auditOf(store), before)
+  await add('member')
+  t.equal((await auditOf(store)).length, before.length + 1)
 })
 
 t.test('a user is one whatever the case of the name, and found in its own organization only', async (t) => {

@@ -1,6 +1,7 @@
 import { GRANTED_AT_ONCE } from '../../../schemas/mapping-limits.ts'
 import type { Fragment } from '../guarded-row.ts'
-import type { Queryable, Transaction } from '../open.ts'
+import { idList } from '../ids.ts'
+import type { Transaction } from '../open.ts'
 
 /*
  * What mappings grant: every active user of a group has one grant of each mapping of it, with that mapping's role. All of
@@ -10,7 +11,7 @@ import type { Queryable, Transaction } from '../open.ts'
 /** Call it once they are members. Those that are inactive get nothing; those that have the grants keep them. */
 export async function membersJoined(tx: Transaction, groupId: string, userIds: readonly string[]): Promise<void> {
   if (!(await hasMapping(tx, groupId))) return
-  for (const ids of portionsOf(userIds)) await grant(tx, tx`s.group_id = ${groupId} AND s.user_id IN ${listed(tx, ids)}`)
+  for (const ids of portionsOf(userIds)) await grant(tx, tx`s.group_id = ${groupId} AND s.user_id IN ${idList(tx, ids)}`)
 }
 
 /** Call it once they are no members any more. */
@@ -19,7 +20,7 @@ export async function membersLeft(tx: Transaction, groupId: string, userIds: rea
   for (const ids of portionsOf(userIds)) {
     await tx`
       DELETE FROM member_grants g USING scim_mappings m
-      WHERE m.group_id = ${groupId} AND g.mapping_id = m.id AND g.user_id IN ${listed(tx, ids)}`
+      WHERE m.group_id = ${groupId} AND g.mapping_id = m.id AND g.user_id IN ${idList(tx, ids)}`
   }
 }
 
@@ -69,10 +70,6 @@ export async function grant(tx: Transaction, of: Fragment): Promise<number> {
 async function hasMapping(tx: Transaction, groupId: string): Promise<boolean> {
   const [row] = await tx`SELECT 1 FROM scim_mappings WHERE group_id = ${groupId} LIMIT 1`
   return row !== undefined
-}
-
-function listed(sql: Queryable, ids: readonly string[]): Fragment {
-  return sql`(SELECT unnest(string_to_array(${ids.join(',')}, ',')::uuid[]))`
 }
 
 function* portionsOf(ids: readonly string[]): Generator<readonly string[]> {

@@ -125,7 +125,7 @@ interface Wanted {
 /** Locks the group for a change. */
 async function held(tx: Transaction, { id, ifMatch, by }: Wanted): Promise<Outcome<ScimGroup>> {
   if (!isId(id)) return fail('scim_group_unknown')
-  await tx`SELECT 1 FROM scim_groups WHERE id = ${id} FOR UPDATE`
+  await tx`SELECT 1 FROM scim_groups WHERE id = ${id} AND organization_id = ${by.organizationId} FOR UPDATE`
   const group = await readGroup(tx, { organizationId: by.organizationId, id, hasMembers: false })
   if (group === null) return fail('scim_group_unknown')
   return ifMatch === null || ifMatch.includes(group.version) ? ok(group) : fail('scim_version_differs')

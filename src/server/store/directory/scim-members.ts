@@ -1,8 +1,8 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { ScimGroupStep } from '../../ports/scim.ts'
 import type { Fragment } from '../guarded-row.ts'
-import { isId } from '../ids.ts'
-import type { Queryable, Transaction } from '../open.ts'
+import { idList, isId } from '../ids.ts'
+import type { Transaction } from '../open.ts'
 import { membersJoined, membersLeft } from './grants.ts'
 
 export interface GroupRef {
@@ -41,7 +41,7 @@ export async function addMembers(tx: Transaction, { organizationId, groupId }: G
   if (ids.length === 0) return ok([])
   if (!ids.every(isId)) return fail('scim_member_unknown')
   const [known] = await tx<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM users WHERE organization_id = ${organizationId} AND id IN ${listed(tx, ids)}`
+    SELECT count(*)::int AS count FROM users WHERE organization_id = ${organizationId} AND id IN ${idList(tx, ids)}`
   if (known?.count !== ids.length) return fail('scim_member_unknown')
   const joined = await idsOf(tx, tx`
     INSERT INTO scim_members (group_id, user_id) SELECT ${groupId}::uuid, unnest(string_to_array(${ids.join(',')}, ',')::uuid[])
@@ -53,11 +53,11 @@ export async function addMembers(tx: Transaction, { organizationId, groupId }: G
 async function removeThese(tx: Transaction, { groupId }: GroupRef, userIds: readonly string[]): Promise<readonly string[]> {
   // Nobody has an id that is none.
   const ids = distinct(userIds).filter(isId)
-  return ids.length === 0 ? [] : remove(tx, groupId, tx`user_id IN ${listed(tx, ids)}`)
+  return ids.length === 0 ? [] : remove(tx, groupId, tx`user_id IN ${idList(tx, ids)}`)
 }
 
 async function removeOthers(tx: Transaction, { groupId }: GroupRef, kept: readonly string[]): Promise<readonly string[]> {
-  return remove(tx, groupId, tx`user_id NOT IN ${listed(tx, distinct(kept).filter(isId))}`)
+  return remove(tx, groupId, tx`user_id NOT IN ${idList(tx, distinct(kept).filter(isId))}`)
 }
 
 async function remove(tx: Transaction, groupId: string, of: Fragment): Promise<readonly string[]> {
@@ -70,10 +70,6 @@ async function remove(tx: Transaction, groupId: string, of: Fragment): Promise<r
 async function idsOf(tx: Transaction, moving: Fragment): Promise<readonly string[]> {
   const [row] = await tx<{ ids: string | null }[]>`WITH moved AS (${moving}) SELECT string_agg(user_id::text, ',') AS ids FROM moved`
   return row?.ids?.split(',') ?? []
-}
-
-function listed(sql: Queryable, ids: readonly string[]): Fragment {
-  return sql`(SELECT unnest(string_to_array(${ids.join(',')}, ',')::uuid[]))`
 }
 
 /** The same id may be written in either case. */

@@ -107,7 +107,7 @@ interface Wanted {
 /** Locks the user for a change. */
 async function held(tx: Transaction, { id, ifMatch, by }: Wanted): Promise<Outcome<ScimUser>> {
   if (!isId(id)) return fail('user_unknown')
-  await tx`SELECT 1 FROM users WHERE id = ${id} FOR UPDATE`
+  await tx`SELECT 1 FROM users WHERE id = ${id} AND organization_id = ${by.organizationId} FOR UPDATE`
   const user = await readUser(tx, by.organizationId, id)
   if (user === null) return fail('user_unknown')
   return ifMatch === null || ifMatch.includes(user.version) ? ok(user) : fail('scim_version_differs')

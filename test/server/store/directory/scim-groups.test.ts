@@ -60,6 +60,22 @@ t.test('a change that changes nothing is no version and no event', async (t) => 
   t.same(await auditOf(store), before)
 })
 
+t.test('members that join, leave or are replaced are each a version and an event', async (t) => {
+  const { store, groups, group, user, members, by } = await openScimStand(t)
+  const [ann, bob] = [await user(), await user()]
+  const { id } = await group('all')
+  const events = (await auditOf(store)).length
+  const changes: readonly (readonly [ScimGroupStep, readonly string[]])[] = [
+    [{ kind: 'add', userIds: [ann.id, bob.id] }, [ann.id, bob.id]], [{ kind: 'remove', userIds: [ann.id] }, [bob.id]],
+    [{ kind: 'replace', userIds: [] }, []],
+  ]
+  for (const [index, [step, left]] of changes.entries()) {
+    t.match(must(await groups.update(id, [step], null, by)), { version: index + 2 })
+    t.same(await members(id), [...left].sort())
+    t.equal((await auditOf(store)).length, events + index + 1)
+  }
+})
+
 t.test('only who knows the version changes a group that was changed meanwhile', async (t) => {
   const { groups, group, by, organizationId } = await openScimStand(t)
   const { id } = await group('all')

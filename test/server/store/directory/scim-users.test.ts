@@ -66,6 +66,17 @@ t.test('users of another organization are unknown', async (t) => {
   t.equal(must(await users.list(foreign.organizationId, EVERYTHING)).totalResults, 0)
 })
 
+t.test('whoever names what is another organization’s waits for nobody there', async (t) => {
+  const { store, users, groups, user, group, foreign } = await openScimStand(t)
+  const [{ id }, all] = [await user(), await group('all')]
+  await store.sql.begin(async (tx) => {
+    await tx`SELECT 1 FROM users, scim_groups FOR UPDATE`
+    const changed = [users.update(id, (before) => ok(before), null, foreign), users.remove(id, null, foreign)]
+    for (const answer of await Promise.all(changed)) t.match(answer, { failure: { name: 'user_unknown' } })
+    t.match(await groups.remove(all.id, null, foreign), { failure: { name: 'scim_group_unknown' } })
+  })
+})
+
 t.test('the log has no attributes but the names of those that changed', async (t) => {
   const { store, users, user, by } = await openScimStand(t)
   const { id } = await user({ userName: 'ann', attributes: { title: 'before' } })
