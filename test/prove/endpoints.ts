@@ -1,5 +1,5 @@
 /** Issue 4, acceptance 8: the whole life of a private endpoint in a real node with two fronts, a vault and a gate. */
-import { Agent, request } from 'node:http'
+import { request, type Agent } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import { ACTIVE_ENDPOINTS_MAX } from '../../src/schemas/limits.ts'
 import { startFileStand, type FileStand } from '../support/file-stand.ts'
