@@ -2,8 +2,10 @@ import type { TSchema } from 'typebox'
 import { fail, ok, type Outcome } from './failures.ts'
 import { CHAT_KEPT } from './preset-chat.ts'
 import { knownOf } from './known-members.ts'
+import { ISSUES_MAX } from './limits.ts'
 import { PRESET_BYTES_MAX, PRESET_IGNORED_CHARS_MAX, PRESET_IGNORED_MAX, PRESET_TOOL_CALLS_MAX } from './preset-limits.ts'
 import { MESSAGES_KEPT } from './preset-messages.ts'
+import { mentionsPreset } from './preset-references.ts'
 import { RESPONSES_KEPT } from './preset-responses.ts'
 
 /** Whose wire form a request is of. */
@@ -45,7 +47,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = { service_tier: 'auto', stor
 
 /**
  * What a preset keeps of a request that passed its schema. B1.2, C19.
- * Failures: previous_response_unsupported, body_invalid (too many tool steps), preset_too_large.
+ * Failures: previous_response_unsupported, body_invalid (a model that is a preset, too many tool steps), preset_too_large.
  */
 export function presetWishOf(body: Body, source: PresetSource): Outcome<KeptRequest> {
   const refusal = refusalOf(body)
@@ -69,6 +71,8 @@ export function presetWishOf(body: Body, source: PresetSource): Outcome<KeptRequ
 /** What the schema cannot say. */
 function refusalOf(body: Body): Outcome<never> | null {
   const { previous_response_id: previous, max_tool_calls: steps } = body
+  const chained = chainedModels(body).map((path) => ({ path, message: 'names a preset', expected: 'name of a model; a preset cannot use another' }))
+  if (chained.length > 0) return fail('body_invalid', { metadata: { issues: chained } })
   if (previous !== undefined && previous !== null) {
     const issue = { path: '/previous_response_id', message: 'is not supported', expected: 'null, and the full history in input' }
     return fail('previous_response_unsupported', { metadata: { issues: [issue] } })
@@ -76,6 +80,15 @@ function refusalOf(body: Body): Outcome<never> | null {
   if (typeof steps !== 'number' || steps <= PRESET_TOOL_CALLS_MAX || isOverruled('max_tool_calls', body)) return null
   const expected = `at most ${PRESET_TOOL_CALLS_MAX}, unless stop_server_tools_when is set`
   return fail('body_invalid', { metadata: { issues: [{ path: '/max_tool_calls', message: 'is too large', expected }] } })
+}
+
+/** Paths of models that are presets themselves: they would follow each other in chains and circles. C19. */
+function chainedModels({ model, models }: Body): readonly string[] {
+  const fallbacks = (Array.isArray(models) ? models : []).map((each: unknown, at) => [`/models/${at}`, each] as const)
+  return [['/model', model] as const, ...fallbacks]
+    .filter(([, each]) => typeof each === 'string' && mentionsPreset(each))
+    .map(([path]) => path)
+    .slice(0, ISSUES_MAX)
 }
 
 /** Stop conditions overrule the most steps, which then say nothing. C19. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import { knownOf } from '../../src/schemas/known-members.ts'
-import { INLINE_JSON_BYTES_MAX, KIB } from '../../src/schemas/limits.ts'
+import { INLINE_JSON_BYTES_MAX, ISSUES_MAX, KIB } from '../../src/schemas/limits.ts'
 import { PRESET_BYTES_MAX, PRESET_IGNORED_CHARS_MAX, PRESET_IGNORED_MAX } from '../../src/schemas/preset-limits.ts'
 import { presetWishOf } from '../../src/schemas/preset-wish.ts'
 import { must } from '../support/must.ts'
@@ -24,6 +24,20 @@ t.test('a large body of which little is kept is taken', async (t) => {
   const input = Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'hi', more: { of: ['it'] } }))
   t.ok(JSON.stringify(input).length > INLINE_JSON_BYTES_MAX)
   t.match(readPreset('preset_responses', { model: 'a/b', input, wibble: 1 }), { wish: { config: { model: 'a/b' }, ignored: ['input', 'wibble'] } })
+})
+
+t.test('a model that is a preset itself is refused in every form, at its path; another `@` belongs to the name', async (t) => {
+  const needs = { preset_responses: {}, preset_chat: { messages: [] }, preset_messages: { messages: null } } as const
+  for (const form of ['preset_responses', 'preset_chat', 'preset_messages'] as const) {
+    const read = (body: object) => readPreset(form, { ...needs[form], ...body })
+    for (const model of ['@preset/a', '@preset/a@2', 'acme/text@preset/a', '@preset/']) {
+      t.same(read({ model }), { failure: 'body_invalid', paths: ['/model'] }, `${form} ${model}`)
+      t.same(read({ model, models: ['acme/text', model] }), { failure: 'body_invalid', paths: ['/model', '/models/1'] }, `${form} ${model} among fallbacks`)
+    }
+    t.match(read({ model: 'acme/text@2', models: ['@cf/embed'] }), { wish: { config: { model: 'acme/text@2', models: ['@cf/embed'] } } })
+  }
+  const many = readPreset('preset_responses', { models: Array.from({ length: 2 * ISSUES_MAX }, () => '@preset/a') })
+  t.equal('paths' in many ? many.paths.length : 0, ISSUES_MAX)
 })
 
 t.test('names that are told have a limit, in number and in length; those that the form knows go first', async (t) => {
