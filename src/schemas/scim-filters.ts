@@ -1,5 +1,6 @@
 import { parse, type Filter } from 'scim2-parse-filter'
 import { fail, ok, type Outcome } from './failures.ts'
+import { booleanOf } from './scim-attributes.ts'
 import { SCIM_FILTER_CHARS_MAX, SCIM_FILTER_NESTING_MAX, SCIM_FILTER_TERMS_MAX } from './scim-resource-limits.ts'
 
 export type { Filter }
@@ -44,7 +45,13 @@ function restored(filter: Filter, literals: readonly string[]): Filter {
   if ('filter' in filter) return { ...filter, filter: restored(filter.filter, literals) }
   if ('valFilter' in filter) return { ...filter, valFilter: restored(filter.valFilter, literals) }
   if (!('compValue' in filter) || typeof filter.compValue !== 'string') return filter
-  return { ...filter, compValue: literals[Number(filter.compValue)] ?? '' }
+  const text = literals[Number(filter.compValue)] ?? ''
+  return { ...filter, compValue: isTruth(filter.attrPath) ? booleanOf(text) ?? text : text }
+}
+
+/** Entra compares these with texts (`roles[primary eq "True"]`), which are equal to no boolean. */
+function isTruth(attrPath: string): boolean {
+  return /(?:^|[.:])(?:active|primary)$/i.test(attrPath)
 }
 
 function termsOf(filter: Filter): number {

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { canonicalMembers, hasNul, isComplex, type Attributes } from '../../../schemas/scim-attributes.ts'
 import type { Filter } from '../../../schemas/scim-filters.ts'
 import type { ScimGroupStep, ScimGroupWish } from '../../ports/scim.ts'
-import { wrongPath, type PatchStep } from './patch-steps.ts'
+import { inOperation, wrongPath, type PatchStep } from './patch-steps.ts'
 import { nameOf } from './user-wish.ts'
 
 /** Group names are texts that are not blank. Failure: scim_value_invalid. */
@@ -30,7 +30,7 @@ export function groupStepsOf(groupId: string, steps: readonly PatchStep[]): Outc
   const wanted: ScimGroupStep[] = []
   for (const step of steps) {
     const made = groupStepOf(groupId, step)
-    if (!made.ok) return made
+    if (!made.ok) return inOperation(made, step.at)
     if (made.value === null) continue
     const last = wanted.at(-1)
     const isMore = last !== undefined && 'userIds' in last && 'userIds' in made.value && last.kind === made.value.kind && last.kind !== 'replace'

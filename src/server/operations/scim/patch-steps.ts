@@ -22,7 +22,11 @@ export interface PatchStep {
   readonly value: unknown
   /** By `path`; else it is a member of a value without one. */
   readonly isNamed: boolean
+  /** Index of its operation in the body. */
+  readonly at: number
 }
+
+type Step = Omit<PatchStep, 'at'>
 
 /**
  * Steps of a PATCH body, one attribute each: what has no path is taken apart.
@@ -35,15 +39,23 @@ export function patchStepsOf(body: Attributes): Outcome<readonly PatchStep[]> {
   }
   if (hasNul(given)) return invalid('A text has the character U+0000.')
   const steps: PatchStep[] = []
-  for (const operation of given as readonly unknown[]) {
+  for (const [at, operation] of (given as readonly unknown[]).entries()) {
     const some = stepsOf(operation)
-    if (!some.ok) return some
-    steps.push(...some.value)
+    if (!some.ok) return inOperation(some, at)
+    for (const step of some.value) steps.push({ ...step, at })
   }
   return ok(steps)
 }
 
-function stepsOf(operation: unknown): Outcome<readonly PatchStep[]> {
+/** A refusal that says which operation of the body it is of. */
+export function inOperation({ failure }: Refusal, at: number): Outcome<never> {
+  const { name, detail, ...rest } = failure
+  return fail(name, { ...rest, detail: `${detail === undefined ? '' : `${detail} `}See \`Operations[${at}]\`.` })
+}
+
+type Refusal = Extract<Outcome<never>, { readonly ok: false }>
+
+function stepsOf(operation: unknown): Outcome<readonly Step[]> {
   if (!isComplex(operation)) return invalid('An operation is not an object.')
   const { op: given, path, value } = operation
   const op = typeof given === 'string' ? given.toLowerCase() : ''
@@ -62,8 +74,8 @@ function stepsOf(operation: unknown): Outcome<readonly PatchStep[]> {
 }
 
 /** A step for each member of a value; those of an extension are its own. */
-function membersOf(op: PatchStep['op'], value: Attributes, extension: string | null): Outcome<readonly PatchStep[]> {
-  const steps: PatchStep[] = []
+function membersOf(op: Step['op'], value: Attributes, extension: string | null): Outcome<readonly Step[]> {
+  const steps: Step[] = []
   for (const [name, member] of Object.entries(value)) {
     const isExtension = /^urn:/i.test(name) && isComplex(member)
     const some = isExtension && extension === null ? membersOf(op, member, inCore(name)) : memberOf(op, name, { member, extension })
@@ -74,8 +86,8 @@ function membersOf(op: PatchStep['op'], value: Attributes, extension: string | n
 }
 
 function memberOf(
-  op: PatchStep['op'], name: string, { member, extension }: { readonly member: unknown; readonly extension: string | null },
-): Outcome<readonly PatchStep[]> {
+  op: Step['op'], name: string, { member, extension }: { readonly member: unknown; readonly extension: string | null },
+): Outcome<readonly Step[]> {
   const parsed = pathOf(name)
   if (!parsed.ok) return parsed
   const path = { ...parsed.value, extension: parsed.value.extension ?? extension }

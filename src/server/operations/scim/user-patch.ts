@@ -4,7 +4,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { isComplex, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
 import type { Filter } from '../../../schemas/scim-filters.ts'
 import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
-import type { PatchStep } from './patch-steps.ts'
+import { inOperation, type PatchStep } from './patch-steps.ts'
 import { userWishOf } from './user-wish.ts'
 
 type Document = Record<string, unknown>
@@ -23,10 +23,10 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
     if (extension === null && READ_ONLY.has(attribute)) {
       // Some send a user's id along with what they change of it.
       if (!step.isNamed && attribute === 'id' && step.value === id) continue
-      return fail('scim_immutable', { detail: `It is \`${attribute}\`.` })
+      return inOperation(fail('scim_immutable', { detail: `It is \`${attribute}\`.` }), step.at)
     }
     const done = attempt(document, step)
-    if (!done.ok) return done
+    if (!done.ok) return inOperation(done, step.at)
   }
   return userWishOf(document, before)
 }
@@ -45,7 +45,10 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
   const holder = extension === null ? document : complexIn(document, extension)
   const name = nameIn(holder, attribute)
   if (filter !== null) return applyFiltered(holder, name, { step, filter, sub })
-  change(holder, sub === null ? name : `${name}.${sub}`, { ...step, value: fitted(step, holder[name]) })
+  const value = fitted(step, holder[name])
+  // A bare value takes the place of a complex one, as Entra adds a manager to somebody who has one.
+  const op = step.op === 'add' && sub === null && isComplex(holder[name]) && !isComplex(value) ? 'replace' : step.op
+  change(holder, sub === null ? name : `${name}.${sub}`, { op, value })
   return ok(null)
 }
 

@@ -32,6 +32,19 @@ const CHANGES: readonly (readonly [string, readonly object[], object])[] = [
   ['the same value again', [{ op: 'add', path: 'emails', value: [WORK] }], ANN],
   ['another primary one', [{ op: 'replace', path: 'emails[type eq "home"].primary', value: 'True' }],
     { attributes: { emails: [{ ...WORK, primary: false }, { ...HOME, primary: true }] } }],
+  ['the primary one, named as Entra names it', [{ op: 'Replace', path: 'emails[primary eq "True"].value', value: 'n' }],
+    { attributes: { emails: [{ ...WORK, value: 'n' }, HOME] } }],
+  ['a role and then more of the same, as Entra writes it', [
+    { op: 'Add', path: 'roles[primary eq "True"].value', value: 'r' }, { op: 'Add', path: 'roles[primary eq "True"].display', value: 'R' },
+  ], { attributes: { roles: [{ primary: true, value: 'r', display: 'R' }] } }],
+  ['a manager into another, as Entra adds one', [
+    { op: 'Add', path: `${ENTERPRISE_SCHEMA}:manager`, value: { value: 'm', displayName: 'M' } },
+    { op: 'Add', path: `${ENTERPRISE_SCHEMA}:manager`, value: 'n' },
+  ], { attributes: { [ENTERPRISE_SCHEMA]: { manager: { value: 'n' } } } }],
+  ['a manager in a list', [
+    { op: 'Add', path: `${ENTERPRISE_SCHEMA}:manager`, value: 'm' },
+    { op: 'Add', path: `${ENTERPRISE_SCHEMA}:manager`, value: [{ $ref: 'Users/n', value: 'n' }] },
+  ], { attributes: { [ENTERPRISE_SCHEMA]: { manager: { value: 'n' } } } }],
   ['all values', [{ op: 'replace', path: 'emails', value: [{ value: 'only' }] }], { attributes: { emails: [{ value: 'only' }] } }],
   ['a first value', [{ op: 'add', path: 'phoneNumbers', value: { value: '1' } }], { attributes: { phoneNumbers: [{ value: '1' }] } }],
   ['a whole extension', [{ op: 'add', path: ENTERPRISE_SCHEMA, value: { Department: 'd' } }], { attributes: { [ENTERPRISE_SCHEMA]: { department: 'd' } } }],
@@ -73,6 +86,14 @@ t.test('a PATCH that cannot be is refused', async (t) => {
   const many = Array.from({ length: SCIM_PATCH_OPERATIONS_MAX + 1 }, () => ({ op: 'replace', path: 'title', value: 'x' }))
   t.match(patched(...many), { failure: { name: 'scim_value_invalid' } })
   t.match(patched(...many.slice(1)), { ok: true })
+})
+
+t.test('what is refused says which operation it is of', async (t) => {
+  const fine = { op: 'replace', path: 'title', value: 'x' }
+  const wrong: readonly object[] = [
+    { op: 'x' }, { op: 'add', path: 'a b', value: 1 }, { op: 'replace', path: 'id', value: 'x' }, { op: 'replace', path: 'emails[type eq "x"]', value: {} },
+  ]
+  for (const operation of wrong) t.match(patched(fine, operation, fine), { failure: { detail: /Operations\[1\]/ } }, JSON.stringify(operation))
 })
 
 t.test('no path and no name reaches what all objects share', async (t) => {
