@@ -14,7 +14,7 @@ export const ListAuditQuery = Type.Object({
   operation: word('id of an operation', 'Such as `keys.create`, or of a verb of the command line, such as `cli.keys-create`.'),
   object_kind: word('kind of an object', 'Such as `key`, `secret` or `workspace`.'),
   object_id: word('id of an object', 'Of a key its hash, of a secret its name, else a UUID.'),
-  actor_id: word('hash of a key, or name of a user', 'Who did it: the hash of a key, or the name of a user of the command line.'),
+  actor_id: word('hash of a key, or name of a user', 'Who did it: the hash of a key or of a SCIM token, or the name of a user of the command line.'),
   outcome: Type.Optional(Type.Enum([...AUDIT_OUTCOMES])),
   since: instant('Events from this instant on (ISO 8601 with its offset).'),
   until: instant('Events before this instant.'),
@@ -34,7 +34,7 @@ export const AuditEventShape = Type.Object({
   workspace_id: nullable(Type.String({ format: 'uuid' })),
   actor: Type.Object({
     kind: Type.String({ description: '`key`, `scim_token`, `cli` or `system`.' }),
-    id: nullable(Type.String({ description: 'Hash of the key, or name of the user.' })),
+    id: nullable(Type.String({ description: 'Hash of the key or token, or name of the user.' })),
   }),
   request_id: nullable(Type.String()),
   operation: Type.String(),

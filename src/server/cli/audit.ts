@@ -32,7 +32,7 @@ export function addAuditVerbs(program: Command): void {
     .option('--workspace <ref>', 'events of this workspace: id or slug')
     .option('--operation <id>', 'events of this operation, such as vault.put_secret')
     .option('--object <kind/id>', 'events of this object, such as secret/openai_key')
-    .option('--actor <id>', 'events of this key (its hash) or user')
+    .option('--actor <id>', 'events of this key or SCIM token (its hash) or user')
     .option('--since <time>', 'events from this time on (ISO 8601)', timeOf)
     .option('--before <n>', 'the page before this number', countOf)
     .option('--limit <count>', 'events at most', countOf, LISTED_DEFAULT)

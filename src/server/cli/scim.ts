@@ -52,6 +52,7 @@ function wireOf(token: ScimToken): object {
     organization_id: token.organizationId,
     name: token.name,
     label: token.label,
+    hash: token.hash,
     created_by: token.createdBy,
     created_at: token.createdAt.toISOString(),
     expires_at: token.expiresAt?.toISOString() ?? null,

@@ -203,7 +203,7 @@ export function defineOperation<const I extends InputShapes, B = undefined>(
 
 /** Who changes something, for the audit log. */
 export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): ChangedBy {
-  return { actor: { kind: 'key', id: key.hash }, requestId }
+  return { actor: { kind: key.kind === 'scim' ? 'scim_token' : 'key', id: key.hash }, requestId }
 }
 
 /** Whose files a caller sees: those of its key's workspace, or of the organization's default one. B1.7, C22. */

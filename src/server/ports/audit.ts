@@ -1,9 +1,9 @@
 import type { Outcome } from '../../schemas/failures.ts'
 
-/** Who did it: an API key by its hash, a user of the command line, or the node itself. Never a plain key. */
+/** Who did it: an API key or a SCIM token by its hash, a user of the command line, or the node itself. Never a plain key. */
 export interface AuditActor {
-  readonly kind: 'key' | 'cli' | 'system'
-  /** Hash of the key, or name of the system's user; null where there is none. */
+  readonly kind: 'key' | 'scim_token' | 'cli' | 'system'
+  /** That hash, or name of the system's user; null where there is none. */
   readonly id: string | null
 }
 

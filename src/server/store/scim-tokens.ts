@@ -16,6 +16,8 @@ export interface ScimToken {
   readonly organizationId: string
   readonly name: string
   readonly label: string
+  /** By which the audit log names it. */
+  readonly hash: string
   /** Name of the system's user who made it; null where there was none. */
   readonly createdBy: string | null
   readonly createdAt: Date
@@ -123,6 +125,7 @@ function tokenOf(row: TokenRow): ScimToken {
     organizationId: row.organization_id,
     name: row.name,
     label: row.label,
+    hash: row.hash,
     createdBy: row.created_by,
     createdAt: row.created_at,
     expiresAt: row.expires_at,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { hashOfKey } from '../../../src/schemas/api-keys.ts'
 import { NAME_CHARS_MAX } from '../../../src/schemas/limits.ts'
 import { run } from '../../../src/server/cli/run.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
@@ -34,7 +35,7 @@ t.test('a token is made, listed without itself, and revoked', async (t) => {
   const { token, id } = made.out
   t.match(made.out, { token: /^sk-sluice-scim-v1-/, name: 'Okta', expires_at: '2099-01-01T00:00:00.000Z', created_at: /^20/ })
   const listed = await sluice('scim', 'tokens', 'list', '--organization', 'Acme', '--json')
-  t.match(listed.out, { data: [{ id, name: 'Okta', label: /^sk-sluice-scim-v1-.{3}\.\.\..{3}$/ }] })
+  t.match(listed.out, { data: [{ id, name: 'Okta', label: /^sk-sluice-scim-v1-.{3}\.\.\..{3}$/, hash: hashOfKey(String(token)) }] })
   t.notMatch(listed.text, String(token))
   t.match((await sluice('keys', 'list', '--json')).out, { data: [] }, 'it is no API key')
   t.match(await sluice('scim', 'tokens', 'revoke', String(id), '--json'), { code: 0, out: { id, revoked: true } })

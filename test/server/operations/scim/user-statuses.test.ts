@@ -118,3 +118,11 @@ t.test('scim.delete_user 204, 404, 412: a user goes once', async (t) => {
   t.equal((await call('DELETE', path)).status, 404)
   t.equal(await events(), before + 1)
 })
+
+t.test('the log names the token that made a user by its hash, by which it is found', async (t) => {
+  const { store, manage, user, organizationId } = await openScimFront(t)
+  const id = await user('ann')
+  const [token] = await store.sql<{ hash: string }[]>`SELECT hash FROM scim_tokens WHERE organization_id = ${organizationId}`
+  const { body } = await manage('GET', `/audit?actor_id=${token?.hash ?? ''}`)
+  t.match(body['data'], [{ operation: 'scim.create_user', object_id: id, actor: { kind: 'scim_token', id: token?.hash } }])
+})

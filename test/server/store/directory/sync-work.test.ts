@@ -81,6 +81,20 @@ t.test('what changes between two steps of a sync stays changed', async (t) => {
   t.equal((await store.sql`SELECT 1 FROM member_grants WHERE source = 'mapping'`).length, 0)
 })
 
+t.test('where a mapping goes in the middle of its turn, the next one begins with the first member', async (t) => {
+  const { store, organizationId, other, mapped, work, mappings, by, steps } = await openDirectory(t, [])
+  const many = await plantUsers(store, organizationId, Array.from({ length: GRANTED_AT_ONCE + 10 }, (_, n) => `u${n}`))
+  const [groupId, first] = await mapped('member', many)
+  await plantMapping(store, { organizationId, groupId, workspaceId: other.id, role: 'member' })
+  must(await mappings.startSync(by))
+  const claim = present(must(await work.claimNext(SYNC_LEASE_MS)))
+  const place = await steps(claim, 1)
+  t.equal(place?.mappingId, first)
+  must(await mappings.remove(first, false, by))
+  t.equal(await steps(claim, undefined, place), null)
+  t.equal((await grantsIn(store, other.id)).length, many.length)
+})
+
 t.test('a sync that nobody brings to its end has failed in the end, and says so', async (t) => {
   const { store, work, mappings, by, organizationId } = await openDirectory(t, [])
   const { id } = must(await mappings.startSync(by))
