@@ -59,6 +59,12 @@ export function hasNul(value: unknown): boolean {
   return isComplex(value) && Object.entries(value).some(([name, member]) => name.includes('\0') || hasNul(member))
 }
 
+/** Values in lists, at any depth. */
+export function listedValues(value: unknown): number {
+  const members: readonly unknown[] = Array.isArray(value) ? value : isComplex(value) ? Object.values(value) : []
+  return members.reduce<number>((sum, member) => sum + listedValues(member), Array.isArray(value) ? value.length : 0)
+}
+
 /** Entra writes booleans as texts. @returns undefined for what is none */
 export function booleanOf(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value

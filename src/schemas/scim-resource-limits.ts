@@ -14,6 +14,8 @@ export const SCIM_LISTED_MEMBERS_MAX = 200_000
 export const SCIM_NAME_CHARS_MAX = 256
 /** UTF-8 bytes of what else an identity provider sends of a user, as JSON. Decision. */
 export const SCIM_ATTRIBUTES_BYTES_MAX = 64 * 1024
+/** Values in the lists of one attribute of a user, and in all that one PATCH of a user sends: each is compared with each. Decision. */
+export const SCIM_VALUES_MAX = 500
 /** Bytes of the body of a request about a user: it is read on the loop. Decision. */
 export const SCIM_USER_BODY_BYTES_MAX = 256 * 1024
 /** Operations of one PATCH. Decision. */
@@ -22,3 +24,5 @@ export const SCIM_PATCH_OPERATIONS_MAX = 1_000
 export const SCIM_AUDITED_MEMBERS_MAX = 50
 /** Milliseconds of a call about a group: it may have 100,000 members. Decision. */
 export const SCIM_GROUP_DEADLINE_MS = 30_000
+/** Calls of one organization about its directory that wait in one front for those before them; beyond it the store is said to be busy. Decision. */
+export const DIRECTORY_CALLS_WAITING_MAX = 256

@@ -1,11 +1,12 @@
 import { filter as testOf } from 'scim2-parse-filter'
 import { ScimError, scimPatch, type ScimResource } from 'scim-patch'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { isComplex, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
+import { isComplex, listedValues, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
 import type { Filter } from '../../../schemas/scim-filters.ts'
+import { SCIM_VALUES_MAX } from '../../../schemas/scim-resource-limits.ts'
 import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
 import { inOperation, type PatchStep } from './patch-steps.ts'
-import { userWishOf } from './user-wish.ts'
+import { tooManyValues, userWishOf } from './user-wish.ts'
 
 type Document = Record<string, unknown>
 
@@ -15,6 +16,7 @@ const PASSED_OVER = new Set(['schemas', 'password'])
 
 /** What a user is after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing, scim_value_invalid. */
 export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outcome<ScimUserWish> {
+  if (listedValues(steps.map((step) => step.value)) - steps.length > SCIM_VALUES_MAX) return tooManyValues()
   const { id, userName, externalId, displayName, isActive } = before
   const document: Document = { ...structuredClone(before.attributes), userName, externalId, displayName, active: isActive }
   for (const step of steps) {
@@ -44,6 +46,7 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
   const { extension, attribute, filter, sub } = step.path
   const holder = extension === null ? document : complexIn(document, extension)
   const name = nameIn(holder, attribute)
+  if (listedValues(holder[name]) > SCIM_VALUES_MAX) return tooManyValues()
   if (filter !== null) return applyFiltered(holder, name, { step, filter, sub })
   const value = fitted(step, holder[name])
   // A bare value takes the place of a complex one, as Entra adds a manager to somebody who has one.

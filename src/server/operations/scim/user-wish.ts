@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
-  booleanOf, canonicalMembers, ENTERPRISE_SCHEMA, hasNul, isComplex, MULTI_VALUED, type Attributes,
+  booleanOf, canonicalMembers, ENTERPRISE_SCHEMA, hasNul, isComplex, listedValues, MULTI_VALUED, type Attributes,
 } from '../../../schemas/scim-attributes.ts'
-import { SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX } from '../../../schemas/scim-resource-limits.ts'
+import { SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim-resource-limits.ts'
 import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
 
 /** Read-only, or never kept: what a whole user says of them is passed over. RFC 7644 §3.5.1. */
@@ -40,6 +40,7 @@ function attributesOf(given: Attributes, before: ScimUser | null): Outcome<Attri
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(given)) {
     if (IGNORED.includes(name) || isUnassigned(value)) continue
+    if (listedValues(value) > SCIM_VALUES_MAX) return tooManyValues()
     if (name === 'name' && !isComplex(value)) return invalid('`name` is not an object.')
     const shaped = MULTI_VALUED.has(name) ? severalOf(value, before?.attributes[name]) : name === ENTERPRISE_SCHEMA ? withManager(value) : value
     if (!isUnassigned(shaped)) kept[name] = shaped
@@ -72,6 +73,10 @@ function withManager(given: unknown): unknown {
   if (!isComplex(given)) return given
   const { manager, ...rest } = given
   return typeof manager === 'string' ? { ...rest, ...(manager !== '' && { manager: { value: manager } }) } : given
+}
+
+export function tooManyValues(): Outcome<never> {
+  return invalid(`A list has more than ${SCIM_VALUES_MAX} values.`)
 }
 
 function invalid(detail: string): Outcome<never> {

@@ -11,17 +11,20 @@ import { lockDirectory } from './lock.ts'
 import { mappingEvent, mappingOf, type MappingRow } from './mapping-rows.ts'
 import { BEFORE_ALL, settleSome } from './settle.ts'
 import { findSyncJob, startSync } from './sync-jobs.ts'
+import { inTurn } from './turns.ts'
 
 export function openGroupMappings(store: Store): GroupMappings {
+  const change = <T>({ organizationId }: DirectoryActor, work: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> =>
+    inTurn(store, { organizationId, kind: 'change' }, () => reach(() => store.sql.begin<Outcome<T>>(work)))
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
     get: (organizationId, id) => reach(async () => {
       const row = await find(store.sql, organizationId, id)
       return row === null ? fail('mapping_unknown') : ok(mappingOf(row))
     }),
-    create: (wish, by) => reach(() => store.sql.begin((tx) => create(tx, wish, by))),
-    setRole: (id, role, by) => reach(() => store.sql.begin((tx) => setRole(tx, { id, role }, by))),
-    remove: (id, keepMembers, by) => reach(() => store.sql.begin((tx) => remove(tx, { id, keepMembers }, by))),
+    create: (wish, by) => change(by, (tx) => create(tx, wish, by)),
+    setRole: (id, role, by) => change(by, (tx) => setRole(tx, { id, role }, by)),
+    remove: (id, keepMembers, by) => change(by, (tx) => remove(tx, { id, keepMembers }, by)),
     groups: (organizationId, page) => reach(async () => ok(await groupsOf(store.sql, organizationId, page))),
     startSync: (by) => reach(() => store.sql.begin((tx) => startSync(tx, by))),
     syncJob: (organizationId, id) => reach(() => findSyncJob(store.sql, organizationId, id)),

@@ -3,16 +3,18 @@ import type { DirectoryActor } from '../../ports/directory.ts'
 import type { Store, Transaction } from '../open.ts'
 import { reach, violatedUnique } from '../translate.ts'
 import { lockDirectory } from './lock.ts'
+import { inTurn } from './turns.ts'
 
 /** A transaction under the directory's lock, of which nothing stays when it fails. */
 export async function change<T>(store: Store, by: DirectoryActor, work: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
-    return await reach(async () => ok(await store.sql.begin(async (tx) => {
+    const changed = async (): Promise<Outcome<T>> => ok(await store.sql.begin(async (tx) => {
       await lockDirectory(tx, by.organizationId)
       const done = await work(tx)
       if (!done.ok) throw new Refused(done.failure)
       return done.value
-    }) as T))
+    }) as T)
+    return await inTurn(store, { organizationId: by.organizationId, kind: 'change' }, () => reach(changed))
   } catch (problem) {
     if (problem instanceof Refused) return { ok: false, failure: problem.failure }
     const violated = violatedUnique(problem)

@@ -6,6 +6,7 @@ import { appendAudit } from '../audit.ts'
 import { isId, newId } from '../ids.ts'
 import type { Queryable, Store, Transaction } from '../open.ts'
 import { reach } from '../translate.ts'
+import { unprepared } from '../unprepared.ts'
 import { conditionOf } from './filter.ts'
 import { groupRemoved } from './grants.ts'
 import { change } from './scim-change.ts'
@@ -13,15 +14,17 @@ import { GROUP_ATTRIBUTES } from './scim-group-filter.ts'
 import { groupEvent, groupOf, groupRows, type GroupRow } from './scim-group-rows.ts'
 import { addMembers, moveMembers, type Moved } from './scim-members.ts'
 import { orderOf } from './scim-order.ts'
+import { inTurn } from './turns.ts'
 
 /** Groups of organizations as identity providers see them. */
 export function openScimGroups(store: Store): ScimGroups {
   return {
-    list: (organizationId, query, hasMembers) => reach(() => list(store.sql, { organizationId, query, hasMembers })),
-    get: (organizationId, id, hasMembers) => reach(async () => {
+    list: (organizationId, query, hasMembers) => inTurn(store, { organizationId, kind: 'read' }, () =>
+      reach(() => list(store.sql, { organizationId, query, hasMembers }))),
+    get: (organizationId, id, hasMembers) => inTurn(store, { organizationId, kind: 'read' }, () => reach(async () => {
       const group = isId(id) ? await readGroup(store.sql, { organizationId, id, hasMembers }) : null
       return group === null ? fail('scim_group_unknown') : ok(group)
-    }),
+    })),
     create: (wish, by) => change(store, by, (tx) => create(tx, wish, by)),
     update: (id, steps, ifMatch, by) => change(store, by, async (tx) => {
       const before = await held(tx, { id, ifMatch, by })
@@ -49,17 +52,17 @@ async function list(sql: Queryable, { organizationId, query, hasMembers }: ListW
   const order = orderOf('group', query)
   if (!order.ok) return order
   const chosen = () => sql`AND ${condition.value(sql)}`
-  const [total] = await sql<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM scim_groups g WHERE g.organization_id = ${organizationId} AND g.deleted_at IS NULL ${chosen()}`
+  const [total] = await unprepared(sql<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM scim_groups g WHERE g.organization_id = ${organizationId} AND g.deleted_at IS NULL ${chosen()}`)
   const totalResults = total?.count ?? 0
   if (query.count === 0) return ok({ resources: [], totalResults })
   const page = () => sql`ORDER BY ${order.value(sql)} LIMIT ${query.count} OFFSET ${query.startIndex - 1}`
   if (hasMembers) {
-    const [members] = await sql<{ count: number }[]>`
-      SELECT count(*)::int AS count FROM (${groupRows(sql, organizationId, false)} ${chosen()} ${page()}) p JOIN scim_members m ON m.group_id = p.id`
+    const [members] = await unprepared(sql<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM (${groupRows(sql, organizationId, false)} ${chosen()} ${page()}) p JOIN scim_members m ON m.group_id = p.id`)
     if ((members?.count ?? 0) > SCIM_LISTED_MEMBERS_MAX) return fail('scim_too_many', { fields: { limit: SCIM_LISTED_MEMBERS_MAX } })
   }
-  const rows = await sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} ${chosen()} ${page()}`
+  const rows = await unprepared(sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} ${chosen()} ${page()}`)
   return ok({ resources: rows.map(groupOf), totalResults })
 }
 

@@ -6,17 +6,19 @@ import { appendAudit } from '../audit.ts'
 import { isId, newId } from '../ids.ts'
 import type { Queryable, Store, Transaction } from '../open.ts'
 import { reach } from '../translate.ts'
+import { unprepared } from '../unprepared.ts'
 import { conditionOf } from './filter.ts'
 import { userActivated, userDeactivated, userRemoved } from './grants.ts'
 import { change } from './scim-change.ts'
 import { orderOf } from './scim-order.ts'
 import { USER_ATTRIBUTES } from './scim-user-filter.ts'
 import { isSameUser, userEvent, userOf, userRows, type UserRow } from './scim-user-rows.ts'
+import { inTurn } from './turns.ts'
 
 /** Users of organizations as identity providers see them. */
 export function openScimUsers(store: Store): ScimUsers {
   return {
-    list: (organizationId, query) => reach(() => list(store.sql, organizationId, query)),
+    list: (organizationId, query) => inTurn(store, { organizationId, kind: 'read' }, () => reach(() => list(store.sql, organizationId, query))),
     get: (organizationId, id) => reach(async () => {
       const user = isId(id) ? await readUser(store.sql, organizationId, id) : null
       return user === null ? fail('user_unknown') : ok(user)
@@ -43,10 +45,9 @@ async function list(sql: Queryable, organizationId: string, query: ScimQuery): R
   const order = orderOf('user', query)
   if (!order.ok) return order
   const chosen = () => sql`u.organization_id = ${organizationId} AND ${condition.value(sql)}`
-  const counted = sql<{ count: number }[]>`SELECT count(*)::int AS count FROM users u WHERE ${chosen()}`
-  const page = query.count === 0 ? [] : sql<UserRow[]>`
-    ${userRows(sql)} WHERE ${chosen()} ORDER BY ${order.value(sql)} LIMIT ${query.count} OFFSET ${query.startIndex - 1}`
-  const [[total], rows] = await Promise.all([counted, page])
+  const [total] = await unprepared(sql<{ count: number }[]>`SELECT count(*)::int AS count FROM users u WHERE ${chosen()}`)
+  const rows = query.count === 0 ? [] : await unprepared(sql<UserRow[]>`
+    ${userRows(sql)} WHERE ${chosen()} ORDER BY ${order.value(sql)} LIMIT ${query.count} OFFSET ${query.startIndex - 1}`)
   return ok({ resources: rows.map(userOf), totalResults: total?.count ?? 0 })
 }
 

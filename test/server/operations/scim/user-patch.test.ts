@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ENTERPRISE_SCHEMA, USER_SCHEMA } from '../../../../src/schemas/scim-attributes.ts'
-import { SCIM_PATCH_OPERATIONS_MAX } from '../../../../src/schemas/scim-resource-limits.ts'
+import { SCIM_PATCH_OPERATIONS_MAX, SCIM_VALUES_MAX } from '../../../../src/schemas/scim-resource-limits.ts'
 import { patchStepsOf } from '../../../../src/server/operations/scim/patch-steps.ts'
 import { patchedUser } from '../../../../src/server/operations/scim/user-patch.ts'
 import type { ScimUser } from '../../../../src/server/ports/scim.ts'
@@ -110,4 +110,21 @@ t.test('no path and no name reaches what all objects share', async (t) => {
     t.equal(({} as Record<string, unknown>)['polluted'], undefined, JSON.stringify(operation))
     t.equal((Object as unknown as Record<string, unknown>)['polluted'], undefined)
   }
+})
+
+t.test('lists that are compared value by value stay short, however they come to be', async (t) => {
+  const numbers = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n)
+  const kept = patched({ op: 'add', path: 'roles', value: numbers(0, SCIM_VALUES_MAX) })
+  t.ok(kept.ok, 'as many as there may be')
+  const half = SCIM_VALUES_MAX / 2
+  for (const operations of [
+    [{ op: 'add', path: 'roles', value: numbers(0, SCIM_VALUES_MAX + 1) }],
+    [{ op: 'add', path: 'roles', value: numbers(0, half) }, { op: 'remove', path: 'roles', value: numbers(0, half + 1) }],
+    [{ op: 'add', value: { x: { y: numbers(0, SCIM_VALUES_MAX + 1) } } }],
+    [{ op: 'add', path: 'emails[type eq "work"].x', value: numbers(0, SCIM_VALUES_MAX + 1) }],
+    numbers(0, SCIM_VALUES_MAX + 1).map((value) => ({ op: 'add', path: 'roles', value })),
+    // Of a list within each value of another one.
+    [{ op: 'add', path: 'roles', value: numbers(0, half).map((value) => ({ value })) }, { op: 'add', path: 'roles.x', value: [1, 2] },
+      { op: 'add', path: 'roles.x', value: [3] }],
+  ]) t.match(patched(...operations), { failure: { name: 'scim_value_invalid', detail: /more than 500 values/ } }, JSON.stringify(operations).slice(0, 80))
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import {
-  SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX, SCIM_RESULTS_DEFAULT, SCIM_RESULTS_MAX, SCIM_USER_BODY_BYTES_MAX,
+  SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX, SCIM_RESULTS_DEFAULT, SCIM_RESULTS_MAX, SCIM_USER_BODY_BYTES_MAX, SCIM_VALUES_MAX,
 } from '../../../../src/schemas/scim-resource-limits.ts'
 import { plantUsers } from '../../../support/directory.ts'
 import { openScimFront } from '../../../support/scim-front.ts'
@@ -63,7 +63,7 @@ t.test('scim.create_user 201, 400, 409: what a user must have, and who has its n
   const wrong = [
     {}, { userName: '' }, { userName: 5 }, { userName: 'x'.repeat(SCIM_NAME_CHARS_MAX + 1) }, { userName: 'x', active: 'maybe' }, { userName: 'x', name: 'X' },
     { userName: 'x', externalId: 5 }, { userName: 'x\0' }, { userName: 'x', title: { deep: ['\0'] } },
-    { userName: 'x', title: 'x'.repeat(SCIM_ATTRIBUTES_BYTES_MAX) },
+    { userName: 'x', title: 'x'.repeat(SCIM_ATTRIBUTES_BYTES_MAX) }, { userName: 'x', roles: Array.from({ length: SCIM_VALUES_MAX + 1 }, (_, n) => n) },
   ]
   for (const body of wrong) {
     t.match(await call('POST', '/Users', { body }), { status: 400, body: { scimType: 'invalidValue' } }, JSON.stringify(body).slice(0, 60))
