@@ -12,9 +12,11 @@ const SNAPSHOT_MS_MAX = 1_000
 
 /**
  * A young generation that stays in a core's cache. By itself it grows to 16 MiB, and then every request's garbage goes
- * through memory that no cache holds: 90 µs of CPU a request against 58 for embeddings answers of 18 KB. Decision.
+ * through memory that no cache holds: 90 µs of CPU a request against 58 for embeddings answers of 18 KB. So small a one
+ * is collected by the loop's own thread: helpers cost more than they take off it, and where cores are scarce it waits
+ * for them. Decision.
  */
-export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8']
+export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--no-parallel-scavenge']
 
 /** A forked front or runner. It loads its role at once and builds it when it is started. */
 export class Child {
