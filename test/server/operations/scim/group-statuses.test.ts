@@ -85,6 +85,8 @@ t.test('scim.patch_group 204, 400, 404, 409, 412: all of the operations or none'
     [[add, { op: 'replace', path: 'id', value: NONE }], 400, 'mutability'],
     [[add, { op: 'replace', value: { id: NONE } }], 400, 'mutability'],
     [[add, { op: 'add', path: 'members[display eq "x"]', value: 1 }], 400, 'invalidPath'],
+    [[add, { op: 'add', path: `members[value eq "${ann}"]`, value: [{ value: bob }] }], 400, 'invalidPath'],
+    [[add, { op: 'remove', path: `members[value eq "${ann}" or display eq "x"]` }], 400, 'invalidPath'],
     [[add, { op: 'replace', path: `members[value eq "${ann}"].display`, value: 'x' }], 400, 'mutability'],
     [[add, { op: 'replace', path: 'shoeSize', value: 5 }], 400, 'invalidPath'], [[add, { op: 'remove', path: 'displayName' }], 400, 'invalidValue'],
     [[add, { op: 'remove' }], 400, 'noTarget'], [[add, { op: 'move', path: 'members' }], 400, 'invalidValue'], [[], 400, 'invalidValue'],
@@ -99,6 +101,15 @@ t.test('scim.patch_group 204, 400, 404, 409, 412: all of the operations or none'
   t.same([changed.status, changed.headers.get('etag'), await members(id), await events()], [204, 'W/"2"', ['ann', 'bob'], before + 1])
   t.equal((await patch(path, { op: 'remove', path: `members[value eq "${ann}" or value eq "${bob}"]` })).status, 204)
   t.same(await members(id), [])
+})
+
+t.test('of several operations that name all members the last one counts', async (t) => {
+  const { patch, user, group, members } = await openScimFront(t)
+  const [ann, bob] = [await user('ann'), await user('bob')]
+  const id = await group('one', [ann])
+  const all = (...ids: readonly string[]) => ({ op: 'replace', path: 'members', value: ids.map((value) => ({ value })) })
+  t.equal((await patch(`/Groups/${id}`, all(ann, bob), all(bob))).status, 204)
+  t.same(await members(id), ['bob'])
 })
 
 t.test('scim.delete_group 204, 404, 412: a group goes once, and its name is free', async (t) => {

@@ -63,7 +63,7 @@ t.test('a runner that ends gives back what it is at, and waits for the step unde
       resolve(stopping)
       return Promise.resolve(ok({ kind: 'on', place: null } as const))
     }
-    const stopping = startSyncs({ ...QUICK, work: { ...work, step } })
+    const stopping = startSyncs({ ...QUICK, leaseMs: 3_600_000, work: { ...work, step } })
   })
   await stop()
   start(t, work)

@@ -47,6 +47,18 @@ t.test('groups that were deleted are counted once and are gone then; those witho
   t.equal((await grantsIn(store, workspace.id)).length, 1)
 })
 
+t.test('a sync passes by what is another organization’s', async (t) => {
+  const { store, users: [ann], mapped, syncAll } = await openDirectory(t, ['ann'])
+  await mapped('member', [ann])
+  const { organization: { id: organizationId }, workspace } = must(await createOrganization(store, { name: 'foreign' }))
+  const groupId = await plantGroup(store, organizationId, 'theirs', await plantUsers(store, organizationId, ['bob']))
+  await plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: 'member' })
+  await store.sql.begin(async (tx) => groupRemoved(tx, await plantGroup(store, organizationId, 'gone')))
+  t.match(await syncAll(), { status: 'succeeded', syncedGroups: 1, deletedGroups: 0 })
+  t.same(await grantsIn(store, workspace.id), [])
+  t.equal((await store.sql`SELECT 1 FROM scim_groups WHERE organization_id = ${organizationId}`).length, 2)
+})
+
 t.test('a runner that dies in the middle of a group is followed by another, and can write nothing any more', async (t) => {
   const { store, workspace, organizationId, mapped, work, mappings, by, steps } = await openDirectory(t, [])
   const many = await plantUsers(store, organizationId, Array.from({ length: GRANTED_AT_ONCE + 10 }, (_, n) => `u${n}`))
@@ -54,6 +66,7 @@ t.test('a runner that dies in the middle of a group is followed by another, and 
   await mapped('member', many)
   const { id } = must(await mappings.startSync(by))
   const first = present(must(await work.claimNext(SYNC_LEASE_MS)))
+  const { startedAt } = must(await mappings.syncJob(organizationId, id))
   const place = await steps(first, 2)
   t.ok(place, 'within the second group')
   t.equal((await grantsIn(store, workspace.id)).length, 10 + GRANTED_AT_ONCE)
@@ -62,7 +75,7 @@ t.test('a runner that dies in the middle of a group is followed by another, and 
   const second = present(must(await work.claimNext(SYNC_LEASE_MS)))
   t.same(must(await work.step(first, place, SYNC_LEASE_MS)), { kind: 'lost' })
   must(await work.fail(first, 'too late'))
-  t.match(must(await mappings.syncJob(organizationId, id)), { status: 'running', syncedGroups: 1, errorMessage: null })
+  t.match(must(await mappings.syncJob(organizationId, id)), { status: 'running', startedAt, syncedGroups: 1, errorMessage: null })
   await steps(second)
   t.match(must(await mappings.syncJob(organizationId, id)), { status: 'succeeded', syncedGroups: 2 })
   t.equal((await grantsIn(store, workspace.id)).length, 20 + GRANTED_AT_ONCE)
