@@ -33,6 +33,21 @@ t.test('a search that finds little looks at so many rows, says where it ended, a
   t.match(must(await findAudit(store, { organizationId, objectKind: 'first', limit: 10 })), { rows: [{ n: 1 }], nextBefore: null }, 'one wish has an index')
 })
 
+t.test('of two organizations each finds its own events, whatever it looks for', async (t) => {
+  const { store, organizationId } = await stand(t)
+  const foreign = must(await createOrganization(store, { name: 'foreign' })).organization.id
+  const more = { actor: { kind: 'key', id: 'k' }, objectKind: 'preset', objectId: 'same', operation: 'presets.archive' } as const
+  for (const id of [organizationId, foreign]) await store.sql.begin((tx) => appendAudit(tx, auditEvent(id, more)))
+  const wishes: readonly Partial<AuditQuery>[] = [
+    {}, { actorId: 'k' }, { objectKind: 'preset' }, { objectId: 'same' }, { operation: 'presets.archive' }, { outcome: 'changed' },
+    { before: 9 }, { since: '2020-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' }, { actorId: 'k', objectKind: 'preset', operation: 'presets.archive' },
+  ]
+  for (const wish of wishes) {
+    const { rows } = must(await findAudit(store, { organizationId, limit: 9, ...wish }))
+    t.same([...new Set(rows.map((row) => row.organizationId))], [organizationId], JSON.stringify(wish))
+  }
+})
+
 t.test('an instant is the number of the first row that is not before it', async (t) => {
   const { store, organizationId } = await stand(t)
   const from = async (text: string): Promise<unknown> =>

@@ -115,6 +115,22 @@ t.test('a load that a change overtook is read again; without a pause between cha
   t.same(await find('s'), ok({ model: 's@3' }), 'and nothing of it stays')
 })
 
+t.test('when everything may have changed, slugs that were none are asked for again, and loads under way are read again', async (t) => {
+  const { find, rows, tell } = stand()
+  const there = rows.head
+  rows.head = null
+  t.match(await find('s'), { failure: { name: 'preset_unknown' } })
+  rows.head = there
+  tell({ kind: 'everything' })
+  t.same(await find('s'), ok({ model: 's@2' }))
+  rows.during = async () => {
+    rows.during = () => Promise.resolve()
+    rows.head = { id: 'p', isArchived: false, designated: 3, latest: 3 }
+    tell({ kind: 'everything' })
+  }
+  t.same(await find('other'), ok({ model: 'other@3' }))
+})
+
 t.test('beyond the grace the store is asked each time, and its failure is the answer', async (t) => {
   const { find, rows, clock } = stand()
   await find('s')

@@ -85,6 +85,7 @@ t.test('scim.patch_group 204, 400, 404, 409, 412: all of the operations or none'
     [[add, { op: 'replace', path: 'id', value: NONE }], 400, 'mutability'],
     [[add, { op: 'replace', value: { id: NONE } }], 400, 'mutability'],
     [[add, { op: 'add', path: 'members[display eq "x"]', value: 1 }], 400, 'invalidPath'],
+    [[add, { op: 'replace', path: 'externalId' }], 400, 'invalidValue'],
     [[add, { op: 'add', path: `members[value eq "${ann}"]`, value: [{ value: bob }] }], 400, 'invalidPath'],
     [[add, { op: 'remove', path: `members[value eq "${ann}" or display eq "x"]` }], 400, 'invalidPath'],
     [[add, { op: 'replace', path: `members[value eq "${ann}"].display`, value: 'x' }], 400, 'mutability'],

@@ -73,6 +73,7 @@ const REFUSED: readonly (readonly [string, object])[] = [
   ['scim_path_invalid', { op: 'add', path: 'a b', value: 1 }], ['scim_path_invalid', { op: 'add', path: 'emails[', value: 1 }],
   ['scim_path_invalid', { op: 'add', path: 'emails[type eq].value', value: 1 }], ['scim_path_invalid', { op: 'add', path: 5, value: 1 }],
   ['scim_path_invalid', { op: 'add', path: `emails[type eq "${'\n'.repeat(40)}].value`, value: 1 }],
+  ['scim_path_invalid', { op: 'add', path: 'constructor', value: {} }], ['scim_path_invalid', { op: 'add', path: 'name.constructor', value: 1 }],
   ['scim_target_missing', { op: 'remove' }], ['scim_target_missing', { op: 'replace', path: 'emails[type eq "x"]', value: { value: 'y' } }],
   ['scim_target_missing', { op: 'add', path: 'emails[type sw "x"].value', value: 'y' }],
   ['scim_value_invalid', { op: 'add', path: 'title' }], ['scim_value_invalid', { op: 'add', value: 'x' }], ['scim_value_invalid', { op: 'x', value: {} }],

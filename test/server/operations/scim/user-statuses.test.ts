@@ -18,6 +18,7 @@ t.test('scim.list_users 200, 400: pages, orders and parts of users, and filters 
   t.match(await page('count=0'), { totalResults: SCIM_RESULTS_MAX + 1, itemsPerPage: 0, Resources: [] })
   t.match(await page('count=-3&startIndex=-1'), { startIndex: 1, itemsPerPage: 0 })
   t.match(await page('count=100000&startIndex=2'), { startIndex: 2, itemsPerPage: SCIM_RESULTS_MAX })
+  t.match(await page('count=100000'), { itemsPerPage: SCIM_RESULTS_MAX })
   t.match(await page('startIndex=5000'), { totalResults: SCIM_RESULTS_MAX + 1, itemsPerPage: 0 })
   t.equal((await page('sortBy=userName&sortOrder=descending&count=1')).Resources[0]?.['userName'], 'u99')
   t.equal((await page('sortBy=name.familyName&count=1')).Resources[0]?.['userName'], 'ann')
