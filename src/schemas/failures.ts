@@ -27,7 +27,7 @@ export const FAILURES = {
   key_unknown: row([401], 'caller', 'after_change', 'This API key is not known.'),
   key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
-  wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind} key.'),
+  wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind}.'),
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),

@@ -22,6 +22,7 @@ export const SyncJobParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 
 export const DeleteMappingQuery = Type.Object({
   keep_members: Type.Boolean({
+    title: 'true or false',
     description: 'true: those whom the mapping made members stay so, by hand; false: they go, but for those who are members for another reason too.',
   }),
 })

@@ -81,8 +81,8 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
 }
 
 const KIND_TEXTS: Readonly<Record<KeyKind, string>> = {
-  inference: 'an inference',
-  management: 'a management',
-  intern: 'an intern',
-  scim: 'a SCIM',
+  inference: 'an inference key',
+  management: 'a management key',
+  intern: 'an intern key',
+  scim: 'a SCIM token',
 }

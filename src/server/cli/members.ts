@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { NAME_CHARS_MAX } from '../../schemas/limits.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../schemas/workspaces.ts'
 import { memberAnswer } from '../operations/workspaces/workspace-answers.ts'
-import type { Workspace } from '../ports/workspaces.ts'
+import type { MemberGrant, Workspace } from '../ports/workspaces.ts'
 import { addMember, listMembers, removeMember } from '../store/members.ts'
 import type { Store } from '../store/open.ts'
 import { findOrganization } from '../store/organizations.ts'
@@ -22,7 +22,7 @@ export function addMemberVerbs(program: Command): void {
     .action((ref: string, options: Options) => withAdmin(async ({ store }) => {
       const workspace = await workspaceOf(store, ref, options)
       const { rows, totalCount } = await listMembers(store.sql, workspace.id, { limit: ALL, offset: 0 })
-      const lines = rows.map(({ userName, role, grants, userId }) => [userName, role, grants.map(({ source }) => source).join(','), userId])
+      const lines = rows.map(({ userName, role, grants, userId }) => [userName, role, grants.map(reasonOf).join(', '), userId])
       print(options, { data: rows.map(memberAnswer), total_count: totalCount }, table([['USER', 'ROLE', 'BY', 'ID'], ...lines]))
     }))
   ofWorkspace(group, 'add', 'make somebody a member, or give a member another role; a user who is not known is made')
@@ -42,6 +42,11 @@ export function addMemberVerbs(program: Command): void {
       const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }
       print(options, told, `removed ${user.userName} from ${workspace.slug}`)
     }))
+}
+
+/** Which mapping it is says which group: `GET /scim/group-mappings/{id}`. */
+function reasonOf({ source, mappingId }: MemberGrant): string {
+  return mappingId === null ? source : `${source} ${mappingId}`
 }
 
 /** A list for a person or a script has no pages: more members than this no workspace has. */

@@ -60,8 +60,8 @@ function wireOf(token: ScimToken): object {
 }
 
 function tableOf(tokens: readonly ScimToken[]): string {
-  const rows = tokens.map(({ id, name, label, createdAt, expiresAt }) => [
-    id, name, label, createdAt.toISOString(), expiresAt?.toISOString() ?? 'never',
+  const rows = tokens.map(({ id, name, label, hash, createdAt, expiresAt }) => [
+    id, name, label, createdAt.toISOString(), expiresAt?.toISOString() ?? 'never', hash,
   ])
-  return table([['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES'], ...rows])
+  return table([['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'HASH'], ...rows])
 }

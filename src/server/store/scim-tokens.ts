@@ -103,8 +103,8 @@ function eventOf(by: ChangedBy & { readonly operation: string }, { token, before
   }
 }
 
-function told({ name, expiresAt }: ScimToken): object {
-  return { name, expires_at: expiresAt?.toISOString() ?? null }
+function told({ name, hash, expiresAt }: ScimToken): object {
+  return { name, hash, expires_at: expiresAt?.toISOString() ?? null }
 }
 
 interface TokenRow {

@@ -18,5 +18,5 @@ t.test('a key of a kind that the operation takes passes', async (t) => {
 
 t.test('a key of the wrong kind is told which kind is needed', async (t) => {
   t.equal(textFor(['management'], 'inference'), 'This operation needs a management key.')
-  t.equal(textFor(['inference', 'intern'], 'management'), 'This operation needs an inference or an intern key.')
+  t.equal(textFor(['inference', 'intern'], 'management'), 'This operation needs an inference key or an intern key.')
 })

@@ -50,7 +50,7 @@ t.test('for a person the token stands on a line of its own, and the list is a ta
   await sluice('organizations', 'create', '--name', 'Acme')
   const { text } = await sluice('scim', 'tokens', 'create', '--name', 'Entra')
   t.match(text, /^sk-sluice-scim-v1-\S{43}\nid \S{36}\nThe token is not shown again\.\n$/)
-  t.match((await sluice('scim', 'tokens', 'list')).text, /^ID +NAME +TOKEN +CREATED +EXPIRES\n\S{36} +Entra +sk-\S+ +\S+Z +never\n$/)
+  t.match((await sluice('scim', 'tokens', 'list')).text, /^ID +NAME +TOKEN +CREATED +EXPIRES +HASH\n\S{36} +Entra +sk-\S+ +\S+Z +never +[0-9a-f]{64}\n$/)
 })
 
 t.test('where there are several organizations the token names its own', async (t) => {

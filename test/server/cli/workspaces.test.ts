@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createOrganization } from '../../../src/server/store/organizations.ts'
 import { auditOf } from '../../support/audit.ts'
+import { plantGroup, plantMapping, plantUsers } from '../../support/directory.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
@@ -43,6 +44,20 @@ t.test('organizations create is audited in the organization’s own chain, with 
     { operation: 'cli.organizations-create', organization_id: id, object_kind: 'organization', object_id: id, after: { name: 'Acme' } },
     { operation: 'cli.organizations-create', organization_id: id, object_kind: 'workspace', after: { slug: 'default', is_default: true } },
   ])
+})
+
+t.test('members list says by which mapping somebody is a member', async (t) => {
+  const { store, workspace, run } = await stand(t)
+  const { organizationId } = workspace
+  const [userId] = await plantUsers(store, organizationId, ['ann'])
+  const groupId = await plantGroup(store, organizationId, 'g', [String(userId)])
+  const mappingId = await plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: 'admin' })
+  await store.sql`
+    INSERT INTO member_grants (workspace_id, user_id, source, mapping_id, role) VALUES (${workspace.id}, ${String(userId)}, 'mapping', ${mappingId}, 'admin')`
+  await run('members', 'add', 'default', 'ann')
+  const { stdout } = await run('members', 'list', 'default')
+  t.match(stdout, `mapping ${mappingId}`)
+  t.match(stdout, /ann +admin .*manual.* /)
 })
 
 t.test('members add, list and remove: by user name, whatever its case', async (t) => {

@@ -69,7 +69,7 @@ t.test('no key, unknown keys and keys of the wrong kind are refused in the form 
     t.same([told.status, failureIn(told.text, told)], [status, failure])
     t.equal(told.headers.get('www-authenticate'), status === 401 ? 'Bearer' : null)
   }
-  t.match(JSON.parse((await ask('/scim/v2/Things', { key: KEY })).text), { detail: 'This operation needs a SCIM key.' })
+  t.match(JSON.parse((await ask('/scim/v2/Things', { key: KEY })).text), { detail: 'This operation needs a SCIM token.' })
 })
 
 t.test('failures have the words of RFC 7644 for their kind, and their own status', async (t) => {

@@ -166,6 +166,7 @@ t.test('scim.delete_mapping 400, 404: keep_members is missing, repeated or neith
     '?keep_members=true&keep_members=true', '?keep_members=true&keep_members=false', '?keepMembers=true']) {
     t.match(await call('DELETE', `/scim/group-mappings/${id}${query}`), { status: 400, type: 'query_invalid' }, query)
   }
+  t.match(JSON.stringify(await call('DELETE', `/scim/group-mappings/${id}?keep_members=yes`)), /keep_members[^,]*, expected true or false/)
   t.match(await call('DELETE', '/scim/group-mappings/x?keep_members=true'), { status: 400, type: 'params_invalid' })
   t.match(await call('DELETE', `/scim/group-mappings/${NOBODY}?keep_members=true`), { status: 404, type: 'mapping_unknown' })
   t.match(await call('DELETE', `/scim/group-mappings/${id}?keep_members=true`, { key: foreignKey }), { status: 404, type: 'mapping_unknown' })
