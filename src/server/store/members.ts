@@ -94,7 +94,10 @@ export async function revokeByHand(tx: Transaction, { workspaceId, userId }: Mem
   return row?.role ?? null
 }
 
-/** Makes somebody a member by hand; the same a second time changes nothing, and is not audited. Failures: workspace_unknown (it was deleted meanwhile), store_unavailable. */
+/**
+ * Makes somebody a member by hand; the same a second time changes nothing, and is not audited.
+ * Failures: workspace_unknown (it was deleted meanwhile), store_unavailable.
+ */
 export function addMember(store: Store, wish: MembershipWish, by: ChangedBy): Promise<Outcome<User>> {
   return reach(() => store.sql.begin(async (tx) => {
     const { workspace, userName, role } = wish
