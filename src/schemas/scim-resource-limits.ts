@@ -24,5 +24,7 @@ export const SCIM_PATCH_OPERATIONS_MAX = 1_000
 export const SCIM_AUDITED_MEMBERS_MAX = 50
 /** Milliseconds of a call about a group: it may have 100,000 members. Decision. */
 export const SCIM_GROUP_DEADLINE_MS = 30_000
+/** Bytes of groups that an organization has asked a front for and not yet read; one answer may be larger. Decision. */
+export const SCIM_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 /** Calls of one organization about its directory that wait in one front for those before them; beyond it the store is said to be busy. Decision. */
 export const DIRECTORY_CALLS_WAITING_MAX = 256

@@ -1,3 +1,4 @@
+import { openAnswerRoom } from '../limits/answer-room.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import { startSyncs } from '../runner/directory/syncs.ts'
@@ -12,8 +13,10 @@ import type { Store } from '../store/open.ts'
 const SYNCS_PRUNE_MS = 3_600_000
 
 /** What a front needs of groups and mappings. */
-export function openDirectoryParts(store: Store): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups'> {
-  return { groupMappings: openGroupMappings(store), scimUsers: openScimUsers(store), scimGroups: openScimGroups(store) }
+export function openDirectoryParts(store: Store): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups' | 'scimAnswers'> {
+  return {
+    groupMappings: openGroupMappings(store), scimUsers: openScimUsers(store), scimGroups: openScimGroups(store), scimAnswers: openAnswerRoom(),
+  }
 }
 
 /** A runner's syncs. @returns what ends them, before the store is closed */

@@ -20,7 +20,7 @@ import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
 import type { SecretReleases, Vaults } from './vault.ts'
 import type { VideoJobs } from './videos.ts'
-import type { ScimGroups, ScimUsers } from './scim.ts'
+import type { ScimAnswers, ScimGroups, ScimUsers } from './scim.ts'
 import type { Workspaces } from './workspaces.ts'
 
 /** Everything that an operation may use; built by main.ts, one per front. */
@@ -50,6 +50,7 @@ export interface Ports {
   readonly workspaces: Workspaces
   readonly scimUsers: ScimUsers
   readonly scimGroups: ScimGroups
+  readonly scimAnswers: ScimAnswers
   readonly presets: Presets
   readonly presetConfigs: PresetConfigs
   readonly groupMappings: GroupMappings

@@ -99,3 +99,9 @@ export interface ScimGroups {
   /** With its mappings and what they granted. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
 }
+
+/** Memory for answers that their callers take their time to read. */
+export interface ScimAnswers {
+  /** @returns what gives the memory back; null when the organization has as much as it may */
+  hold(organizationId: string, bytes: number): (() => void) | null
+}

@@ -2,7 +2,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim-resource-limits.ts'
 import { ScimGroupAnswer, ScimParams, ScimShownQuery } from '../../../schemas/scim-resources.ts'
 import { defineOperation } from '../define.ts'
-import { groupAnswer, showsMembers } from './group-resource.ts'
+import { groupAnswer, inRoom, showsMembers } from './group-resource.ts'
 import { selectionOf } from './projection.ts'
 import { etagOf, EXAMPLE_ID, isKnown } from './scim-calls.ts'
 
@@ -20,13 +20,13 @@ export const getGroup = defineOperation({
   input: { params: ScimParams, query: ScimShownQuery, headers: ['if-none-match'] },
   success: { status: 200, body: ScimGroupAnswer, isConditional: true, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
   statuses: [403, 404, 500],
-  failures: ['scim_group_unknown', 'store_unavailable'],
+  failures: ['scim_group_unknown', 'busy', 'store_unavailable'],
   example: { params: { id: EXAMPLE_ID } },
   async run(call, ports) {
     const selection = selectionOf(call.query)
     const group = await ports.scimGroups.get(call.key.organizationId, call.params.id, showsMembers(selection))
     if (!group.ok) return group
     if (isKnown(call.headers['if-none-match'], group.value)) return ok({ kind: 'unmodified', headers: { etag: etagOf(group.value) } })
-    return ok(groupAnswer(group.value, selection, ports))
+    return inRoom(groupAnswer(group.value, selection, ports), { key: call.key, ports })
   },
 })

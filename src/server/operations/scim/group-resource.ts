@@ -1,11 +1,14 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { SCIM_CONTENT_TYPE } from '../../../schemas/scim-errors.ts'
 import { GROUP_SCHEMA } from '../../../schemas/scim-attributes.ts'
+import type { KeyRecord } from '../../ports/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { ScimGroup, ScimPage, ScimQuery } from '../../ports/scim.ts'
 import type { Success } from '../define.ts'
 import { isShown, shown, type Selection } from './projection.ts'
 import { etagOf, listHead, locationOf, metaOf } from './scim-calls.ts'
 
+type BytesAnswer = Extract<Success, { readonly kind: 'bytes' }>
 type Origin = Pick<Ports, 'publicOrigin'>
 
 export function showsMembers(selection: Selection): boolean {
@@ -13,7 +16,7 @@ export function showsMembers(selection: Selection): boolean {
 }
 
 /** A group as SCIM shows it: its members are JSON already, and stay so. RFC 7643 §4.2. */
-export function groupAnswer(group: ScimGroup, selection: Selection, { publicOrigin }: Origin): Success {
+export function groupAnswer(group: ScimGroup, selection: Selection, { publicOrigin }: Origin): BytesAnswer {
   return {
     kind: 'bytes',
     contentType: SCIM_CONTENT_TYPE,
@@ -22,11 +25,20 @@ export function groupAnswer(group: ScimGroup, selection: Selection, { publicOrig
   }
 }
 
-export function groupList(query: ScimQuery, page: ScimPage<ScimGroup>, { selection, publicOrigin }: Origin & { readonly selection: Selection }): Success {
+export function groupList(query: ScimQuery, page: ScimPage<ScimGroup>, { selection, publicOrigin }: Origin & { readonly selection: Selection }): BytesAnswer {
   const head = JSON.stringify(listHead(query, page))
   const groups = page.resources.map((group) => groupJson(group, selection, publicOrigin))
   return { kind: 'bytes', contentType: SCIM_CONTENT_TYPE, parts: [Buffer.from(`${head.slice(0, -1)},"Resources":[${groups.join(',')}]}`)] }
 }
+
+/** An answer that counts until it was read. Failure: busy. */
+export function inRoom(answer: BytesAnswer, { key, ports }: { readonly key: Pick<KeyRecord, 'organizationId'>; readonly ports: Room }): Outcome<Success> {
+  const bytes = answer.parts.reduce((sum, part) => sum + part.length, 0)
+  const done = ports.scimAnswers.hold(key.organizationId, bytes)
+  return done === null ? fail('busy', { retryAfterS: 1 }) : ok({ ...answer, done })
+}
+
+type Room = Pick<Ports, 'scimAnswers'>
 
 function groupJson(group: ScimGroup, selection: Selection, origin: string): string {
   const { id, displayName, externalId, members } = group

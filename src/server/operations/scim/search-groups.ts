@@ -1,8 +1,7 @@
-import { ok } from '../../../schemas/failures.ts'
 import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim-resource-limits.ts'
 import { ScimGroupList, type ScimSearchBody } from '../../../schemas/scim-resources.ts'
 import { defineOperation } from '../define.ts'
-import { groupList, showsMembers } from './group-resource.ts'
+import { groupList, inRoom, showsMembers } from './group-resource.ts'
 import { selectionOf } from './projection.ts'
 import { queryOf } from './scim-calls.ts'
 
@@ -24,11 +23,12 @@ export const searchGroups = defineOperation<Inputs, ScimSearchBody>({
   input: { body: 'scim_search' },
   success: { status: 200, body: ScimGroupList },
   statuses: [400, 403, 413, 500],
-  failures: ['scim_filter_invalid', 'scim_value_invalid', 'scim_too_many', 'store_unavailable'],
+  failures: ['scim_filter_invalid', 'scim_value_invalid', 'scim_too_many', 'busy', 'store_unavailable'],
   example: { body: { filter: 'displayName eq "Engineering"', excludedAttributes: ['members'] } },
   async run(call, ports) {
     const [query, selection] = [queryOf(call.body), selectionOf(call.body)]
     const page = await ports.scimGroups.list(call.key.organizationId, query, showsMembers(selection))
-    return page.ok ? ok(groupList(query, page.value, { selection, publicOrigin: ports.publicOrigin })) : page
+    if (!page.ok) return page
+    return inRoom(groupList(query, page.value, { selection, publicOrigin: ports.publicOrigin }), { key: call.key, ports })
   },
 })

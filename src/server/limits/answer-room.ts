@@ -1,0 +1,20 @@
+import { SCIM_ANSWERS_BYTES_MAX } from '../../schemas/scim-resource-limits.ts'
+import type { ScimAnswers } from '../ports/scim.ts'
+
+/** Counts what each organization has been answered and has not read: without it a few slow readers of large groups fill a front. */
+export function openAnswerRoom(bytesMax = SCIM_ANSWERS_BYTES_MAX): ScimAnswers {
+  const held = new Map<string, number>()
+  return {
+    hold(organizationId, bytes) {
+      const before = held.get(organizationId) ?? 0
+      // The first one has room, whatever it takes: else nobody could ever read a group so large.
+      if (before > 0 && before + bytes > bytesMax) return null
+      held.set(organizationId, before + bytes)
+      return () => {
+        const left = (held.get(organizationId) ?? 0) - bytes
+        if (left > 0) held.set(organizationId, left)
+        else held.delete(organizationId)
+      }
+    },
+  }
+}
