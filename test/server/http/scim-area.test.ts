@@ -100,6 +100,7 @@ t.test('a bug, a body that is no JSON, one of another type, and a path that does
     [await post('{', 'application/scim+json'), 'body_malformed', 'invalidSyntax'], [await post('{}', 'application/json'), 'body_invalid', 'invalidValue'],
     [await post('{}', 'text/plain'), 'content_type_unsupported', undefined], [await ask('/scim/v2/Things/%ff'), 'params_invalid', undefined],
   ] as const
+  t.match(cases[2][0].text, /expected application\/json, or a type that ends in \+json/)
   for (const [told, failure, scimType] of cases) {
     t.same([told.status, failureIn(told.text, told), (JSON.parse(told.text) as { scimType?: string }).scimType], [400, failure, scimType])
   }

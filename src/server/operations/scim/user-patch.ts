@@ -1,7 +1,7 @@
 import { filter as testOf } from 'scim2-parse-filter'
 import { ScimError, scimPatch, type ScimResource } from 'scim-patch'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { isComplex, listedValues, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
+import { booleanOf, isComplex, listedValues, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
 import type { Filter } from '../../../schemas/scim-filters.ts'
 import { SCIM_VALUES_MAX } from '../../../schemas/scim-resource-limits.ts'
 import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
@@ -58,11 +58,20 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
 /** As the target takes it: several values as an array, one as it is, and nothing to compare with where the whole goes. */
 function fitted({ op, path: { attribute, extension, sub }, value }: PatchStep, target: unknown): unknown {
   const isSeveral = sub === null && extension === null && (MULTI_VALUED.has(attribute) || Array.isArray(target))
-  if (op === 'remove') return isSeveral ? value : undefined
-  if (isSeveral) return Array.isArray(value) || value === null ? value ?? [] : [value]
+  if (op === 'remove') return isSeveral ? withTruth(value) : undefined
+  if (isSeveral) return withTruth(Array.isArray(value) || value === null ? value ?? [] : [value])
   // Entra has sent single values like members of a list.
   const [only, ...more]: readonly unknown[] = Array.isArray(value) ? value : []
   return isComplex(only) && more.length === 0 && 'value' in only ? only['value'] : value
+}
+
+/** A value that is there is the same one when Entra sends its `primary` as text. */
+function withTruth(values: unknown): unknown {
+  if (!Array.isArray(values)) return values
+  return values.map((value: unknown) => {
+    const primary = isComplex(value) ? booleanOf(value['primary']) : undefined
+    return isComplex(value) && primary !== undefined ? { ...value, primary } : value
+  })
 }
 
 interface Filtered {
