@@ -22,6 +22,9 @@ export const SCIM_USER_BODY_BYTES_MAX = 256 * 1024
 export const SCIM_PATCH_OPERATIONS_MAX = 1_000
 /** Ids of members that joined, and of those that left, in one row of the audit log; the counts are always whole. Decision. */
 export const SCIM_AUDITED_MEMBERS_MAX = 50
+
+/** Names of a user's changed attributes that one event of the audit log tells: an identity provider's own may be any. Decision. */
+export const SCIM_AUDITED_NAMES_MAX = 50
 /** Milliseconds of a call about a group: it may have 100,000 members. Decision. */
 export const SCIM_GROUP_DEADLINE_MS = 30_000
 /** Bytes of groups that an organization has asked a front for and not yet read; one answer may be larger. Decision. */

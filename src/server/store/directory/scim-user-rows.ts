@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { SCIM_AUDITED_NAMES_MAX } from '../../../schemas/scim-resource-limits.ts'
 import type { AuditEvent } from '../../ports/audit.ts'
 import type { DirectoryActor } from '../../ports/directory.ts'
 import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
@@ -70,12 +71,9 @@ export function userEvent(by: DirectoryActor, before: ScimUser | null, after: Sc
   }
 }
 
-/** Names of an identity provider's own may be any: so many of them are told. */
-const TOLD_MAX = 50
-
 function changedNames(before: ScimUser['attributes'], after: ScimUser['attributes']): readonly string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name])).sort().slice(0, TOLD_MAX)
+  return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name])).sort().slice(0, SCIM_AUDITED_NAMES_MAX)
 }
 
 function told({ userName, externalId, displayName, isActive }: ScimUser): object {

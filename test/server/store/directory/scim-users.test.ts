@@ -1,5 +1,6 @@
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
+import { SCIM_AUDITED_NAMES_MAX } from '../../../../src/schemas/scim-resource-limits.ts'
 import type { ScimUser } from '../../../../src/server/ports/scim.ts'
 import { addMember } from '../../../../src/server/store/members.ts'
 import { auditOf, CLI } from '../../../support/audit.ts'
@@ -84,4 +85,13 @@ t.test('the log has no attributes but the names of those that changed', async (t
   const [event] = (await auditOf(store)).slice(-1)
   t.match(event, { object_kind: 'user', before: { user_name: 'ann', active: true }, after: { active: false, changed_attributes: ['nickName', 'title'] } })
   t.notMatch(JSON.stringify(event), 'secret-title')
+})
+
+t.test('the log has so many names of attributes that changed, however many there are', async (t) => {
+  const { store, users, user, by } = await openScimStand(t)
+  const { id } = await user({ userName: 'ann' })
+  const attributes = Object.fromEntries(Array.from({ length: SCIM_AUDITED_NAMES_MAX + 1 }, (_, n) => [`own${n}`, n]))
+  must(await users.update(id, (one) => ok({ ...one, attributes }), null, by))
+  const [event] = (await auditOf(store)).slice(-1) as { after: { changed_attributes: readonly string[] } }[]
+  t.equal(event?.after.changed_attributes.length, SCIM_AUDITED_NAMES_MAX)
 })
