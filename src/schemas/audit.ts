@@ -12,7 +12,7 @@ export const ListAuditQuery = Type.Object({
     minLength: 1, description: 'UUID or slug; one that was deleted is found by its UUID. Left out: all of the organization.',
   })),
   operation: word('id of an operation', 'Such as `keys.create`, or of a verb of the command line, such as `cli.keys-create`.'),
-  object_kind: word('kind of an object', 'Such as `key`, `secret` or `workspace`.'),
+  object_kind: word('kind of an object', 'Such as `key`, `secret`, `workspace`, `member`, `preset`, `user`, `scim_group`, `group_mapping` or `scim_token`.'),
   object_id: word('id of an object', 'Of a key its hash, of a secret its name, else a UUID.'),
   actor_id: word('hash of a key, or name of a user', 'Who did it: the hash of a key or of a SCIM token, or the name of a user of the command line.'),
   outcome: Type.Optional(Type.Enum([...AUDIT_OUTCOMES])),
