@@ -33,5 +33,7 @@ export const PRESET_VERSIONS_CACHED_MAX = 10_000
 export const PRESET_CHARS_CACHED_MAX = 16_777_216
 /** Presets that a front asks the store for at once; `busy` beyond. Decision. */
 export const PRESET_LOADS_MAX = 256
+/** The same for one workspace: whoever asks for slugs that are none leaves room to others. Decision. */
+export const PRESET_LOADS_WORKSPACE_MAX = 64
 /** Digits of a version's number in a reference. Decision. */
 export const PRESET_VERSION_DIGITS_MAX = 15

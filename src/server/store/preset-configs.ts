@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import {
-  PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
+  PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
 } from '../../schemas/preset-limits.ts'
 import type { Change, EpochFeed } from '../ports/keys.ts'
 import type { LoadedPreset, PresetConfig, PresetConfigs, PresetHead, PresetRows, PresetUse } from '../ports/presets.ts'
@@ -47,6 +47,8 @@ class LiveConfigs implements PresetConfigs {
   readonly #loads = new Map<string, Set<Load>>()
   /** By what is wanted, so that all who want one version at once ask once. */
   readonly #joined = new Map<string, Promise<Outcome<PresetConfig>>>()
+  /** How many loads there are, by workspace. */
+  readonly #loading = new Map<string, number>()
   readonly #leave: () => void
 
   constructor(means: PresetConfigsMeans) {
@@ -80,18 +82,28 @@ class LiveConfigs implements PresetConfigs {
     const name = `${wanted.id}@${wanted.version ?? ''}`
     const joined = this.#joined.get(name)
     if (joined !== undefined) return joined
-    if (this.#joined.size >= PRESET_LOADS_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
+    const { workspaceId } = wanted
+    const loading = this.#loading.get(workspaceId) ?? 0
+    if (this.#joined.size >= PRESET_LOADS_MAX || loading >= PRESET_LOADS_WORKSPACE_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     const load: Load = { isOvertaken: false }
+    this.#loading.set(workspaceId, loading + 1)
     // Before the rows are asked for: no change may be missed.
     const loads = this.#loads.get(wanted.id) ?? new Set()
     this.#loads.set(wanted.id, loads.add(load))
     const done = this.#read(wanted, load).finally(() => {
       this.#joined.delete(name)
+      this.#ended(workspaceId)
       loads.delete(load)
       if (loads.size === 0) this.#loads.delete(wanted.id)
     })
     this.#joined.set(name, done)
     return done
+  }
+
+  #ended(workspaceId: string): void {
+    const left = (this.#loading.get(workspaceId) ?? 0) - 1
+    if (left > 0) this.#loading.set(workspaceId, left)
+    else this.#loading.delete(workspaceId)
   }
 
   async #read({ workspaceId, slug, version, id }: Wanted, load: Load): Promise<Outcome<PresetConfig>> {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fail, ok } from '../../../src/schemas/failures.ts'
 import {
-  PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
+  PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
 } from '../../../src/schemas/preset-limits.ts'
 import type { Change } from '../../../src/server/ports/keys.ts'
 import type { PresetHead, PresetRows } from '../../../src/server/ports/presets.ts'
@@ -149,11 +149,23 @@ t.test('those who want one version at once ask once, and too many at once are re
   rows.during = () => held.opened
   const same = Array.from({ length: 10 }, () => find('s'))
   t.equal(rows.asked.length, 1)
-  const more = Array.from({ length: PRESET_LOADS_MAX - 1 }, (_, n) => find(`s${n}`))
+  const more = Array.from({ length: PRESET_LOADS_MAX - 1 }, (_, n) => find(`s${n}`, null, `w${n % (PRESET_LOADS_MAX / PRESET_LOADS_WORKSPACE_MAX)}`))
   t.match(await find('one-more'), { failure: { name: 'busy' } })
   held.open()
   const all = await Promise.all([...same, ...more])
   t.ok(all.every((outcome) => outcome.ok))
+  t.same(await find('one-more'), ok({ model: 'one-more@2' }))
+})
+
+t.test('a workspace that asks for many at once leaves room to others', async (t) => {
+  const { find, rows } = stand()
+  const held = gate()
+  rows.during = () => held.opened
+  const own = Array.from({ length: PRESET_LOADS_WORKSPACE_MAX }, (_, n) => find(`s${n}`))
+  t.match(await find('one-more'), { failure: { name: 'busy' } })
+  const other = find('s', null, 'other')
+  held.open()
+  t.ok((await Promise.all([...own, other])).every((outcome) => outcome.ok))
   t.same(await find('one-more'), ok({ model: 'one-more@2' }))
 })
 
