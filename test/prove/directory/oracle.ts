@@ -28,8 +28,10 @@ export class Oracle {
 
   expect(change: Change): Expected {
     switch (change.kind) {
-      case 'grant':
-        return 'changed'
+      case 'grant': {
+        const user = this.userOf(change.userName)
+        return user !== null && this.manual.get(pair(change.workspaceId, user)) === change.role ? 'same' : 'changed'
+      }
       case 'revoke': {
         const user = this.userOf(change.userName)
         return user !== null && this.manual.has(pair(change.workspaceId, user)) ? 'changed' : 'user_unknown'
