@@ -1,6 +1,6 @@
 /** `npm run bench -- downloads`: container files and sealed files, against servers that only send. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spread } from './measure.ts'
+import { spread } from './statistics.ts'
 import { ROOT } from './text.ts'
 import { startDownloadGateway } from './transfers/gateway.ts'
 import { sample, type TransferSample } from './transfers/measure.ts'

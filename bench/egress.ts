@@ -1,5 +1,5 @@
 /** `npm run bench -- egress`: requests passed on, against nginx as a reverse proxy to the same target over TLS. */
-import { spread } from './measure.ts'
+import { spread } from './statistics.ts'
 import { startEgressNginx, startEgressSluice, startEgressTarget, type EgressTarget } from './transfers/egress-servers.ts'
 import { interleaveTransfers, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'

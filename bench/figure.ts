@@ -1,4 +1,4 @@
-import type { Spread } from './measure.ts'
+import type { Spread } from './statistics.ts'
 import { spreadText } from './text.ts'
 
 /** A figure that the product must reach. */

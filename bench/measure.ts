@@ -1,10 +1,8 @@
 import { runLoad } from '../test/support/load.ts'
 import type { LoadResult } from '../test/support/load-plan.ts'
 import { treeCpuS } from '../test/support/process-cpu.ts'
+import { GENERATOR_CORES_MAX } from './record.ts'
 import type { Target } from './target.ts'
-
-/** Above this share of a core the generator, not the server, sets the rate. */
-export const GENERATOR_CORES_MAX = 0.9
 
 export interface Sample {
   readonly target: string
@@ -100,18 +98,4 @@ function toSample({ name, successStatus = 200 }: Target, result: LoadResult, cpu
 function rotated<T>(list: readonly T[], by: number): readonly T[] {
   const at = by % list.length
   return [...list.slice(at), ...list.slice(0, at)]
-}
-
-export interface Spread {
-  readonly median: number
-  readonly min: number
-  readonly max: number
-}
-
-export function spread(values: readonly number[]): Spread {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length / 2
-  const low = sorted[Math.ceil(middle) - 1] ?? Number.NaN
-  const high = sorted[Math.floor(middle)] ?? Number.NaN
-  return { median: (low + high) / 2, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
 }

@@ -1,5 +1,6 @@
 import type { Machine } from './machine.ts'
-import { spread, type Repeat, type Spread } from './measure.ts'
+import type { Repeat } from './measure.ts'
+import { spread, type Spread } from './statistics.ts'
 import { columns, headLines, spreadText } from './text.ts'
 
 export interface Row {

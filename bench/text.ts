@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Machine } from './machine.ts'
-import type { Spread } from './measure.ts'
+import type { Spread } from './statistics.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -1,6 +1,6 @@
 /** `npm run bench -- uploads`: what receiving, checking, sealing and storing files costs, against servers that only receive. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spread } from './measure.ts'
+import { spread } from './statistics.ts'
 import { ROOT } from './text.ts'
 import { startUploadGateway, type Gateway } from './transfers/gateway.ts'
 import { growth, sample, type TransferSample } from './transfers/measure.ts'

@@ -1,7 +1,7 @@
 /** `npm run bench -- vault`: what 300 secrets a second cost, and what they do to a small read. */
 import { figureCheck } from './figure.ts'
 import { machine } from './machine.ts'
-import { spread } from './measure.ts'
+import { spread } from './statistics.ts'
 import { optionsOrExit } from './options.ts'
 import { keepReport } from './text.ts'
 import { startGateway } from './transfers/gateway.ts'

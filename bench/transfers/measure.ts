@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GENERATOR_CORES_MAX } from '../measure.ts'
+import { GENERATOR_CORES_MAX } from '../record.ts'
 import { runTransfers } from './load.ts'
 import type { TransferResult } from './plan.ts'
 import { cpuBetween, MemoryWatch, readCpu, totalOf, type CpuReading, type Memory } from './resources.ts'

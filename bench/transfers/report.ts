@@ -1,6 +1,6 @@
 import { checkLine, type FigureCheck } from '../figure.ts'
 import type { Machine } from '../machine.ts'
-import { spread, type Spread } from '../measure.ts'
+import { spread, type Spread } from '../statistics.ts'
 import { columns, headLines, spreadText } from '../text.ts'
 import type { TransferSample } from './measure.ts'
 import { totalOf, type Memory } from './resources.ts'

@@ -1,7 +1,7 @@
 /** What `uploads` and `downloads` have in common: the targets in turn, section by section, and the report. */
 import { figureCheck, type FigureCheck } from '../figure.ts'
 import { machine, type Machine } from '../machine.ts'
-import { GENERATOR_CORES_MAX } from '../measure.ts'
+import { GENERATOR_CORES_MAX } from '../record.ts'
 import type { Absent } from '../target.ts'
 import { keepReport } from '../text.ts'
 import { interleaveTransfers, type TransferSample } from './measure.ts'

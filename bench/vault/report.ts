@@ -1,5 +1,5 @@
 import { checkLine, type FigureCheck } from '../figure.ts'
-import { spread } from '../measure.ts'
+import { spread } from '../statistics.ts'
 import { columns, headLines, type ReportHead } from '../text.ts'
 import type { Latency } from '../transfers/tiny.ts'
 

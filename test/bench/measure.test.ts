@@ -1,5 +1,6 @@
 import t from 'tap'
-import { spread, type Repeat, type Sample } from '../../bench/measure.ts'
+import type { Repeat, Sample } from '../../bench/measure.ts'
+import { spread } from '../../bench/statistics.ts'
 import { check, ratio, rowOf } from '../../bench/report.ts'
 
 const sample = (cpuUs: number): Sample => ({

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { figureCheck } from '../../../bench/figure.ts'
-import { spread } from '../../../bench/measure.ts'
+import { spread } from '../../../bench/statistics.ts'
 import type { TransferSample } from '../../../bench/transfers/measure.ts'
 import {
   bytesText, memoryText, transferRatio, transferRow, transferTables, type TransferReport,

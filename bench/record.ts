@@ -1,0 +1,180 @@
+/**
+ * What every scenario leaves behind, and what `results.json` is made of. Names are those on disk: snake_case, with the unit
+ * at the end. What does not apply to a scenario is null, never left out; a figure that could not be taken is null as well.
+ */
+import type { Machine } from './machine.ts'
+import { pairedRatio, spread, type Interval, type Spread } from './statistics.ts'
+
+/** Raised when a field changes its meaning: `--baseline` compares files of one form alone. */
+export const RESULTS_FORM = 1
+
+export interface ResultsFile {
+  readonly form: typeof RESULTS_FORM
+  /** ISO 8601, of the start. */
+  readonly at: string
+  /** As it was typed, without keys. */
+  readonly command: string
+  readonly machine: Machine
+  /** By name: of sluice, of Node, and of each peer that ran. */
+  readonly versions: Readonly<Record<string, string>>
+  readonly took_seconds: number
+  readonly scenarios: readonly ScenarioRecord[]
+}
+
+export interface ScenarioRecord {
+  readonly scenario: string
+  /** One sentence: what is compared, and by which load. */
+  readonly question: string
+  readonly settings: Readonly<Record<string, string | number>>
+  readonly took_seconds: number
+  /** What each subject is, and what is not alike. */
+  readonly subjects: readonly { readonly name: string; readonly note: string }[]
+  /** Subjects that could not run here, with the reason and how they are added. */
+  readonly absent: readonly { readonly name: string; readonly reason: string }[]
+  readonly rows: readonly ResultRow[]
+  readonly ratios: readonly RatioRecord[]
+  readonly curves: readonly CurveRecord[]
+  readonly checks: readonly CheckRecord[]
+  /** What a reader must know to read the rows, a sentence each. */
+  readonly notes: readonly string[]
+}
+
+/** One subject in one case of a scenario. Figures are the median, least and most of its repeats. */
+export interface ResultRow {
+  readonly scenario: string
+  /** Tells apart what a scenario asks of a subject: `48 connections`, `files of 1 MB`, `50 % of the ceiling`. */
+  readonly case: string
+  /** `sluice`, `sluice-ungoverned`, `nginx`, `direct`, … */
+  readonly subject: string
+  /** Closed: who has an answer asks again; open: a fixed rate, and latency counts from when a request was due. */
+  readonly pace: 'closed' | 'open'
+  readonly connections: number
+  /** Of the open pace. */
+  readonly offered_per_second: number | null
+  readonly payload_bytes: number | null
+  /** Of all processes of the subject, by the operating system's accounts. */
+  readonly cpu_us_per_request: Spread
+  readonly cpu_s_per_gb: Spread | null
+  readonly requests_per_second: Spread
+  readonly mb_per_second: Spread | null
+  readonly latency_us: LatencyRecord<Spread> | null
+  /** The most that all processes of the subject had resident together. */
+  readonly rss_mb: Spread | null
+  readonly generator_cores: Spread
+  /** The rate was the generator's limit in at least one repeat; CPU of a request still holds. */
+  readonly is_generator_limit: boolean
+  readonly failed: number
+  /** Reasons of the first failures. */
+  readonly failures: readonly string[]
+  /** The repeats themselves, in order: the nth of each subject of a case were taken beside each other. */
+  readonly samples: readonly SampleRecord[]
+}
+
+export interface LatencyRecord<T> {
+  readonly p50: T
+  readonly p90: T
+  readonly p99: T
+  readonly p99_9: T
+  readonly max: T
+}
+
+export interface SampleRecord {
+  readonly cpu_us_per_request: number
+  readonly cpu_s_per_gb: number | null
+  readonly requests_per_second: number
+  readonly mb_per_second: number | null
+  readonly latency_us: LatencyRecord<number> | null
+  readonly rss_mb: number | null
+  readonly generator_cores: number
+  readonly failed: number
+  readonly failures: readonly string[]
+}
+
+/** A figure of one subject over that of another in the same case. */
+export interface RatioRecord {
+  readonly scenario: string
+  readonly case: string
+  readonly metric: RatioMetric
+  readonly over: string
+  readonly under: string
+  readonly ratio: Interval
+}
+
+export type RatioMetric = 'cpu_us_per_request' | 'cpu_s_per_gb' | 'requests_per_second' | 'mb_per_second'
+
+/** Lines over one axis: latency against offered load, memory over time, rate by worker counts. */
+export interface CurveRecord {
+  readonly scenario: string
+  readonly title: string
+  readonly x: string
+  readonly y: string
+  readonly lines: readonly { readonly name: string; readonly points: readonly (readonly [x: number, y: number])[] }[]
+}
+
+/** A figure that the product must reach. One bound is given, the other is null. */
+export interface CheckRecord {
+  readonly scenario: string
+  readonly text: string
+  readonly found: Spread
+  readonly at_least: number | null
+  readonly at_most: number | null
+  /** What failed while it was taken: a server that refuses is quick, and proves nothing. */
+  readonly failed: number
+  readonly is_met: boolean
+}
+
+export type RowHead = Pick<ResultRow, 'scenario' | 'case' | 'subject' | 'pace' | 'connections' | 'offered_per_second' | 'payload_bytes'>
+
+/** Above this share of a core the generator, not the subject, sets the rate. */
+export const GENERATOR_CORES_MAX = 0.9
+
+export function resultRow(head: RowHead, samples: readonly SampleRecord[]): ResultRow {
+  const of = (read: (one: SampleRecord) => number): Spread => spread(samples.map(read))
+  const ifAny = (read: (one: SampleRecord) => number | null): Spread | null => {
+    const values = samples.map(read).filter((value) => value !== null)
+    return values.length === 0 ? null : spread(values)
+  }
+  const latency = (name: keyof LatencyRecord<number>): Spread | null => ifAny((one) => one.latency_us?.[name] ?? null)
+  const [p50, p90, p99, p99_9, max] = [latency('p50'), latency('p90'), latency('p99'), latency('p99_9'), latency('max')]
+  return {
+    ...head,
+    cpu_us_per_request: of((one) => one.cpu_us_per_request),
+    cpu_s_per_gb: ifAny((one) => one.cpu_s_per_gb),
+    requests_per_second: of((one) => one.requests_per_second),
+    mb_per_second: ifAny((one) => one.mb_per_second),
+    latency_us: p50 === null || p90 === null || p99 === null || p99_9 === null || max === null ? null : { p50, p90, p99, p99_9, max },
+    rss_mb: ifAny((one) => one.rss_mb),
+    generator_cores: of((one) => one.generator_cores),
+    is_generator_limit: samples.some((one) => one.generator_cores > GENERATOR_CORES_MAX),
+    failed: samples.reduce((sum, one) => sum + one.failed, 0),
+    failures: [...new Set(samples.flatMap((one) => one.failures))].slice(0, 3),
+    samples,
+  }
+}
+
+/** @returns null when one of the two has no such figure */
+export function ratioRecord(metric: RatioMetric, over: ResultRow, under: ResultRow): RatioRecord | null {
+  const of = (row: ResultRow): readonly number[] => row.samples.flatMap((one) => one[metric] ?? [])
+  const ratio = pairedRatio(of(over), of(under))
+  if (!Number.isFinite(ratio.median)) return null
+  return { scenario: over.scenario, case: over.case, metric, over: over.subject, under: under.subject, ratio }
+}
+
+/** @param rows those that the figure is taken from */
+export function checkRecord(
+  text: string,
+  found: Spread,
+  { bound, rows }: { readonly bound: { readonly atLeast: number } | { readonly atMost: number }; readonly rows: readonly ResultRow[] },
+): CheckRecord {
+  const failed = rows.reduce((sum, one) => sum + one.failed, 0)
+  const isWithin = 'atLeast' in bound ? found.median >= bound.atLeast : found.median <= bound.atMost
+  return {
+    scenario: rows[0]?.scenario ?? '',
+    text,
+    found,
+    at_least: 'atLeast' in bound ? bound.atLeast : null,
+    at_most: 'atMost' in bound ? bound.atMost : null,
+    failed,
+    is_met: isWithin && failed === 0 && rows.length > 0,
+  }
+}

@@ -1,0 +1,61 @@
+/** What repeats say together. Medians and the least and most, since machines are shared and their noise is no bell. */
+
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+/** A median and the interval in which it lies with 95 % confidence. */
+export interface Interval {
+  readonly median: number
+  readonly low: number
+  readonly high: number
+}
+
+/** @returns NaN in each field for no values */
+export function spread(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b)
+  return { median: medianOf(sorted), min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
+}
+
+/** Samples drawn with replacement; more change the third digit of the bounds alone. */
+const DRAWS = 2_000
+
+/**
+ * Ratios inside each repeat: what slowed the machine down slowed both sides.
+ * @returns the median of the ratios, and the percentile bootstrap of that median; the same values give the same interval
+ */
+export function pairedRatio(over: readonly number[], under: readonly number[]): Interval {
+  const ratios = over.flatMap((value, at) => {
+    const other = under[at]
+    return other === undefined || !Number.isFinite(value / other) ? [] : [value / other]
+  })
+  const medians = Array.from({ length: ratios.length === 0 ? 0 : DRAWS }, draws(ratios)).sort((a, b) => a - b)
+  return {
+    median: spread(ratios).median,
+    low: medians[Math.floor(DRAWS * 0.025)] ?? Number.NaN,
+    high: medians[Math.ceil(DRAWS * 0.975) - 1] ?? Number.NaN,
+  }
+}
+
+function draws(ratios: readonly number[]): () => number {
+  const random = steps()
+  return () => spread(ratios.map(() => ratios[Math.floor(random() * ratios.length)] ?? Number.NaN)).median
+}
+
+/** The generator of Park and Miller: 0 to 1, the same numbers each time, so that a report can be made again from its samples. */
+function steps(): () => number {
+  let state = 20_261_121
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
+
+function medianOf(sorted: readonly number[]): number {
+  const middle = sorted.length / 2
+  const low = sorted[Math.ceil(middle) - 1] ?? Number.NaN
+  const high = sorted[Math.floor(middle)] ?? Number.NaN
+  return (low + high) / 2
+}

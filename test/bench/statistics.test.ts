@@ -1,0 +1,58 @@
+import t from 'tap'
+import { checkRecord, ratioRecord, resultRow, type RowHead, type SampleRecord } from '../../bench/record.ts'
+import { pairedRatio, spread } from '../../bench/statistics.ts'
+
+const head = (subject: string): RowHead => ({
+  scenario: 'a', case: 'b', subject, pace: 'closed', connections: 1, offered_per_second: null, payload_bytes: null,
+})
+const sample = (cpuUs: number, more: Partial<SampleRecord> = {}): SampleRecord => ({
+  cpu_us_per_request: cpuUs, cpu_s_per_gb: null, requests_per_second: 1, mb_per_second: null, latency_us: null, rss_mb: null,
+  generator_cores: 0.1, failed: 0, failures: [], ...more,
+})
+
+t.test('no values have no median', async (t) => {
+  t.same(spread([]), { median: NaN, min: NaN, max: NaN })
+})
+
+t.test('a ratio that is the same in each repeat has no width, however much the repeats differ', async (t) => {
+  t.same(pairedRatio([2, 20, 200], [1, 10, 100]), { median: 2, low: 2, high: 2 })
+})
+
+t.test('the interval of a ratio lies around its median, within its values, and is the same each time', async (t) => {
+  const [over, under] = [[1, 1.2, 0.9, 1.1, 1.4], [1, 1, 1, 1, 1]]
+  const { median, low, high } = pairedRatio(over, under)
+  t.equal(median, 1.1)
+  t.ok(low >= 0.9 && low < median && high > median && high <= 1.4)
+  t.same(pairedRatio(over, under), { median, low, high })
+})
+
+t.test('repeats without a partner, and those divided by nothing, say nothing', async (t) => {
+  t.equal(pairedRatio([2, 4, 9], [1, 0]).median, 2)
+  t.ok(Number.isNaN(pairedRatio([], [1]).median))
+})
+
+t.test('a row has the median of its repeats, and nothing where no repeat has a figure', async (t) => {
+  const row = resultRow(head('x'), [sample(3, { rss_mb: 5 }), sample(1), sample(2, { generator_cores: 0.95, failed: 2, failures: ['cut', 'cut'] })])
+  t.same(row.cpu_us_per_request, { median: 2, min: 1, max: 3 })
+  t.same(row.rss_mb, { median: 5, min: 5, max: 5 })
+  t.equal(row.mb_per_second, null)
+  t.equal(row.is_generator_limit, true)
+  t.equal(row.failed, 2)
+  t.same(row.failures, ['cut'])
+})
+
+t.test('a ratio of figures that one side lacks is none', async (t) => {
+  const [over, under] = [resultRow(head('x'), [sample(4)]), resultRow(head('y'), [sample(2)])]
+  t.equal(ratioRecord('cpu_us_per_request', over, under)?.ratio.median, 2)
+  t.equal(ratioRecord('mb_per_second', over, under), null)
+})
+
+t.test('a figure is missed above its bound, when something failed, and when nothing was measured', async (t) => {
+  const row = resultRow(head('x'), [sample(1)])
+  const bound = { atMost: 1.2 }
+  t.equal(checkRecord('f', spread([1.1]), { bound, rows: [row] }).is_met, true)
+  t.equal(checkRecord('f', spread([1.3]), { bound, rows: [row] }).is_met, false)
+  t.equal(checkRecord('f', spread([1.1]), { bound: { atLeast: 1.2 }, rows: [row] }).is_met, false)
+  t.equal(checkRecord('f', spread([1.1]), { bound, rows: [{ ...row, failed: 1 }] }).is_met, false)
+  t.equal(checkRecord('f', spread([1.1]), { bound, rows: [] }).is_met, false)
+})
