@@ -16,8 +16,11 @@ export interface StoreOptions {
   readonly applicationName: string
 }
 
-/** Milliseconds without any answer, while some are awaited, after which the connections are taken for dead. */
-const SILENCE_MS_MAX = 3_000
+/**
+ * Milliseconds without any answer, while some are awaited, after which the connections are taken for dead. Longer than a wait
+ * for a lock: connections that all wait for one are alive.
+ */
+const SILENCE_MS_MAX = LOCK_WAIT_MS_MAX + 1_000
 const CONNECT_S_MAX = 2
 /** Seconds between two tries to connect. The library's own grow to 20. */
 const RECONNECT_S_MAX = 0.5
@@ -31,13 +34,16 @@ export class StoreSlow extends Error {
 /** The connections of one process to Postgres. */
 export class Store {
   readonly options: StoreOptions
-  #sql: Sql
+  /** May be kept: it is always that of the present connections. */
+  readonly sql: Sql
+  #current: Sql
   #answeredAt = performance.now()
   #openedAt = performance.now()
 
   constructor(options: StoreOptions) {
     this.options = options
-    this.#sql = connect(options)
+    this.#current = this.#connect()
+    this.sql = presentOf(() => this.#current)
   }
 
   /**
@@ -46,12 +52,7 @@ export class Store {
    */
   async warm(): Promise<void> {
     // An idle connection is taken first, then a new one; only when there is no other a busy one.
-    await Promise.allSettled(Array.from({ length: this.options.poolMax }, () => this.#sql`SELECT 1`))
-  }
-
-  /** The current client: do not keep it, a hung one is replaced. */
-  get sql(): Sql {
-    return this.#sql
+    await Promise.allSettled(Array.from({ length: this.options.poolMax }, () => this.#current`SELECT 1`))
   }
 
   /**
@@ -64,13 +65,12 @@ export class Store {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new StoreSlow()), timeoutMs)
     })
+    const answer = Promise.resolve(run(this.#current))
+    this.#hearOf(answer)
     try {
-      const answer = await Promise.race([run(this.#sql), late])
-      this.#answeredAt = performance.now()
-      return answer
+      return await Promise.race([answer, late])
     } catch (problem) {
       if (problem instanceof StoreSlow) this.#replaceWhenSilent()
-      else if (problem instanceof postgres.PostgresError) this.#answeredAt = performance.now()
       throw problem
     } finally {
       clearTimeout(timer)
@@ -79,17 +79,50 @@ export class Store {
 
   /** Lets running statements end for up to two seconds. */
   async close(): Promise<void> {
-    await this.#sql.end({ timeout: 2 })
+    await this.#current.end({ timeout: 2 })
   }
 
   #replaceWhenSilent(): void {
     const now = performance.now()
     if (now - this.#answeredAt < SILENCE_MS_MAX || now - this.#openedAt < SILENCE_MS_MAX) return
-    const hung = this.#sql
-    this.#sql = connect(this.options)
+    const hung = this.#current
+    this.#current = this.#connect()
     this.#openedAt = now
     void hung.end({ timeout: 0 })
   }
+
+  /** Transactions are heard of by themselves: most of what takes long is one, and none of `within`. */
+  #connect(): Sql {
+    const sql = connect(this.options)
+    const begin = sql.begin.bind(sql) as (...given: readonly unknown[]) => Promise<unknown>
+    return Object.assign(sql, {
+      begin: (...given: readonly unknown[]): Promise<unknown> => {
+        const outcome = begin(...given)
+        this.#hearOf(outcome)
+        return outcome
+      },
+    })
+  }
+
+  /** However late it comes, and a refusal too: whoever answers is there. */
+  #hearOf(answer: Promise<unknown>): void {
+    answer.then(
+      () => {
+        this.#answeredAt = performance.now()
+      },
+      (problem: unknown) => {
+        if (problem instanceof postgres.PostgresError) this.#answeredAt = performance.now()
+      },
+    )
+  }
+}
+
+/** One client for whoever keeps it, whatever becomes of the connections behind it. */
+function presentOf(current: () => Sql): Sql {
+  return new Proxy(current(), {
+    apply: (_, self, given: never[]): unknown => Reflect.apply(current() as unknown as (...given: never[]) => unknown, self, given),
+    get: (_, name): unknown => Reflect.get(current(), name),
+  })
 }
 
 /**

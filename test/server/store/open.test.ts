@@ -1,11 +1,19 @@
 import t from 'tap'
-import { StoreSlow } from '../../../src/server/store/open.ts'
-import { isAway } from '../../../src/server/store/translate.ts'
+import { openStore, StoreSlow, type Sql, type Store } from '../../../src/server/store/open.ts'
+import { isAway, isLockSlow } from '../../../src/server/store/translate.ts'
 import { openFarStore } from '../../support/away.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
 async function problemOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(() => null, (problem: unknown) => problem)
+}
+
+/** The library's own: another one after the connections were replaced. */
+async function clientOf(store: Store): Promise<Sql> {
+  return new Promise((resolve) => {
+    // No answer: that would be a sign of life.
+    store.within(1, (sql) => new Promise(() => resolve(sql))).catch(() => {})
+  })
 }
 
 t.test('an answer that comes too late is given up', async (t) => {
@@ -26,13 +34,33 @@ t.test('a cut store is away, and answers as soon as it is back', async (t) => {
 
 t.test('connections that swallow everything are replaced', async (t) => {
   const { store, relay } = await openFarStore(t)
-  await store.sql`SELECT 1`
-  const hung = store.sql
+  const kept = store.sql
+  await kept`SELECT 1`
+  const hung = await clientOf(store)
   relay.freeze()
-  while (store.sql === hung) t.ok(isAway(await problemOf(store.within(200, (sql) => sql`SELECT 1`))))
+  while (await clientOf(store) === hung) t.ok(isAway(await problemOf(store.within(200, (sql) => sql`SELECT 1`))))
   await relay.restore()
   while (await problemOf(store.within(2_000, (sql) => sql`SELECT 1`)) !== null) continue
   t.ok(isAway(await problemOf(hung`SELECT 1`)), 'the old client is closed')
+  t.equal(await problemOf(kept`SELECT 1`.execute()), null, 'whoever kept the client of the store has the new connections')
+  t.equal(await problemOf(kept.begin((tx) => tx`SELECT 1`)), null)
+})
+
+t.test('connections that all wait for a lock are alive', async (t) => {
+  const store = await openTestStore(t, 2)
+  const holder = openStore({ ...store.options, poolMax: 1 })
+  t.teardown(() => holder.close())
+  const client = await clientOf(store)
+  const waiters = await holder.sql.begin(async (tx) => {
+    await tx`SELECT pg_advisory_xact_lock(1)`
+    const waiting = [0, 1].map(() => problemOf(store.sql.begin((other) => other`SELECT pg_advisory_xact_lock(1)`)))
+    let left = waiting.length
+    for (const one of waiting) void one.then(() => left--)
+    while (left > 0) t.ok(await problemOf(store.within(200, (sql) => sql`SELECT 1`)) instanceof StoreSlow || left < 2)
+    return Promise.all(waiting)
+  })
+  t.ok(waiters.every((problem) => isLockSlow(problem)), 'each was told by Postgres that it waited too long')
+  t.equal(await clientOf(store), client, 'nobody was cut')
 })
 
 t.test('a statement that Postgres ends by its time-out is away, a wrong one is a bug', async (t) => {
