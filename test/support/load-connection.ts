@@ -1,5 +1,6 @@
-import { connect, type Socket } from 'node:net'
-import type { LoadRequest } from './load-plan.ts'
+import { connect, isIP, type Socket } from 'node:net'
+import { connect as connectSecurely } from 'node:tls'
+import type { LoadOrigin, LoadRequest } from './load-plan.ts'
 
 export interface LoadAnswer {
   readonly status: number
@@ -27,14 +28,14 @@ export class LoadConnection {
   isOpen = false
 
   constructor(
-    to: { host: string; port: number },
+    to: LoadAddress,
     on: { opened: (localPort: number) => void; closed: (isCut: boolean) => void },
   ) {
     this.#opened = on.opened
     this.#closed = on.closed
-    this.#socket = connect(to.port, to.host)
+    this.#socket = openSocket(to)
     this.#socket.setNoDelay(true)
-    this.#socket.on('connect', () => {
+    this.#socket.on((to.origin?.serverName ?? null) === null ? 'connect' : 'secureConnect', () => {
       this.isOpen = true
       this.#opened(this.#socket.localPort ?? 0)
     })
@@ -129,16 +130,33 @@ export class LoadConnection {
   #isEnded = false
 }
 
+export interface LoadAddress {
+  readonly host: string
+  readonly port: number
+  readonly origin?: LoadOrigin
+}
+
+/** The certificate is checked always: a load test of the wrong server is an attack on it. */
+function openSocket({ host, port, origin }: LoadAddress): Socket {
+  const name = origin?.serverName ?? null
+  if (name === null) return connect(port, host)
+  const issuers = origin?.issuers ?? null
+  // An address is no server name: it is checked against the certificate all the same.
+  const named = isIP(name) === 0 ? { servername: name } : {}
+  return connectSecurely({ host, port, ...named, ...(issuers === null ? {} : { ca: issuers }), ALPNProtocols: ['http/1.1'] })
+}
+
 const HEAD = -1
 const CHUNKS = -2
 
 /** The request's bytes, made once. */
-export function encodeRequest(request: LoadRequest, host: string, port: number): Buffer {
+export function encodeRequest(request: LoadRequest, authority: string): Buffer {
+  const body = request.bytes ?? Buffer.from(request.body)
   const head = [
     `${request.method} ${request.path} HTTP/1.1`,
-    `host: ${host}:${port}`,
+    `host: ${authority}`,
     ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),
-    ...(request.body === '' ? [] : [`content-length: ${Buffer.byteLength(request.body)}`]),
+    ...(body.length === 0 ? [] : [`content-length: ${body.length}`]),
   ]
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${request.body}`)
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
 }

@@ -6,22 +6,37 @@ export interface LoadRequest {
   /** Beside host and content-length, which the generator writes. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Stands in for a body that is no text. */
+  readonly bytes?: Uint8Array
+}
+
+/** How a load reaches a server that is not ours: by an address that was looked up once, under the name that it goes by. */
+export interface LoadOrigin {
+  /** Of the `host` header; the plan's host and port unless given. */
+  readonly authority: string
+  /** The name that the certificate must be for; null: no TLS. */
+  readonly serverName: string | null
+  /** PEM of the issuers that are trusted in place of the system's; null: the system's. */
+  readonly issuers: string | null
 }
 
 /** Closed: each connection sends its next request when it has its answer. Open: a fixed rate, whoever is late. */
 export type LoadPace =
   | { readonly kind: 'closed' }
   | { readonly kind: 'open'; readonly ratePerS: number }
-  /** One connection that waits as long as `Retry-After` says. */
+  /** Closed, and a connection waits as long as `Retry-After` says. */
   | { readonly kind: 'polite' }
 
 export interface LoadPlan {
   readonly host: string
   readonly port: number
+  readonly origin?: LoadOrigin
   readonly connections: number
   readonly pace: LoadPace
   /** Milliseconds; the load ends earlier when it is stopped. */
   readonly durationMs: number
+  /** No more are sent in a second, whatever the pace: what is too early waits. */
+  readonly ratePerSMax?: number
   /** The load ends when so many requests were answered, however soon. */
   readonly requestsMax?: number
   /** Connection `i` sends request `i mod length`, again and again. */
@@ -73,6 +88,7 @@ export interface LoadResult {
     readonly p50: number
     readonly p90: number
     readonly p99: number
+    readonly p99_9: number
     readonly max: number
     readonly mean: number
   }

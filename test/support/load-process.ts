@@ -4,7 +4,10 @@ import { encodeRequest, LoadConnection, type LoadOutcome } from './load-connecti
 import { monotonicMs, type LoadPlan, type LoadResult, type LoadRow, type LoadSocket } from './load-plan.ts'
 
 const FAILURES_KEPT = 20
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 const REOPEN_MS = 5
+/** Under a highest rate, after a connection that answered nothing: the server may be ill, and is not ours. */
+const REOPEN_GENTLY_MS = 1_000
 /** Of an open pace: how often what is due is sent. */
 const TICK_MS = 1
 
@@ -31,10 +34,15 @@ class Load {
   #finish: ((result: LoadResult) => void) | null = null
   #isStopping = false
   #turn = 0
+  /** Under a highest rate: when the next turn is. */
+  #freeAt = 0
+  /** By slot: it was told to come back no sooner. */
+  readonly #quietUntil = new Map<number, number>()
 
   constructor(plan: LoadPlan) {
     this.#plan = plan
-    this.#requests = plan.requests.map((request) => encodeRequest(request, plan.host, plan.port))
+    const authority = plan.origin?.authority ?? `${plan.host}:${plan.port}`
+    this.#requests = plan.requests.map((request) => encodeRequest(request, authority))
     const now = monotonicMs()
     this.#measureFrom = now + (plan.warmUpMs ?? 0)
     this.#endsAt = this.#measureFrom + plan.durationMs
@@ -83,11 +91,14 @@ class Load {
       closed: (isCut) => {
         Object.assign(socket, { closedAt: monotonicMs(), isCut })
         if (this.#isStopping) return
-        if (this.#plan.freshEveryMs !== undefined && !slot.isAsked) this.#refused(index, socket.openedAt)
-        setTimeout(() => this.#reopen(index), this.#plan.freshEveryMs ?? REOPEN_MS)
+        const { freshEveryMs, ratePerSMax } = this.#plan
+        const isRefused = freshEveryMs === undefined ? ratePerSMax !== undefined && socket.localPort === 0 : !slot.isAsked
+        if (isRefused) this.#refused(index, socket.openedAt)
+        const waitMs = ratePerSMax !== undefined && socket.answers === 0 ? REOPEN_GENTLY_MS : REOPEN_MS
+        setTimeout(() => this.#reopen(index), freshEveryMs ?? waitMs)
       },
     })
-    const slot: Slot = { connection, socket, startedAt: null, isAsked: false }
+    const slot: Slot = { connection, socket, startedAt: null, isAsked: false, turnAt: null }
     return slot
   }
 
@@ -106,9 +117,27 @@ class Load {
   #next(index: number): void {
     const slot = this.#slots[index]
     if (slot === undefined || this.#isStopping || !slot.connection.isOpen || slot.startedAt !== null) return
+    if (!this.#mayGo(index, slot)) return
     if (this.#plan.pace.kind !== 'open') return this.#send(index, slot, monotonicMs())
     const dueAt = this.#waiting.shift()
     if (dueAt !== undefined) this.#send(index, slot, dueAt)
+  }
+
+  /** False: too early, after a `Retry-After` or under a highest rate, where each request of a closed pace has a turn; it comes back then. */
+  #mayGo(index: number, slot: Slot): boolean {
+    const { ratePerSMax, pace } = this.#plan
+    if (ratePerSMax === undefined && this.#quietUntil.size === 0) return true
+    const now = monotonicMs()
+    const quietUntil = this.#quietUntil.get(index) ?? 0
+    if (quietUntil <= now && ratePerSMax !== undefined && pace.kind !== 'open' && slot.turnAt === null) {
+      slot.turnAt = Math.max(now, this.#freeAt)
+      this.#freeAt = slot.turnAt + 1_000 / ratePerSMax
+    }
+    const waitMs = Math.max(quietUntil, slot.turnAt ?? 0) - now
+    if (waitMs <= 0) slot.turnAt = null
+    // A timer that is too long goes off at once.
+    else setTimeout(() => this.#next(index), Math.min(Math.ceil(waitMs), LONGEST_TIMER_MS))
+    return waitMs <= 0
   }
 
   #send(index: number, slot: Slot, dueAt: number): void {
@@ -129,12 +158,10 @@ class Load {
   }
 
   #after(index: number, outcome: LoadOutcome): void {
-    const wait =
-      this.#plan.pace.kind === 'polite' && 'head' in outcome
-        ? /\r\nretry-after: *(\d+)/i.exec(outcome.head)?.[1]
-        : undefined
-    if (wait === undefined) this.#next(index)
-    else setTimeout(() => this.#next(index), Number(wait) * 1_000)
+    const waitMs = this.#plan.pace.kind === 'polite' && 'head' in outcome ? retryAfterMs(outcome.head, Date.now()) : 0
+    // Of the slot, not of its connection, which may end with the refusal.
+    if (waitMs > 0) this.#quietUntil.set(index, monotonicMs() + waitMs)
+    this.#next(index)
   }
 
   #record(
@@ -194,6 +221,7 @@ class Load {
         p50: at(50),
         p90: at(90),
         p99: at(99),
+        p99_9: at(99.9),
         max: this.#histogram.maxValue / 1_000,
         mean: this.#histogram.mean / 1_000,
       },
@@ -212,6 +240,16 @@ interface Slot {
   /** `monotonicMs()` of the request in flight. */
   startedAt: number | null
   isAsked: boolean
+  /** Under a highest rate: when the next request may go; null: none yet. */
+  turnAt: number | null
+}
+
+/** Seconds or a date, as RFC 9110 has it; 0 for neither. */
+function retryAfterMs(head: string, now: number): number {
+  const [, text] = /\r\nretry-after: *([^\r]+)/i.exec(head) ?? []
+  if (text === undefined) return 0
+  const waitMs = /^\d+ *$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : 0
 }
 
 let load: Load | null = null

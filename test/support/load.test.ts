@@ -1,6 +1,9 @@
 import t from 'tap'
+import { readFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { createServer as createSecureServer } from 'node:tls'
 import { once } from 'node:events'
+import { NO_OPENSSL, selfSigned } from './certificate.ts'
 import { runLoad, startLoad } from './load.ts'
 import type { LoadPlan } from './load-plan.ts'
 import { freePort } from './spawned.ts'
@@ -118,4 +121,58 @@ t.test('fresh connections carry one request each, and one that ends before it co
   t.same(result.sockets.map(({ answers, isCut }) => [answers, isCut]), [[1, false], [1, false], [0, true], [1, false]])
   const load = await startLoad(plan(await freePort(), { freshEveryMs: 1, requestsMax: 3 }))
   t.same((await load.result).statuses, { 0: 3 })
+})
+
+t.test('no more is sent in a second than the highest rate lets, by all connections together', async (t) => {
+  const server = await rawServer(t, [OK])
+  const result = await runLoad(plan(server.port, { connections: 4, ratePerSMax: 20, durationMs: 500 }))
+  t.ok(server.heads.length <= 12, `${server.heads.length} requests`)
+  t.ok((result.statuses[200] ?? 0) >= 2)
+})
+
+t.test('a polite connection waits as Retry-After says, in seconds or by a date, also when its server closes it', async (t) => {
+  const later = new Date(Date.now() + 3_600_000).toUTCString()
+  for (const wait of ['3600', later, '99999999999']) {
+    const server = await rawServer(t, [`HTTP/1.1 429 No\r\nretry-after: ${wait}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, OK])
+    const result = await runLoad(plan(server.port, { pace: { kind: 'polite' }, durationMs: 200 }))
+    t.same([result.statuses, server.heads.length], [{ 429: 1 }, 1], wait)
+  }
+})
+
+t.test('under a highest rate a server that takes no connection is not stormed, and each attempt has failed', async (t) => {
+  const result = await runLoad(plan(await freePort(), { ratePerSMax: 100, durationMs: 200, connections: 2 }))
+  t.same([result.statuses, result.failures], [{ 0: 2 }, ['no connection', 'no connection']])
+})
+
+t.test('over TLS: its name is checked, and the plain request arrives', { skip: NO_OPENSSL }, async (t) => {
+  const { certFile, keyFile } = selfSigned(t)
+  const heads: string[] = []
+  const issuers = readFileSync(certFile, 'utf8')
+  const server = createSecureServer({ cert: issuers, key: readFileSync(keyFile) }, (socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      heads.push(bytes.toString())
+      socket.write(OK)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const origin = { authority: 'localhost', serverName: 'localhost', issuers }
+  const good = await runLoad(plan(port, { origin, requestsMax: 3 }))
+  t.same([good.statuses, heads[0]?.split('\r\n')[1]], [{ 200: 3 }, 'host: localhost'])
+  for (const wrong of [{ ...origin, serverName: 'other.example' }, { ...origin, issuers: null }]) {
+    const refused = await runLoad(plan(port, { origin: wrong, ratePerSMax: 10, durationMs: 200 }))
+    t.same(refused.statuses, { 0: 1 })
+  }
+  t.equal(heads.length, 3, 'nothing is sent to whoever is not the server meant')
+})
+
+t.test('a body of bytes arrives as it is', async (t) => {
+  const server = await rawServer(t, [OK])
+  const request = { method: 'POST', path: '/a', headers: {}, body: '', bytes: Uint8Array.of(65, 66, 67) }
+  await runLoad(plan(server.port, { requests: [request], requestsMax: 1 }))
+  t.ok(server.heads[0]?.endsWith('content-length: 3\r\n\r\nABC'))
 })
