@@ -11,12 +11,12 @@ export interface EmbeddingsOptions {
   readonly dimensions: number
   readonly latencyMs: number
   readonly only: readonly EmbeddingsTarget[]
-  /** File for the report; null = a new one in `bench/results`. */
+  /** File for the record; null = it is printed alone. */
   readonly json: string | null
 }
 
 const NUMBERS = {
-  seconds: [1, 600, 6],
+  duration: [1, 600, 6],
   repeats: [1, 100, 5],
   connections: [1, 1_000, 48],
   dimensions: [1, 65_536, 1_536],
@@ -24,17 +24,17 @@ const NUMBERS = {
 } as const
 
 export const EMBEDDINGS_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --only ${EMBEDDINGS_TARGETS.slice(0, 2).join(',')} --json FILE`
+  `options: ${numbersText(NUMBERS)} --against ${EMBEDDINGS_TARGETS.filter((name) => name !== 'sluice').join(',')} --only direct,nginx --record FILE`
 
 export const readEmbeddingsOptions = optionReader(
-  { numbers: NUMBERS, lists: { only: EMBEDDINGS_TARGETS }, flags: [] },
+  { numbers: NUMBERS, lists: { only: EMBEDDINGS_TARGETS, against: EMBEDDINGS_TARGETS }, flags: [] },
   (given): EmbeddingsOptions => ({
-    seconds: given.number('seconds'),
+    seconds: given.number('duration'),
     repeats: given.number('repeats'),
     connections: given.number('connections'),
     dimensions: given.number('dimensions'),
     latencyMs: given.number('latency-ms'),
-    only: given.some('only', EMBEDDINGS_TARGETS),
+    only: given.some('only', [...given.some('against', EMBEDDINGS_TARGETS), 'sluice']),
     json: given.json,
   }),
 )

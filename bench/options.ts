@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util'
 
 /** Least value, most and default of each number. */
 export type Numbers = Readonly<Record<string, readonly [number, number, number]>>
+/** Least and most of each list of whole numbers, and the list when none is given. */
+export type Counts = Readonly<Record<string, readonly [number, number, readonly number[]]>>
 /** What may stand in each list. */
 export type Lists = Readonly<Record<string, readonly string[]>>
 
@@ -10,6 +12,7 @@ export interface OptionShape<N extends Numbers, L extends Lists> {
   readonly numbers: N
   readonly lists: L
   readonly flags: readonly string[]
+  readonly counts?: Counts
 }
 
 /** What was given, read one by one: each throws an Error that says in one line what is wrong. */
@@ -18,20 +21,34 @@ export interface Given<N extends Numbers, L extends Lists> {
   /** In the order of the shape. */
   some<K extends keyof L & string>(name: K, byDefault: readonly L[K][number][]): readonly L[K][number][]
   has(flag: string): boolean
-  /** File for the report; null = a new one in `bench/results`. */
+  /** Ascending, none twice. */
+  counts(name: string): readonly number[]
+  /** File for the record; null = it is printed alone. */
   readonly json: string | null
 }
 
-/** @returns what is wrong, in one line, instead of the options; 'help' when that is asked for */
-export type ReadOptions<T> = (args: readonly string[]) => T | string
+export interface ReadOptions<T> {
+  /** @returns what is wrong, in one line, instead of the options; 'help' when that is asked for */
+  (args: readonly string[]): T | string
+  /** Of those that take a value, without their dashes. */
+  readonly texts: readonly string[]
+  readonly flags: readonly string[]
+}
 
-/** Every scenario also has `--json FILE` and `--help`. */
+/** Another name for the same option. */
+const SAME_AS: Readonly<Record<string, string>> = { json: 'record' }
+/** Its value may end in KB or MB. */
+const SIZE = 'payload'
+
+/** Every scenario also has `--record FILE` and `--help`. */
 export function optionReader<const N extends Numbers, const L extends Lists, T>(
   shape: OptionShape<N, L>,
   make: (given: Given<N, L>) => T,
 ): ReadOptions<T> {
-  const texts = [...Object.keys(shape.numbers), ...Object.keys(shape.lists), 'json']
-  return (args) => {
+  const texts = [
+    ...Object.keys(shape.numbers), ...Object.keys(shape.lists), ...Object.keys(shape.counts ?? {}), 'record', ...Object.keys(SAME_AS),
+  ]
+  const read = (args: readonly string[]): T | string => {
     try {
       const { values } = parseArgs({
         args: [...args],
@@ -41,18 +58,19 @@ export function optionReader<const N extends Numbers, const L extends Lists, T>(
           help: { type: 'boolean', short: 'h' },
         },
       })
-      const words = values as Words
+      const words: Words = Object.fromEntries(Object.entries(values as Words).map(([name, value]) => [SAME_AS[name] ?? name, value]))
       return words['help'] === true ? 'help' : make(givenOf(shape, words))
     } catch (problem) {
       return (problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? ''
     }
   }
+  return Object.assign(read, { texts, flags: shape.flags })
 }
 
 type Words = Readonly<Record<string, string | boolean | undefined>>
 
-function givenOf<N extends Numbers, L extends Lists>({ numbers, lists }: OptionShape<N, L>, words: Words): Given<N, L> {
-  const { json } = words
+function givenOf<N extends Numbers, L extends Lists>({ numbers, lists, counts = {} }: OptionShape<N, L>, words: Words): Given<N, L> {
+  const { record } = words
   return {
     number: (name) => numberOf(name, numbers[name], words[name]),
     some(name, byDefault) {
@@ -60,7 +78,8 @@ function givenOf<N extends Numbers, L extends Lists>({ numbers, lists }: OptionS
       return typeof text === 'string' ? someOf(name, lists[name] ?? [], text.split(',')) : byDefault
     },
     has: (flag) => words[flag] === true,
-    json: typeof json === 'string' ? json : null,
+    counts: (name) => countsOf(name, counts[name], words[name]),
+    json: typeof record === 'string' ? record : null,
   }
 }
 
@@ -80,11 +99,24 @@ export function numbersText(numbers: Numbers): string {
 function numberOf(name: string, bounds: Numbers[string] = [0, 0, 0], text: string | boolean | undefined): number {
   const [least, most, byDefault] = bounds
   if (text === undefined) return byDefault
-  const value = Number(text)
+  const value = numeral(name, String(text))
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new Error(`--${name} takes a whole number from ${least} to ${most}, not '${text}'`)
   }
   return value
+}
+
+function numeral(name: string, text: string): number {
+  const [, digits = text, unit = ''] = /^(\d+)(KB|MB)?$/i.exec(text) ?? []
+  if (unit === '') return Number(digits)
+  return name === SIZE ? Number(digits) * (unit.toUpperCase() === 'MB' ? 1e6 : 1e3) : Number.NaN
+}
+
+function countsOf(name: string, bounds: Counts[string] = [0, 0, []], text: string | boolean | undefined): readonly number[] {
+  const [least, most, byDefault] = bounds
+  if (typeof text !== 'string') return byDefault
+  const found = text.split(',').map((one) => numberOf(name, [least, most, least], one))
+  return [...new Set(found)].sort((a, b) => a - b)
 }
 
 function someOf<T extends string>(name: string, all: readonly T[], names: readonly string[]): readonly T[] {

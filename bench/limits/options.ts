@@ -9,19 +9,19 @@ export interface LimitsOptions {
   readonly repeats: number
   readonly connections: number
   readonly only: readonly (typeof LIMITS_PARTS)[number][]
-  /** File for the report; null = a new one in `bench/results`. */
+  /** File for the record; null = it is printed alone. */
   readonly json: string | null
 }
 
-const NUMBERS = { seconds: [1, 60, 5], repeats: [1, 20, 5], connections: [1, 1_000, 32] } as const
+const NUMBERS = { duration: [1, 60, 5], repeats: [1, 20, 5], connections: [1, 1_000, 32] } as const
 
 export const LIMITS_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --only ${LIMITS_PARTS.join(',')} --json FILE\nthe default takes some five minutes`
+  `options: ${numbersText(NUMBERS)} --only ${LIMITS_PARTS.join(',')} --record FILE\nthe default takes some five minutes`
 
 export const readLimitsOptions = optionReader(
   { numbers: NUMBERS, lists: { only: LIMITS_PARTS }, flags: [] },
   (given): LimitsOptions => ({
-    seconds: given.number('seconds'),
+    seconds: given.number('duration'),
     repeats: given.number('repeats'),
     connections: given.number('connections'),
     only: given.some('only', LIMITS_PARTS),

@@ -29,14 +29,14 @@ export interface TransferOptions {
   readonly readerSeconds: number
   readonly only: readonly TransferTarget[]
   readonly sections: readonly Section[]
-  /** File for the report; null = a new one in `bench/results`. */
+  /** File for the record; null = it is printed alone. */
   readonly json: string | null
 }
 
 const NUMBERS = {
   repeats: [1, 100, 3],
   connections: [1, 1_000, 8],
-  'payload-mb': [1, 100, 100],
+  payload: [1_000, 100e6, 100e6],
   crowd: [1, 1_000, 100],
   readers: [1, 1_000, 200],
   'reader-seconds': [1, 3_600, 60],
@@ -46,7 +46,7 @@ const ALL_SECTIONS: readonly Section[] = [...new Set([...SECTIONS.uploads, ...SE
 
 export const TRANSFER_OPTIONS_TEXT =
   `options: ${numbersText(NUMBERS)} ` +
-  `--only ${TRANSFER_TARGETS.join(',')} --sections ${byDefault().join(',')} --all --json FILE\n` +
+  `--only ${TRANSFER_TARGETS.join(',')} --sections ${byDefault().join(',')} --all --record FILE\n` +
   `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; egress ${SECTIONS.egress.join(',')}; --all runs every one`
 
 export const readTransferOptions = optionReader(
@@ -54,7 +54,7 @@ export const readTransferOptions = optionReader(
   (given): TransferOptions => ({
     repeats: given.number('repeats'),
     connections: given.number('connections'),
-    payloadBytes: given.number('payload-mb') * 1e6,
+    payloadBytes: given.number('payload'),
     crowd: given.number('crowd'),
     readers: given.number('readers'),
     readerSeconds: given.number('reader-seconds'),

@@ -8,11 +8,11 @@ export interface VaultOptions {
   readonly repeats: number
   /** Writes a second. */
   readonly ratePerS: number
-  /** File for the report; null = a new one in `bench/results`. */
+  /** File for the record; null = it is printed alone. */
   readonly json: string | null
 }
 
-const NUMBERS = { seconds: [1, 60, 10], repeats: [1, 20, 3], rate: [1, 5_000, 300] } as const
+const NUMBERS = { duration: [1, 60, 10], repeats: [1, 20, 3], rate: [1, 5_000, 300] } as const
 
 /** Milliseconds of reads, then of writes, before the first repeat: a compiler that still works is not what a write costs. */
 export const WARM_UP_MS = 8_000
@@ -20,7 +20,7 @@ export const WARM_UP_MS = 8_000
 const WRITES_MAX = 2 * SECRETS_PER_VAULT_MAX
 
 export const VAULT_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --json FILE\n` +
+  `options: ${numbersText(NUMBERS)} --record FILE\n` +
   `the default takes some two minutes; all writes together are at most ${WRITES_MAX}, half of which fill the vault`
 
 /** With those that warm up. */
@@ -30,12 +30,12 @@ export function writesOf({ seconds, repeats, ratePerS }: Omit<VaultOptions, 'jso
 
 export const readVaultOptions = optionReader({ numbers: NUMBERS, lists: {}, flags: [] }, (given): VaultOptions => {
   const options = {
-    seconds: given.number('seconds'),
+    seconds: given.number('duration'),
     repeats: given.number('repeats'),
     ratePerS: given.number('rate'),
     json: given.json,
   }
   const count = writesOf(options)
-  if (count > WRITES_MAX) throw new Error(`--seconds, --repeats and --rate make ${count} writes, more than ${WRITES_MAX}`)
+  if (count > WRITES_MAX) throw new Error(`--duration, --repeats and --rate make ${count} writes, more than ${WRITES_MAX}`)
   return options
 })

@@ -7,7 +7,7 @@ export interface VideosOptions {
   readonly repeats: number
   readonly connections: number
   readonly only: readonly VideosTarget[]
-  /** File for the report; null = a new one in `bench/results`. */
+  /** File for the record; null = it is printed alone. */
   readonly json: string | null
 }
 
@@ -15,14 +15,14 @@ export const VIDEOS_TARGETS = ['sluice', 'bullmq', 'pg-boss'] as const
 export type VideosTarget = (typeof VIDEOS_TARGETS)[number]
 
 /** A workspace has no more open jobs than VIDEO_JOBS_OPEN_MAX: a sample must stay below it. */
-const NUMBERS = { seconds: [1, 10, 2], repeats: [1, 20, 5], connections: [1, 256, 64] } as const
+const NUMBERS = { duration: [1, 10, 2], repeats: [1, 20, 5], connections: [1, 256, 64] } as const
 
 export const VIDEOS_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --only ${VIDEOS_TARGETS.join(',')} --json FILE\n` +
+  `options: ${numbersText(NUMBERS)} --only ${VIDEOS_TARGETS.join(',')} --record FILE\n` +
   `a sample may accept ${VIDEO_JOBS_OPEN_MAX} jobs at most; the default takes some two minutes`
 
 export const readVideosOptions = optionReader({ numbers: NUMBERS, lists: { only: VIDEOS_TARGETS }, flags: [] }, (given): VideosOptions => ({
-  seconds: given.number('seconds'),
+  seconds: given.number('duration'),
   repeats: given.number('repeats'),
   connections: given.number('connections'),
   only: given.some('only', VIDEOS_TARGETS),

@@ -5,17 +5,26 @@ import { ROOT } from '../support/source.ts'
 
 t.test('every option has a default, and the command line goes before it', async (t) => {
   t.match(readEmbeddingsOptions([]), { seconds: 6, repeats: 5, latencyMs: 0, json: null })
-  t.match(readEmbeddingsOptions(['--seconds', '2', '--latency-ms=30', '--only', 'sluice,direct']), {
+  t.match(readEmbeddingsOptions(['--duration', '2', '--latency-ms=30', '--only', 'sluice,direct']), {
     seconds: 2,
     latencyMs: 30,
     only: ['direct', 'sluice'],
   })
 })
 
+t.test('who is compared with is named without the gateway itself, which is always there', async (t) => {
+  const only = (...args: readonly string[]): readonly string[] => {
+    const options = readEmbeddingsOptions(args)
+    return typeof options === 'string' ? [options] : [...new Set(options.only)]
+  }
+  t.same(only('--against', 'nginx'), ['nginx', 'sluice'])
+  t.same(only('--only', 'nginx'), ['nginx'])
+})
+
 const wrong = [
   [['--bogus'], /^Unknown option '--bogus'[^\n]*$/],
   [['stray'], /^Unexpected argument 'stray'[^\n]*$/],
-  [['--seconds', 'soon'], /^--seconds takes a whole number from 1 to 600, not 'soon'$/],
+  [['--duration', 'soon'], /^--duration takes a whole number from 1 to 600, not 'soon'$/],
   [['--repeats', '0'], /^--repeats takes a whole number from 1 to 100, not '0'$/],
   [['--only', 'apache'], /^--only takes some of direct,nginx,ungoverned,sluice,portkey, not 'apache'$/],
   [['--help'], /^help$/],

@@ -10,7 +10,7 @@ t.test('the default is 300 secrets a second for ten seconds', async (t) => {
 
 t.test('more new secrets than a vault holds are refused before anything starts', async (t) => {
   t.match(readVaultOptions(['--rate', '1000', '--repeats', '1']), { ratePerS: 1_000 })
-  t.match(readVaultOptions(['--rate', '1000', '--repeats', '2']), /^--seconds, --repeats and --rate make 30000 writes, more than 20000$/)
+  t.match(readVaultOptions(['--rate', '1000', '--repeats', '2']), /^--duration, --repeats and --rate make 30000 writes, more than 20000$/)
   const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/vault.js`, '--rate', '5000'], { encoding: 'utf8' })
   t.same([ran.status, ran.stdout], [2, ''])
 })

@@ -5,7 +5,7 @@ import { ROOT } from '../../support/source.ts'
 
 t.test('every option has a default, and the command line goes before it', async (t) => {
   t.match(readTransferOptions([]), { repeats: 3, connections: 8, payloadBytes: 100e6, crowd: 100, json: null })
-  t.match(readTransferOptions(['--repeats', '1', '--payload-mb=2', '--only', 'sluice,nginx', '--sections', 'tiny,speed']), {
+  t.match(readTransferOptions(['--repeats', '1', '--payload=2MB', '--only', 'sluice,nginx', '--sections', 'tiny,speed']), {
     repeats: 1,
     payloadBytes: 2e6,
     only: ['nginx', 'sluice'],
@@ -27,7 +27,7 @@ const wrong = [
   [['--bogus'], /^Unknown option '--bogus'[^\n]*$/],
   [['stray'], /^Unexpected argument 'stray'[^\n]*$/],
   [['--repeats', '0'], /^--repeats takes a whole number from 1 to 100, not '0'$/],
-  [['--payload-mb', '101'], /^--payload-mb takes a whole number from 1 to 100, not '101'$/],
+  [['--payload', '101MB'], /^--payload takes a whole number from 1000 to 100000000, not '101MB'$/],
   [['--only', 'apache'], /^--only takes some of nginx,busboy,tus,sluice, not 'apache'$/],
   [['--sections', 'naps'], /^--sections takes some of speed,[^\n]*, not 'naps'$/],
   [['--help'], /^help$/],

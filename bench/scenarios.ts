@@ -1,0 +1,83 @@
+/** What `npm run bench` can run: each scenario is a program of its own, `bench/<name>.ts`. */
+import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
+import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
+import type { ReadOptions } from './options.ts'
+import { readTransferOptions, TRANSFER_OPTIONS_TEXT } from './transfers/options.ts'
+import { readVaultOptions, VAULT_OPTIONS_TEXT } from './vault/options.ts'
+import { readVideosOptions, VIDEOS_OPTIONS_TEXT } from './videos/options.ts'
+
+export interface Scenario {
+  readonly name: string
+  /** One sentence: what is compared, and by which load. */
+  readonly text: string
+  readonly options: ReadOptions<object>
+  /** Its options and their defaults. */
+  readonly help: string
+  /** Its part in the whole suite, which takes some ten minutes on two cores; null: it runs only when it is named. */
+  readonly suite: { readonly args: readonly string[]; readonly seconds: number } | null
+  /** Compares with packages of `tools/peers`. */
+  readonly hasPeers: boolean
+}
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'embeddings',
+    text: 'CPU, rate and latency of governed embeddings against nginx, Portkey and our ungoverned pipeline',
+    options: readEmbeddingsOptions,
+    help: EMBEDDINGS_OPTIONS_TEXT,
+    suite: { args: ['--duration', '2', '--repeats', '4'], seconds: 110 },
+    hasPeers: true,
+  },
+  {
+    name: 'uploads',
+    text: 'CPU, rate and memory of sealed uploads against nginx, node:http + busboy and @tus/server',
+    options: readTransferOptions,
+    help: TRANSFER_OPTIONS_TEXT,
+    suite: { args: ['--payload', '20MB', '--repeats', '3', '--sections', 'speed,tiny'], seconds: 75 },
+    hasPeers: true,
+  },
+  {
+    name: 'downloads',
+    text: 'CPU, rate and memory of plain and sealed downloads against nginx and node:http',
+    options: readTransferOptions,
+    help: TRANSFER_OPTIONS_TEXT,
+    suite: { args: ['--payload', '20MB', '--repeats', '5', '--sections', 'speed'], seconds: 40 },
+    hasPeers: true,
+  },
+  {
+    name: 'egress',
+    text: 'CPU, rate and added latency of the egress route against nginx as a reverse proxy to the same target over TLS',
+    options: readTransferOptions,
+    help: TRANSFER_OPTIONS_TEXT,
+    suite: { args: ['--payload', '20MB', '--repeats', '5', '--sections', 'speed'], seconds: 60 },
+    hasPeers: true,
+  },
+  {
+    name: 'vault',
+    text: 'latency of a small read beside 300 secrets a second, against the same beside an equal CPU burner; CPU of a write',
+    options: readVaultOptions,
+    help: VAULT_OPTIONS_TEXT,
+    suite: { args: ['--duration', '4', '--repeats', '2'], seconds: 60 },
+    hasPeers: false,
+  },
+  {
+    name: 'limits',
+    text: 'CPU of a call with all limits against one with none; what rate limits of all sizes let through on 1 to 4 fronts',
+    options: readLimitsOptions,
+    help: LIMITS_OPTIONS_TEXT,
+    suite: { args: ['--duration', '2', '--repeats', '3', '--only', 'cpu'], seconds: 45 },
+    hasPeers: false,
+  },
+  {
+    name: 'videos',
+    text: 'accepted video jobs a second and their latency against an insert and an enqueue with BullMQ alone and pg-boss alone',
+    options: readVideosOptions,
+    help: VIDEOS_OPTIONS_TEXT,
+    suite: { args: ['--duration', '1', '--repeats', '3'], seconds: 50 },
+    hasPeers: true,
+  },
+]
+
+export function scenarioOf(name: string): Scenario | null {
+  return SCENARIOS.find((one) => one.name === name) ?? null
+}

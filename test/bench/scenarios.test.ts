@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import t from 'tap'
+import { optionReader } from '../../bench/options.ts'
+import { scenarioOf, SCENARIOS } from '../../bench/scenarios.ts'
+import { ROOT } from '../support/source.ts'
+
+t.test('each scenario is a program, and its part in the suite is what it takes', async (t) => {
+  for (const { name, options, suite } of SCENARIOS) {
+    t.ok(existsSync(`${ROOT}bench/${name}.ts`), name)
+    t.type(options([]), 'object', name)
+    if (suite !== null) t.type(options(suite.args), 'object', name)
+  }
+  t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
+  t.equal(scenarioOf('apache'), null)
+})
+
+t.test('the whole suite takes some ten minutes', async (t) => {
+  t.ok(SCENARIOS.reduce((sum, { suite }) => sum + (suite?.seconds ?? 0), 0) <= 780)
+})
+
+const read = optionReader(
+  { numbers: { payload: [1, 5e6, 1], rate: [1, 9, 1] }, lists: {}, flags: ['all'], counts: { fronts: [1, 8, [1]] } },
+  (given) => ({ payload: given.number('payload'), rate: given.number('rate'), fronts: given.counts('fronts'), json: given.json }),
+)
+
+t.test('sizes have units, lists of counts are sorted, and the record has two names', async (t) => {
+  t.match(read([]), { payload: 1, fronts: [1], json: null })
+  t.match(read(['--payload', '2MB', '--fronts', '4,1,4', '--record', 'a']), { payload: 2e6, fronts: [1, 4], json: 'a' })
+  t.match(read(['--payload=64kb', '--json=b']), { payload: 64e3, json: 'b' })
+  t.match(read(['--rate', '1MB']), /^--rate takes a whole number from 1 to 9, not '1MB'$/)
+  t.match(read(['--fronts', '1,9']), /^--fronts takes a whole number from 1 to 8, not '9'$/)
+  t.match(read(['--fronts', ',']), /^--fronts takes a whole number/)
+})
