@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { SCIM_PREFIX } from '../../../schemas/api-prefix.ts'
 import { LIST_SCHEMA } from '../../../schemas/scim-attributes.ts'
 import { SCIM_RESULTS_DEFAULT, SCIM_RESULTS_MAX } from '../../../schemas/scim-resource-limits.ts'
@@ -28,33 +29,49 @@ function textOf(text: string | undefined): string | null {
   return text === undefined || text.trim() === '' ? null : text
 }
 
-export function etagOf({ version }: { readonly version: number }): string {
-  return `W/"${version}"`
+/** What a resource is shown with that its own version does not count: of a user, the groups. */
+interface Tagged {
+  readonly version: number
+  readonly groups?: readonly { readonly id: string; readonly displayName: string }[]
 }
 
-const VERSION = /^(?:W\/)?"(\d{1,15})"$/
+/** The version alone is what changes are conditional on; what follows it tells whether the resource is still shown alike. */
+export function etagOf({ version, groups = [] }: Tagged): string {
+  if (groups.length === 0) return `W/"${version}"`
+  const digest = createHash('sha256').update(JSON.stringify(groups.map(({ id, displayName }) => [id, displayName]))).digest('hex')
+  return `W/"${version}.${digest.slice(0, GROUPS_DIGEST_CHARS)}"`
+}
+
+const GROUPS_DIGEST_CHARS = 16
+const TAG = new RegExp(`^(?:W/)?("(\\d{1,15})(?:\\.[0-9a-f]{${GROUPS_DIGEST_CHARS}})?")$`)
 
 /** Versions that a header names; those that never were ours match nothing. */
 export function versionsOf(header: string | undefined): IfMatch {
-  if (header === undefined || header.trim() === '*') return null
-  return header.split(',').flatMap((text) => {
-    const version = VERSION.exec(text.trim())?.[1]
-    return version === undefined ? [] : [Number(version)]
-  })
+  return tagsOf(header)?.map(({ version }) => version) ?? null
 }
 
 /** Whether `If-None-Match` names what there is. */
-export function isKnown(header: string | undefined, { version }: { readonly version: number }): boolean {
-  return header !== undefined && (versionsOf(header)?.includes(version) ?? true)
+export function isKnown(header: string | undefined, resource: Tagged): boolean {
+  if (header === undefined) return false
+  const tags = tagsOf(header)
+  return tags === null || tags.some(({ text }) => `W/${text}` === etagOf(resource))
+}
+
+/** Null: any. */
+function tagsOf(header: string | undefined): readonly { readonly text: string; readonly version: number }[] | null {
+  if (header === undefined || header.trim() === '*') return null
+  return header.split(',').flatMap((one) => {
+    const [, text, version] = TAG.exec(one.trim()) ?? []
+    return text === undefined ? [] : [{ text, version: Number(version) }]
+  })
 }
 
 export function locationOf(origin: string, kind: 'Users' | 'Groups', id: string): string {
   return `${origin}${SCIM_PREFIX}/${kind}/${id}`
 }
 
-interface Dated {
+interface Dated extends Tagged {
   readonly id: string
-  readonly version: number
   readonly createdAt: Date
   readonly updatedAt: Date
 }

@@ -54,6 +54,24 @@ t.test('scim.get_user 200, 404: a user with its version, and nothing for who has
   }
 })
 
+t.test('a user that joins a group, and one whose group is renamed, is read again; a change may still be conditional on what it was', async (t) => {
+  const { call, user } = await openScimFront(t)
+  const id = await user('ann')
+  const path = `/Users/${id}`
+  const tags = [(await call('GET', path)).headers.get('etag') ?? '']
+  const group = await call('POST', '/Groups', { body: { displayName: 'Staff', members: [{ value: id }] } })
+  tags.push((await call('GET', path, { headers: { 'if-none-match': tags[0] ?? '' } })).headers.get('etag') ?? '')
+  await call('PUT', `/Groups/${String(group.body['id'])}`, { body: { displayName: 'Crew', members: [{ value: id }] } })
+  const read = await call('GET', path, { headers: { 'if-none-match': tags.join(', ') } })
+  t.match(read, { status: 200, body: { groups: [{ display: 'Crew' }], meta: { version: read.headers.get('etag') } } })
+  tags.push(read.headers.get('etag') ?? '')
+  t.equal(new Set(tags).size, 3)
+  t.equal((await call('GET', path, { headers: { 'if-none-match': tags[2] ?? '' } })).status, 304)
+  const changed = await call('PUT', path, { body: { userName: 'ann', title: 't' }, headers: { 'if-match': tags[0] ?? '' } })
+  t.match(changed, { status: 200, body: { title: 't' } })
+  t.equal((await call('PUT', path, { body: { userName: 'ann' }, headers: { 'if-match': tags[2] ?? '' } })).status, 412)
+})
+
 t.test('scim.create_user 201, 400, 409: what a user must have, and who has its name', async (t) => {
   const { call, events } = await openScimFront(t)
   const before = await events()
