@@ -1,6 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
-import type { LoadOrigin, LoadRequest } from './load-plan.ts'
+import type { LoadOrigin } from './load-plan.ts'
 
 export interface LoadAnswer {
   readonly status: number
@@ -25,6 +25,8 @@ export class LoadConnection {
   /** Bytes of the body still to come; -1 while the head is incomplete, -2 while chunks come. */
   #left = HEAD
   #answer: LoadAnswer | null = null
+  /** Of a streamed request: its body is not out yet. */
+  #isWriting = false
   isOpen = false
 
   constructor(
@@ -48,6 +50,25 @@ export class LoadConnection {
   send(request: Buffer, settle: (outcome: LoadOutcome) => void): void {
     this.#settle = settle
     this.#socket.write(request)
+  }
+
+  /** The same with a body of so many bytes more, taken from `piece` as often as it takes and as fast as the socket does; `last` ends it. */
+  stream(head: Buffer, body: { readonly bytes: number; readonly piece: Buffer; readonly last: Buffer }, settle: (outcome: LoadOutcome) => void): void {
+    this.#settle = settle
+    this.#isWriting = true
+    this.#socket.write(head)
+    let left = body.bytes
+    const more = (): void => {
+      while (left > 0 && this.#settle === settle) {
+        const part = left < body.piece.length ? body.piece.subarray(0, left) : body.piece
+        left -= part.length
+        if (!this.#socket.write(part)) return void this.#socket.once('drain', more)
+      }
+      if (this.#settle !== settle) return
+      this.#isWriting = false
+      this.#socket.write(body.last)
+    }
+    more()
   }
 
   destroy(reason: string): void {
@@ -113,7 +134,9 @@ export class LoadConnection {
     this.#settle = null
     this.#answer = null
     this.#left = HEAD
-    if (answer !== null && /\r\nconnection: *close/i.test(answer.head)) this.#end('asked to close')
+    // Answered before it was all sent: what would come next is not a request.
+    if (this.#isWriting) this.#end('answered early')
+    else if (answer !== null && /\r\nconnection: *close/i.test(answer.head)) this.#end('asked to close')
     if (answer !== null) settle?.(answer)
   }
 
@@ -148,15 +171,3 @@ function openSocket({ host, port, origin }: LoadAddress): Socket {
 
 const HEAD = -1
 const CHUNKS = -2
-
-/** The request's bytes, made once. */
-export function encodeRequest(request: LoadRequest, authority: string): Buffer {
-  const body = request.bytes ?? Buffer.from(request.body)
-  const head = [
-    `${request.method} ${request.path} HTTP/1.1`,
-    `host: ${authority}`,
-    ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),
-    ...(body.length === 0 ? [] : [`content-length: ${body.length}`]),
-  ]
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
-}

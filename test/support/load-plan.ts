@@ -8,6 +8,8 @@ export interface LoadRequest {
   readonly body: string
   /** Stands in for a body that is no text. */
   readonly bytes?: Uint8Array
+  /** Written behind `body` piece by piece as the socket takes it, so that no generator holds what it sends. */
+  readonly payload?: LoadPayload
 }
 
 /** How a load reaches a server that is not ours: by an address that was looked up once, under the name that it goes by. */
@@ -18,6 +20,15 @@ export interface LoadOrigin {
   readonly serverName: string | null
   /** PEM of the issuers that are trusted in place of the system's; null: the system's. */
   readonly issuers: string | null
+}
+
+/** So many bytes of text, of another size each time: sizes spread evenly over their logarithm, the same for the same seed. */
+export interface LoadPayload {
+  readonly leastBytes: number
+  readonly mostBytes: number
+  readonly seed: number
+  /** Ends the body. */
+  readonly after: string
 }
 
 /** Closed: each connection sends its next request when it has its answer. Open: a fixed rate, whoever is late. */
@@ -33,7 +44,7 @@ export interface LoadPlan {
   readonly origin?: LoadOrigin
   readonly connections: number
   readonly pace: LoadPace
-  /** Milliseconds; the load ends earlier when it is stopped. */
+  /** Milliseconds; the load ends earlier when it is stopped, and of the open pace later: what was due is still sent. */
   readonly durationMs: number
   /** No more are sent in a second, whatever the pace: what is too early waits. */
   readonly ratePerSMax?: number
@@ -47,6 +58,8 @@ export interface LoadPlan {
   readonly freshEveryMs?: number
   /** Milliseconds at the start that count for nothing. */
   readonly warmUpMs?: number
+  /** Milliseconds behind the end of an open pace in which what was due is still sent. */
+  readonly drainMs?: number
   /** Keeps a row per request, but for those with the given statuses; else only sums. */
   readonly keepRows?: { readonly except: readonly number[] }
   /** Milliseconds without an answer after which a request has failed. */
@@ -82,16 +95,16 @@ export interface LoadResult {
   readonly requests: number
   /** The warm-up's too: what CPU seconds from before to after the load are divided by. */
   readonly requestsWithWarmUp: number
+  /** Of the open pace up to the last answer, so that a backlog is no throughput. */
   readonly measuredMs: number
   /** Milliseconds; open pace counts from when the request was due. */
-  readonly latency: {
-    readonly p50: number
-    readonly p90: number
-    readonly p99: number
-    readonly p99_9: number
-    readonly max: number
-    readonly mean: number
-  }
+  readonly latency: LoadLatency
+  /** From when each was sent: what a generator that waits for the server would show. Without what was never sent. */
+  readonly latencyFromSent: LoadLatency
+  /** Milliseconds of the open pace from when a request was due until the generator looked: its own lateness, counted in `latency`. */
+  readonly generatorLate: { readonly p50: number; readonly p99: number; readonly max: number }
+  /** Of the open pace: due, and no connection was free for them even some seconds behind the end. They count as failed and as late. */
+  readonly unsent: number
   /** Share of one core that the generator itself used. Near 1 the generator was the limit. */
   readonly generatorCores: number
   /** Reasons of the first failed requests. */
@@ -100,6 +113,15 @@ export interface LoadResult {
   /** Empty without `keepRows`. */
   readonly rows: readonly LoadRow[]
   readonly answerBytes: number
+}
+
+export interface LoadLatency {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly p99_9: number
+  readonly max: number
+  readonly mean: number
 }
 
 /** Milliseconds of the machine's monotonic clock: the same in every process, never set back. */

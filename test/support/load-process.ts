@@ -1,7 +1,8 @@
 /** The generator's own process: runs one plan, told by IPC, and answers with what it found. */
-import { build as buildHistogram } from 'hdr-histogram-js'
-import { encodeRequest, LoadConnection, type LoadOutcome } from './load-connection.ts'
+import { LoadConnection, type LoadOutcome } from './load-connection.ts'
+import { latencies, latencyOf, latenessOf, noteMs } from './load-latency.ts'
 import { monotonicMs, type LoadPlan, type LoadResult, type LoadRow, type LoadSocket } from './load-plan.ts'
+import { requestWriter, type RequestWriter } from './load-request.ts'
 
 const FAILURES_KEPT = 20
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -10,18 +11,19 @@ const REOPEN_MS = 5
 const REOPEN_GENTLY_MS = 1_000
 /** Of an open pace: how often what is due is sent. */
 const TICK_MS = 1
+/** What is found so soon counts from then: timers are no finer, and that is no latency of the server's. */
+const TICK_LATE_MS = 1.5
+const DRAIN_MS = 5_000
 
 class Load {
   readonly #plan: LoadPlan
-  readonly #requests: readonly Buffer[]
+  readonly #requests: readonly RequestWriter[]
   readonly #slots: Slot[] = []
   /** When each request was due that no connection was free for. */
   readonly #waiting: number[] = []
-  readonly #histogram = buildHistogram({
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: 120_000_000,
-    numberOfSignificantValueDigits: 3,
-  })
+  readonly #fromDue = latencies()
+  readonly #fromSent = latencies()
+  readonly #late = latencies()
   readonly #statuses: Record<number, number> = {}
   readonly #failures: string[] = []
   readonly #sockets: LoadSocket[] = []
@@ -38,11 +40,13 @@ class Load {
   #freeAt = 0
   /** By slot: it was told to come back no sooner. */
   readonly #quietUntil = new Map<number, number>()
+  #unsent = 0
+  #lastAt = 0
 
   constructor(plan: LoadPlan) {
     this.#plan = plan
     const authority = plan.origin?.authority ?? `${plan.host}:${plan.port}`
-    this.#requests = plan.requests.map((request) => encodeRequest(request, authority))
+    this.#requests = plan.requests.map((request) => requestWriter(request, authority))
     const now = monotonicMs()
     this.#measureFrom = now + (plan.warmUpMs ?? 0)
     this.#endsAt = this.#measureFrom + plan.durationMs
@@ -71,6 +75,20 @@ class Load {
 
   stop(): void {
     this.#isStopping = true
+    setTimeout(() => this.#giveUp(), this.#plan.drainMs ?? DRAIN_MS).unref()
+    this.#settleIfDone()
+  }
+
+  /** What was due and never sent has been waiting for as long as this, and would still. */
+  #giveUp(): void {
+    const now = monotonicMs()
+    for (const dueAt of this.#waiting.splice(0)) {
+      if (dueAt < this.#measureFrom) continue
+      this.#unsent += 1
+      this.#statuses[0] = (this.#statuses[0] ?? 0) + 1
+      this.#fail('not sent: no connection was free')
+      noteMs(this.#fromDue, now - dueAt)
+    }
     this.#settleIfDone()
   }
 
@@ -90,7 +108,7 @@ class Load {
       },
       closed: (isCut) => {
         Object.assign(socket, { closedAt: monotonicMs(), isCut })
-        if (this.#isStopping) return
+        if (this.#isOver()) return
         const { freshEveryMs, ratePerSMax } = this.#plan
         const isRefused = freshEveryMs === undefined ? ratePerSMax !== undefined && socket.localPort === 0 : !slot.isAsked
         if (isRefused) this.#refused(index, socket.openedAt)
@@ -110,13 +128,17 @@ class Load {
   }
 
   #reopen(index: number): void {
-    if (!this.#isStopping) this.#slots[index] = this.#open(index)
+    if (!this.#isOver()) this.#slots[index] = this.#open(index)
+  }
+
+  #isOver(): boolean {
+    return this.#isStopping && this.#waiting.length === 0
   }
 
   /** Gives a free connection its next request, if one is due. */
   #next(index: number): void {
     const slot = this.#slots[index]
-    if (slot === undefined || this.#isStopping || !slot.connection.isOpen || slot.startedAt !== null) return
+    if (slot === undefined || this.#isOver() || !slot.connection.isOpen || slot.startedAt !== null) return
     if (!this.#mayGo(index, slot)) return
     if (this.#plan.pace.kind !== 'open') return this.#send(index, slot, monotonicMs())
     const dueAt = this.#waiting.shift()
@@ -147,11 +169,11 @@ class Load {
     const startedAt = monotonicMs()
     slot.startedAt = startedAt
     slot.isAsked = true
-    slot.connection.send(request, (outcome) => {
+    request.send(slot.connection, (outcome) => {
       slot.startedAt = null
       if ('status' in outcome) slot.socket.answers += 1
       this.#record(index, { dueAt, startedAt, endedAt: monotonicMs() }, outcome)
-      if (this.#isStopping) this.#settleIfDone()
+      if (this.#isOver()) this.#settleIfDone()
       else if (this.#plan.freshEveryMs !== undefined) slot.connection.destroy('answered')
       else this.#after(index, outcome)
     })
@@ -174,12 +196,22 @@ class Load {
     if (this.#plan.keepRows?.except.includes(status) === false)
       this.#rows.push({ connection, startedAt: at.startedAt, endedAt: at.endedAt, status, failure })
     this.#requestsWithWarmUp += 1
-    if (this.#requestsWithWarmUp === this.#plan.requestsMax) this.#isStopping = true
-    if (at.endedAt < this.#measureFrom) return
+    if (this.#requestsWithWarmUp === this.#plan.requestsMax) {
+      this.#isStopping = true
+      this.#waiting.length = 0
+    }
+    const isMeasured = (this.#plan.pace.kind === 'open' ? at.dueAt : at.endedAt) >= this.#measureFrom
+    if (!isMeasured) return
+    this.#lastAt = at.endedAt
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
-    if (failure !== '' && this.#failures.length < FAILURES_KEPT) this.#failures.push(failure)
+    if (failure !== '') this.#fail(failure)
     if ('bytes' in outcome) this.#answerBytes += outcome.bytes
-    this.#histogram.recordValue(Math.max(1, Math.round((at.endedAt - at.dueAt) * 1_000)))
+    noteMs(this.#fromDue, at.endedAt - at.dueAt)
+    noteMs(this.#fromSent, at.endedAt - at.startedAt)
+  }
+
+  #fail(reason: string): void {
+    if (this.#failures.length < FAILURES_KEPT) this.#failures.push(reason)
   }
 
   /** Sends what is due each tick; what finds no free connection waits and is late. */
@@ -189,8 +221,13 @@ class Load {
     const timer = setInterval(() => {
       if (this.#isStopping) return clearInterval(timer)
       // The first one is due at once: else each would count from one interval before it may go.
-      const due = Math.floor(((monotonicMs() - began) * ratePerS) / 1_000) + 1
-      for (; sent < due; sent++) this.#waiting.push(began + (sent * 1_000) / ratePerS)
+      const now = monotonicMs()
+      const due = Math.floor(((now - began) * ratePerS) / 1_000) + 1
+      for (; sent < due; sent++) {
+        const dueAt = began + (sent * 1_000) / ratePerS
+        if (dueAt >= this.#measureFrom) noteMs(this.#late, now - dueAt)
+        this.#waiting.push(now - dueAt <= TICK_LATE_MS ? now : dueAt)
+      }
       for (let index = 0; index < this.#slots.length && this.#waiting.length > 0; index++) this.#next(index)
     }, TICK_MS)
   }
@@ -201,7 +238,7 @@ class Load {
   }
 
   #settleIfDone(): void {
-    if (this.#slots.some((slot) => slot.startedAt !== null)) return
+    if (!this.#isOver() || this.#slots.some((slot) => slot.startedAt !== null)) return
     const finish = this.#finish
     this.#finish = null
     for (const slot of this.#slots) slot.connection.destroy('done')
@@ -210,21 +247,17 @@ class Load {
 
   #result(): LoadResult {
     const used = process.cpuUsage(this.#cpuAtStart)
-    const measuredMs = Math.max(1, Math.min(monotonicMs(), this.#endsAt) - this.#measureFrom)
-    const at = (percentile: number): number => this.#histogram.getValueAtPercentile(percentile) / 1_000
+    const endedAt = Math.min(monotonicMs(), this.#endsAt)
+    const measuredMs = Math.max(1, (this.#plan.pace.kind === 'open' ? Math.max(endedAt, this.#lastAt) : endedAt) - this.#measureFrom)
     return {
       statuses: this.#statuses,
       requests: Object.values(this.#statuses).reduce((sum, count) => sum + count, 0),
       requestsWithWarmUp: this.#requestsWithWarmUp,
       measuredMs,
-      latency: {
-        p50: at(50),
-        p90: at(90),
-        p99: at(99),
-        p99_9: at(99.9),
-        max: this.#histogram.maxValue / 1_000,
-        mean: this.#histogram.mean / 1_000,
-      },
+      latency: latencyOf(this.#fromDue),
+      latencyFromSent: latencyOf(this.#fromSent),
+      generatorLate: latenessOf(this.#late),
+      unsent: this.#unsent,
       generatorCores: (used.user + used.system) / 1_000 / measuredMs,
       failures: this.#failures,
       sockets: this.#sockets,

@@ -1,0 +1,145 @@
+import t from 'tap'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type Socket } from 'node:net'
+import { runLoad, startLoad } from './load.ts'
+import type { LoadPlan } from './load-plan.ts'
+import { sizesOf } from './load-request.ts'
+
+interface Raw {
+  readonly port: number
+  readonly heads: string[]
+}
+
+/** Answers each request with the next of the texts, the last one for ever. */
+async function rawServer(t: { teardown(done: () => void): unknown }, texts: readonly string[]): Promise<Raw> {
+  const heads: string[] = []
+  const sockets = new Set<Socket>()
+  let at = 0
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      heads.push(bytes.toString())
+      const text = texts[Math.min(at++, texts.length - 1)] ?? ''
+      if (text === 'reset') socket.resetAndDestroy()
+      else socket.write(text)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, heads }
+}
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'
+const plan = (port: number, more: Partial<LoadPlan>): LoadPlan => ({
+  host: '127.0.0.1',
+  port,
+  connections: 1,
+  pace: { kind: 'closed' },
+  durationMs: 60_000,
+  requests: [{ method: 'POST', path: '/a', headers: { b: 'c' }, body: 'd' }],
+  ...more,
+})
+
+/** Answers at once, but for half a second from the hundredth request on: then nobody is answered. */
+async function stallingServer(t: { teardown(done: () => void): unknown }): Promise<number> {
+  const sockets = new Set<Socket>()
+  let count = 0
+  let stalledUntil = 0
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', () => {
+      if (++count === 100) stalledUntil = performance.now() + 500
+      const wait = stalledUntil - performance.now()
+      if (wait <= 0) socket.write(OK)
+      else setTimeout(() => socket.write(OK), wait)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+t.test('what is due while a server stands still is sent all the same, and its wait is latency', async (t) => {
+  const port = await stallingServer(t)
+  const found = await runLoad(plan(port, { connections: 2, pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }))
+  t.ok(found.requests >= 600, 'one of each instant at which one was due')
+  t.same(Object.keys(found.statuses), ['200'])
+  t.equal(found.unsent, 0)
+  t.ok(found.latency.p99 >= 400, `from when they were due ${found.latency.p99}`)
+  t.ok(found.latency.p99_9 >= found.latency.p99 && found.latency.max >= found.latency.p99_9)
+  t.ok(found.latencyFromSent.p99 < found.latency.p99, `a generator that waits would show ${found.latencyFromSent.p99}`)
+})
+
+t.test('what was due and never found a connection counts as failed and as late as it is', async (t) => {
+  const server = await rawServer(t, [''])
+  const found = await runLoad(plan(server.port, {
+    pace: { kind: 'open', ratePerS: 50 }, durationMs: 400, drainMs: 200, answerTimeoutMs: 1_200,
+  }))
+  t.ok(found.unsent >= 15)
+  t.equal(found.requests, found.unsent + 1)
+  t.same(found.statuses, { 0: found.requests })
+  t.ok(found.failures.includes('not sent: no connection was free'))
+  t.ok(found.latency.p50 >= 200)
+})
+
+t.test('a backlog that is answered behind the end is no throughput', async (t) => {
+  const port = await stallingServer(t)
+  const found = await runLoad(plan(port, { pace: { kind: 'open', ratePerS: 300 }, durationMs: 400 }))
+  t.ok(found.measuredMs > 500, String(found.measuredMs))
+  t.equal(found.unsent, 0)
+})
+
+t.test('a generator that is itself late says so', async (t) => {
+  const server = await rawServer(t, [OK])
+  const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 1_500 }))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  process.kill(load.pid, 'SIGSTOP')
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  process.kill(load.pid, 'SIGCONT')
+  const { generatorLate, latency, requests } = await load.result
+  t.ok(requests >= 290, 'nothing is left out')
+  t.ok(generatorLate.max >= 400 && generatorLate.p99 >= 300, JSON.stringify(generatorLate))
+  t.ok(latency.max >= 400, 'and it stays in the latency')
+})
+
+t.test('a payload is of another size each time, the same sizes for the same seed, and whole', async (t) => {
+  const bodies: string[] = []
+  const server = createHttpServer((req, res) => {
+    let text = ''
+    req.setEncoding('latin1').on('data', (piece: string) => (text += piece))
+    req.on('end', () => {
+      bodies.push(text)
+      res.end('ok')
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const payload = { leastBytes: 10_000, mostBytes: 1_000_000, seed: 7, after: '--end' }
+  const requests = [{ method: 'POST', path: '/a', headers: {}, body: 'begin--', payload }]
+  await runLoad(plan(port, { requests, requestsMax: 6 }))
+  const nextBytes = sizesOf(payload)
+  t.same(bodies.map(({ length }) => length), bodies.map(() => nextBytes() + 'begin----end'.length))
+  t.ok(bodies.every((text) => text.startsWith('begin--The quick') && text.endsWith('--end')))
+  t.ok(new Set(bodies.map(({ length }) => length)).size > 3)
+})
+
+t.test('an answer before the payload is out is an answer, and its connection is not used again', async (t) => {
+  const server = await rawServer(t, ['HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n', ''])
+  const payload = { leastBytes: 50_000_000, mostBytes: 50_000_001, seed: 1, after: '' }
+  const result = await runLoad(plan(server.port, { requests: [{ method: 'POST', path: '/a', headers: {}, body: '', payload }], requestsMax: 1 }))
+  t.same(result.statuses, { 413: 1 })
+  t.same(result.sockets.map(({ answers, isCut }) => [answers, isCut]), [[1, false]])
+})
