@@ -1,4 +1,4 @@
-import { VIDEO_POLL_ASK_MS_MAX, VIDEO_POLL_BURST_MS } from '../../schemas/video-limits.ts'
+import { VIDEO_POLL_ASK_MS_MAX, VIDEO_POLL_BURST_MS, VIDEO_POLL_LAG_MS } from '../../schemas/video-limits.ts'
 import type { RateAuthority } from '../ports/rates.ts'
 import type { PollBudget, PollGrant } from '../ports/video-engine.ts'
 
@@ -60,9 +60,9 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
 
 const ROUNDING_MS = 0.001
 
-/** Less than the cap by what the burst brings: so no second of any run has more polls than the cap. */
+/** Less than the cap by what the burst brings and what comes late: so a provider counts no more in any second than the cap. */
 function paceOf(perSecond: number): number {
-  return perSecond * (1 - VIDEO_POLL_BURST_MS / SECOND_MS)
+  return perSecond * (1 - (VIDEO_POLL_BURST_MS + VIDEO_POLL_LAG_MS) / SECOND_MS)
 }
 
 function burstOf(perSecond: number): number {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { VIDEO_POLL_ASK_MS_MAX, VIDEO_POLL_BURST_MS } from '../../../src/schemas/video-limits.ts'
+import { VIDEO_POLL_ASK_MS_MAX, VIDEO_POLL_BURST_MS, VIDEO_POLL_LAG_MS } from '../../../src/schemas/video-limits.ts'
 import type { RateAsk, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
 import { openState } from '../../../src/server/state/open.ts'
 import { openPollBudget } from '../../../src/server/state/poll-budget.ts'
@@ -26,7 +26,7 @@ t.test('Redis is asked for the polls of the whole installation, with a burst of 
   })
   t.same(await budget.take('veo', 40, 5), { granted: 3, retryAfterMs: 12 })
   const burst = 40 * VIDEO_POLL_BURST_MS / 1_000
-  t.same(asks, [{ key: 'polls:veo', limitRpm: 2_160, burst, want: 5, giveBack: 0, waitMsMax: VIDEO_POLL_ASK_MS_MAX }])
+  t.same(asks, [{ key: 'polls:veo', limitRpm: 60 * 40 * (1 - (VIDEO_POLL_BURST_MS + VIDEO_POLL_LAG_MS) / 1_000), burst, want: 5, giveBack: 0, waitMsMax: VIDEO_POLL_ASK_MS_MAX }])
 })
 
 for (const [liveRunners, perSecond] of [[1, 100], [4, 100], [2, 0.5], [16, 3]] as const) {
@@ -36,7 +36,7 @@ for (const [liveRunners, perSecond] of [[1, 100], [4, 100], [2, 0.5], [16, 3]] a
     for (clock.now = 0; clock.now < 60_000; clock.now += 10) granted += (await budget.take('veo', perSecond, 50)).granted
     const share = 60 * perSecond / liveRunners
     t.ok(granted <= share + 1, `${granted} of ${share}`)
-    t.ok(granted >= 0.88 * share - 1, `${granted} of ${share}`)
+    t.ok(granted >= 0.83 * share - 1, `${granted} of ${share}`)
   })
 }
 
@@ -59,7 +59,7 @@ t.test('providers do not use up each other\'s polls', async (t) => {
   const { clock, budget } = budgetOf()
   await budget.take('veo', 10, 1)
   await budget.take('sora', 10, 1)
-  clock.now = 112
+  clock.now = 118
   t.same([await budget.take('veo', 10, 1), await budget.take('sora', 10, 1)].map(({ granted }) => granted), [1, 1])
 })
 
