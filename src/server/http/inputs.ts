@@ -32,7 +32,7 @@ export function declaredHeaders(wanted: readonly HeaderName[], head: Head): Decl
 }
 
 /** For a body that is not JSON by its type (`content_type_unsupported`), or compressed (`header_invalid`). A missing type is taken as JSON. */
-export function contentRefusal({ contentType, contentEncoding }: Head): Failure | null {
+export function contentRefusal({ contentType, contentEncoding }: Pick<Head, 'contentType' | 'contentEncoding'>): Failure | null {
   if (contentType !== '' && !JSON_TYPES.test(contentType)) {
     const issues = [{ path: '/content-type', message: 'is not a JSON type', expected: 'application/json, or a type that ends in +json' }]
     return { name: 'content_type_unsupported', metadata: { issues } }

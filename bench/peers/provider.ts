@@ -1,0 +1,71 @@
+/** The way to the provider: kept connections and undici's dispatch, the cheapest that Node has. */
+import { Pool, type Dispatcher } from 'undici'
+import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
+import {
+  EMBEDDINGS_DEADLINE_MS, UPSTREAM_ANSWER_BYTES_MAX, UPSTREAM_CONNECTIONS_MAX, UPSTREAM_KEEP_ALIVE_MS,
+} from '../../src/schemas/limits.ts'
+
+type Settle = (answer: Outcome<Buffer>) => void
+
+export class Provider {
+  readonly #pool: Pool
+  readonly #path: string
+  readonly #headers: string[]
+
+  constructor(url: string, apiKey: string) {
+    const { origin, pathname } = new URL(url)
+    this.#path = `${pathname}/embeddings`
+    this.#headers = ['content-type', 'application/json', 'authorization', `Bearer ${apiKey}`]
+    this.#pool = new Pool(origin, {
+      connections: UPSTREAM_CONNECTIONS_MAX, pipelining: 1, keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
+      headersTimeout: EMBEDDINGS_DEADLINE_MS, bodyTimeout: EMBEDDINGS_DEADLINE_MS,
+    })
+  }
+
+  embed(body: string | Buffer): Promise<Outcome<Buffer>> {
+    return new Promise((settle) => {
+      this.#pool.dispatch({ method: 'POST', path: this.#path, headers: this.#headers, body }, new Answer(settle))
+    })
+  }
+}
+
+/** undici's handler in the form that gets raw headers, which spares parsing them. */
+class Answer implements Dispatcher.DispatchHandler {
+  readonly #settle: Settle
+  readonly #chunks: Buffer[] = []
+  #status = 0
+  #bytes = 0
+  #cut: (() => void) | null = null
+
+  constructor(settle: Settle) {
+    this.#settle = settle
+  }
+
+  onConnect(cut: () => void): void {
+    this.#cut = cut
+  }
+
+  onHeaders(status: number): boolean {
+    this.#status = status
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#bytes += chunk.length
+    if (this.#bytes > UPSTREAM_ANSWER_BYTES_MAX) {
+      this.#settle(fail('upstream_too_large', { fields: { limit: UPSTREAM_ANSWER_BYTES_MAX } }))
+      this.#cut?.()
+    } else this.#chunks.push(chunk)
+    return true
+  }
+
+  onComplete(): void {
+    const [first] = this.#chunks
+    const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#bytes)
+    this.#settle(this.#status === 200 ? ok(body) : fail('upstream_failed'))
+  }
+
+  onError(error: Error): void {
+    this.#settle(fail(/Timeout/.test(error.name) ? 'upstream_slow' : 'upstream_failed'))
+  }
+}

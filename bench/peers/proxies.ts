@@ -1,0 +1,65 @@
+/** Proxies that govern an embeddings call as the product does, on other people's HTTP servers. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { YOUNG_HEAP } from '../../src/server/supervisor/child.ts'
+import { plainEnvironment } from '../../test/support/load.ts'
+import { freePort, stopServer } from '../../test/support/spawned.ts'
+import { STAND_MODEL, type Stand } from '../../test/support/stand.ts'
+import { packageVersion } from '../peers.ts'
+import type { Absent, Target } from '../target.ts'
+import type { ProxyKey, ProxyKind, ProxySettings } from './settings.ts'
+
+/** The stand's price in the form of the catalogue's. */
+const PROMPT_NANO_PER_MILLION = 20_000_000
+const PROCESS = fileURLToPath(new URL('./proxy-process.js', import.meta.url))
+const PEERS = 'tools/peers'
+
+const ALIKE =
+  'key by its SHA-256 in a map, GCRA rate limit, budget, body limit, the same JSON reader and compiled validator, usage metered, errors in the envelope; '
+  + 'all of it in this process\'s memory: no journal, no ledger, no revocation, no metrics, no log'
+
+export interface ProxyWish {
+  /** The repository's root. */
+  readonly root: string
+  /** Beside the stand's first key, which has no limit. */
+  readonly keys?: readonly ProxyKey[]
+}
+
+/** Before the stand's own provider, with the stand's own key. */
+export async function startProxy(kind: ProxyKind, stand: Stand, { root, keys = [] }: ProxyWish): Promise<Target | Absent> {
+  const packages = join(root, PEERS)
+  const installed = join(packages, 'node_modules/fastify')
+  if (kind === 'fastify' && !existsSync(installed)) return { name: kind, absent: `not installed: npm ci in ${PEERS}` }
+  const { inference_key: key, management_key: management } = stand.keys
+  const settings: ProxySettings = {
+    kind, packages, port: await freePort(),
+    provider: `http://127.0.0.1:${stand.mock.port}/v1`,
+    providerKey: 'stand',
+    models: [{ id: STAND_MODEL, upstreamModel: 'bench-embed', promptNanoPerMillion: PROMPT_NANO_PER_MILLION }],
+    keys: [
+      { key, kind: 'inference', limitRpm: null, limitNano: null },
+      { key: management, kind: 'management', limitRpm: null, limitNano: null },
+      ...keys,
+    ],
+  }
+  const child = fork(PROCESS, { env: { ...plainEnvironment(), NODE_ENV: 'production' }, execArgv: [...YOUNG_HEAP], detached: true })
+  child.send(settings)
+  await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => {
+      throw new Error(`the ${kind} proxy did not start`)
+    }),
+  ])
+  const server = kind === 'fastify' ? `fastify ${packageVersion(installed)}` : `node:http of Node ${process.versions.node}`
+  return {
+    name: kind,
+    pid: child.pid ?? 0,
+    port: settings.port,
+    request: stand.embeddings(),
+    note: `${server} and undici with the same checks: ${ALIKE}`,
+    stop: () => stopServer(child),
+  }
+}
