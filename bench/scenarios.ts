@@ -2,6 +2,7 @@
 import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import type { ReadOptions } from './options.ts'
+import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
 import { readTransferOptions, TRANSFER_OPTIONS_TEXT } from './transfers/options.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT } from './vault/options.ts'
 import { readVideosOptions, VIDEOS_OPTIONS_TEXT } from './videos/options.ts'
@@ -75,6 +76,14 @@ export const SCENARIOS: readonly Scenario[] = [
     help: VIDEOS_OPTIONS_TEXT,
     suite: { args: ['--duration', '1', '--repeats', '3'], seconds: 50 },
     hasPeers: true,
+  },
+  {
+    name: 'soak',
+    text: 'memory, descriptors and event-loop delay of every process under 1,000 governed embeddings a second that go on',
+    options: readSoakOptions,
+    help: SOAK_OPTIONS_TEXT,
+    suite: { args: ['--duration', '30'], seconds: 55 },
+    hasPeers: false,
   },
 ]
 

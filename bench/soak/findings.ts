@@ -1,0 +1,117 @@
+/** What a watched load says: curves, and the figures that must hold. */
+import { checkRecord, type CheckRecord, type CurveRecord, type ResultRow } from '../record.ts'
+import { spread, type Spread } from '../statistics.ts'
+import type { Holding } from './holding.ts'
+import { after, growth, slopePerMinute, sumOf, type Reading } from './trend.ts'
+import { seriesOf, type LoopReading, type Watched } from './watch.ts'
+
+export const MB = 1_000_000
+/** Megabytes a minute. Issue 8, acceptance 4. */
+const SLOPE_MAX = 1
+/** Descriptors that may be open at the end beside those of the start: a pool opens one more for a while. */
+const DESCRIPTORS_MAX = 2
+/** Milliseconds. Issue 8, acceptance 4. */
+const LOOP_P99_MS_MAX = 10
+/** Milliseconds in which heaps, pools and caches come to their size. Issue 8, acceptance 4: "after the second minute". */
+const SETTLE_MS = 120_000
+/** Of a load that is shorter than five times that. */
+const SETTLE_SHARE = 0.2
+/** Seconds below which a slope says nothing: a young heap fills and empties. */
+export const SLOPE_SECONDS_MIN = 300
+
+export function settleMs(seconds: number): number {
+  return Math.min(SETTLE_MS, seconds * 1_000 * SETTLE_SHARE)
+}
+
+interface Wish {
+  readonly seconds: number
+  readonly rows: readonly ResultRow[]
+}
+
+/** Slopes are checked when the load was long enough for one; everything else always. */
+export function soakChecks(watched: Watched, { seconds, rows }: Wish): readonly CheckRecord[] {
+  const from = settleMs(seconds)
+  const check = (text: string, found: Spread, atMost: number): CheckRecord => checkRecord(text, found, { bound: { atMost }, rows })
+  const settled = (read: (holding: Holding) => number | null) =>
+    [...seriesOf(watched.looks, read)].map(([name, readings]) => [name, after(readings, from)] as const)
+  const memory = settled(countedBytes)
+  const descriptors = settled((holding) => holding.descriptors)
+  const slopes = seconds < SLOPE_SECONDS_MIN ? [] : [
+    ...memory.map(([name, readings]) => check(`memory of ${name}, MB a minute`, one(slopePerMinute(readings) / MB), SLOPE_MAX)),
+    check('memory of all processes, MB a minute', one(slopePerMinute(sumOf(memory.map(([, readings]) => readings))) / MB), SLOPE_MAX),
+  ]
+  return [
+    ...slopes,
+    ...(descriptors.length === 0 ? [] : [
+      check('descriptors of all processes, more at the end than at the start', one(growth(sumOf(descriptors.map(([, all]) => all)))), DESCRIPTORS_MAX),
+    ]),
+    ...fronts(watched.loops).map(([front, loops]) =>
+      check(`event-loop delay of front ${front}, p99 in ms`, spread(loops.map(({ p99Ms }) => p99Ms)), LOOP_P99_MS_MAX)),
+    check('processes that ended', one(ended(watched)), 0),
+  ]
+}
+
+/** Of a store what its processes share is left out. */
+function countedBytes({ isOurs, residentBytes, ownBytes }: Holding): number {
+  return isOurs ? residentBytes : ownBytes
+}
+
+/** Of our own, at the first look. */
+function ended({ looks }: Watched): number {
+  const pids = (at: number): readonly number[] => (looks.at(at)?.holdings ?? []).filter(({ isOurs }) => isOurs).flatMap(({ pids }) => pids)
+  const last = new Set(pids(-1))
+  return pids(0).filter((pid) => !last.has(pid)).length
+}
+
+export function soakCurves(watched: Watched): readonly CurveRecord[] {
+  const { looks, loops } = watched
+  const resident = seriesOf(looks, (holding) => holding.residentBytes / MB)
+  const own = seriesOf(looks, (holding) => (holding.isOurs ? null : holding.ownBytes / MB))
+  const curve = (title: string, y: string, lines: CurveRecord['lines']): CurveRecord =>
+    ({ scenario: 'soak', title, x: 'seconds', y, lines: lines.filter(({ points }) => points.length > 0) })
+  return [
+    curve('Memory over time', 'MB', [
+      ...lines(resident),
+      ...lines(own).map(({ name, points }) => ({ name: `${name}, without what its processes share`, points })),
+      { name: 'all', points: inSeconds(sumOf([...seriesOf(looks, (holding) => countedBytes(holding) / MB).values()])) },
+    ]),
+    curve('Descriptors over time', 'open descriptors', lines(seriesOf(looks, (holding) => holding.descriptors))),
+    curve('Event-loop delay over time', 'ms', fronts(loops).flatMap(([front, of]) => [
+      { name: `front ${front}, p50`, points: inSeconds(of.map(({ atMs, p50Ms }) => [atMs, p50Ms])) },
+      { name: `front ${front}, p99`, points: inSeconds(of.map(({ atMs, p99Ms }) => [atMs, p99Ms])) },
+    ])),
+  ]
+}
+
+export function soakNotes(watched: Watched, seconds: number): readonly string[] {
+  const from = settleMs(seconds) / 1_000
+  const worst = Math.max(...watched.loops.map(({ maxMs }) => maxMs))
+  return [
+    `slopes are least squares over what was read after the first ${from.toFixed(0)} s`,
+    ...(seconds < SLOPE_SECONDS_MIN ? [`under ${SLOPE_SECONDS_MIN} s memory still settles: its slope is not checked`] : []),
+    'Postgres\' processes share a cache of fixed size that fills as rows are written: their own memory counts, and is added up, as theirs come and go',
+    `event-loop delay is what each front says at /metrics, of the time since the reading before; at most ${worst.toFixed(1)} ms`,
+    ...watched.problems,
+  ]
+}
+
+/** Most that was held at once: ours with what they share, of stores without. */
+export function peakMb({ looks }: Watched): number {
+  return Math.max(...looks.map(({ holdings }) => holdings.reduce((sum, holding) => sum + countedBytes(holding), 0))) / MB
+}
+
+function fronts(loops: readonly LoopReading[]): readonly (readonly [string, readonly LoopReading[]])[] {
+  return [...new Set(loops.map(({ front }) => front))].sort().map((front) => [front, loops.filter((of) => of.front === front)])
+}
+
+function lines(series: ReadonlyMap<string, readonly Reading[]>): CurveRecord['lines'] {
+  return [...series].map(([name, readings]) => ({ name, points: inSeconds(readings) }))
+}
+
+function inSeconds(readings: readonly Reading[]): readonly Reading[] {
+  return readings.map(([at, value]) => [Math.round(at / 100) / 10, Math.round(value * 100) / 100])
+}
+
+function one(value: number): Spread {
+  return { median: value, min: value, max: value }
+}

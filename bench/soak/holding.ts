@@ -1,0 +1,73 @@
+/** What the processes of a node hold, as Linux tells it. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { tree, type ProcessRow } from '../../test/support/process-cpu.ts'
+
+const PAGE_BYTES = 4_096
+
+export interface Holding {
+  /** `sluice front 1`; processes of Postgres come and go, and are one together, as those of Redis are. */
+  readonly name: string
+  /** Whether it is ours: a store shares a cache of fixed size between its processes, which fills. */
+  readonly isOurs: boolean
+  readonly pids: readonly number[]
+  readonly residentBytes: number
+  /** Without pages of files and of shared memory. */
+  readonly ownBytes: number
+  /** Open descriptors; null when they may not be counted. */
+  readonly descriptors: number | null
+}
+
+/** @param root pid of the supervisor */
+export function holdings(root: number): readonly Holding[] {
+  const byName = new Map<string, ProcessRow[]>()
+  for (const row of tree(root)) {
+    if (row.state === 'Z' || row.arguments.length === 0) continue
+    const name = nameOf(row)
+    byName.set(name, [...(byName.get(name) ?? []), row])
+  }
+  return [...byName].flatMap(([name, rows]) => STORE.test(name) ? [holdingOf(name, rows)] : ours(name, rows))
+}
+
+const STORE = /^(postgres|redis|valkey)/
+
+function ours(name: string, rows: readonly ProcessRow[]): readonly Holding[] {
+  const sorted = [...rows].sort((a, b) => a.pid - b.pid)
+  return sorted.map((row, at) => holdingOf(sorted.length === 1 ? name : `${name} ${at + 1}`, [row]))
+}
+
+function nameOf({ arguments: words, name }: ProcessRow): string {
+  const line = words.join(' ')
+  if (/\bsluice serve\b/.test(line)) return 'sluice supervisor'
+  return /\bsluice [a-z]+|postgres|redis|valkey/.exec(line)?.[0] ?? name
+}
+
+function holdingOf(name: string, rows: readonly ProcessRow[]): Holding {
+  const pages = rows.map(({ pid }) => pagesOf(pid))
+  const counts = rows.map(({ pid }) => descriptorsOf(pid))
+  return {
+    name,
+    isOurs: !STORE.test(name),
+    pids: rows.map(({ pid }) => pid),
+    residentBytes: pages.reduce((sum, [resident]) => sum + resident, 0) * PAGE_BYTES,
+    ownBytes: pages.reduce((sum, [resident, shared]) => sum + resident - shared, 0) * PAGE_BYTES,
+    descriptors: counts.includes(null) ? null : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
+  }
+}
+
+/** Zeros when it has ended. */
+function pagesOf(pid: number): readonly [resident: number, shared: number] {
+  try {
+    const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number)
+    return [resident, shared]
+  } catch {
+    return [0, 0]
+  }
+}
+
+function descriptorsOf(pid: number): number | null {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length
+  } catch (problem) {
+    return problem instanceof Error && 'code' in problem && problem.code === 'ENOENT' ? 0 : null
+  }
+}

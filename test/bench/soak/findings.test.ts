@@ -1,0 +1,87 @@
+import t from 'tap'
+import type { ResultRow } from '../../../bench/record.ts'
+import { resultRow } from '../../../bench/record.ts'
+import { peakMb, settleMs, soakChecks, soakCurves, soakNotes } from '../../../bench/soak/findings.ts'
+import type { Holding } from '../../../bench/soak/holding.ts'
+import { loopReadings, type Watched } from '../../../bench/soak/watch.ts'
+
+const MB = 1_000_000
+const SECONDS = 600
+
+interface Told {
+  readonly frontMb?: (atS: number) => number
+  readonly sharedMb?: (atS: number) => number
+  readonly descriptors?: (atS: number) => number
+  readonly frontPid?: (atS: number) => number
+  readonly p99Ms?: number
+}
+
+function watched({ frontMb = () => 100, sharedMb = () => 50, descriptors = () => 40, frontPid = () => 7, p99Ms = 2 }: Told): Watched {
+  const holding = (name: string, pid: number, more: Partial<Holding>): Holding =>
+    ({ name, isOurs: true, pids: [pid], residentBytes: 30 * MB, ownBytes: 20 * MB, descriptors: 20, ...more })
+  return {
+    looks: Array.from({ length: SECONDS / 2 }, (_, at) => ({
+      atMs: at * 2_000,
+      holdings: [
+        holding('sluice supervisor', 1, {}),
+        holding('sluice front', frontPid(at * 2), { residentBytes: frontMb(at * 2) * MB, descriptors: descriptors(at * 2) }),
+        holding('postgres', 9, { isOurs: false, residentBytes: (20 + sharedMb(at * 2)) * MB, descriptors: null }),
+      ],
+    })),
+    loops: [{ front: '1', atMs: 1, p50Ms: 1, p99Ms, maxMs: 30 }, { front: '1', atMs: 2, p50Ms: 1, p99Ms, maxMs: 20 }],
+    problems: ['/metrics: refused'],
+  }
+}
+
+function row(failed = 0): ResultRow {
+  const sample = { cpu_us_per_request: 1, cpu_s_per_gb: null, requests_per_second: 1, mb_per_second: null, latency_us: null,
+    rss_mb: 1, generator_cores: 0.1, failed, failures: [] }
+  return resultRow({ scenario: 'soak', case: 'a', subject: 'sluice', pace: 'open', connections: 1, offered_per_second: 1, payload_bytes: 1 }, [sample])
+}
+
+const missed = (told: Told, { failed = 0, seconds = SECONDS } = {}): readonly string[] =>
+  soakChecks(watched(told), { seconds, rows: [row(failed)] }).filter((one) => !one.is_met).map(({ text }) => text)
+
+t.test('a node that stays where it is meets every figure', async (t) => {
+  t.same(missed({}), [])
+})
+
+t.test('memory that only settles is no growth, and a shared cache that fills is none of a process', async (t) => {
+  t.same(missed({ frontMb: (s) => 100 + Math.min(s, 110), sharedMb: (s) => 50 + s / 10 }), [])
+})
+
+t.test('a process that grows is named, and so is the sum', async (t) => {
+  t.same(missed({ frontMb: (s) => 100 + (1.5 * s) / 60 }), [
+    'memory of sluice front, MB a minute', 'memory of all processes, MB a minute',
+  ])
+  t.same(missed({ frontMb: (s) => 100 + (1.5 * s) / 60 }, { seconds: 60 }), [], 'not of a short load')
+})
+
+t.test('descriptors that pile up, a slow loop and a process that ended are missed figures', async (t) => {
+  t.same(missed({ descriptors: (s) => 40 + Math.floor(s / 60) }), ['descriptors of all processes, more at the end than at the start'])
+  t.same(missed({ p99Ms: 11 }), ['event-loop delay of front 1, p99 in ms'])
+  t.same(missed({ frontPid: (s) => (s < 300 ? 7 : 8) }), ['processes that ended'])
+})
+
+t.test('a failed request misses them all', async (t) => {
+  t.equal(missed({}, { failed: 1 }).length, soakChecks(watched({}), { seconds: SECONDS, rows: [row()] }).length)
+})
+
+t.test('curves have a line for each process, and notes say what could not be read', async (t) => {
+  const [memory, descriptors, loop] = soakCurves(watched({}))
+  t.same(memory?.lines.map(({ name }) => name), ['sluice supervisor', 'sluice front', 'postgres', 'postgres, without what its processes share', 'all'])
+  t.same(memory?.lines.at(-1)?.points[1], [2, 150])
+  t.same(descriptors?.lines.map(({ name }) => name), ['sluice supervisor', 'sluice front'], 'those of another account are not to be seen')
+  t.same(loop?.lines.map(({ name, points }) => [name, points.length]), [['front 1, p50', 2], ['front 1, p99', 2]])
+  t.ok(soakNotes(watched({}), SECONDS).includes('/metrics: refused'))
+  t.equal(peakMb(watched({})), 150)
+  t.same([settleMs(600), settleMs(30)], [120_000, 6_000])
+})
+
+t.test('delays are read by front, and text without any has none', async (t) => {
+  const line = (front: string, quantile: string, value: string): string =>
+    `sluice_front_event_loop_delay_seconds{front="${front}",quantile="${quantile}"} ${value}\n`
+  const text = `# HELP x\n${line('1', '0.5', '0.001')}${line('2', '0.99', '0.02')}${line('1', '0.99', '0.004')}${line('1', '1', '0.03')}`
+  t.match(loopReadings(text, 5), [{ front: '1', atMs: 5, p50Ms: 1, p99Ms: 4, maxMs: 30 }, { front: '2', p99Ms: 20, p50Ms: Number.NaN }])
+  t.same(loopReadings('', 5), [])
+})

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { after, growth, slopePerMinute, sumOf, type Reading } from '../../../bench/soak/trend.ts'
+
+/** Every two seconds of ten minutes. */
+function series(of: (atS: number) => number): readonly Reading[] {
+  return Array.from({ length: 300 }, (_, at) => [at * 2_000, of(at * 2)] as const)
+}
+
+const near = (found: number, wanted: number, by: number): boolean => Math.abs(found - wanted) <= by
+
+t.test('a series that grows has its slope, and one that shrinks the opposite', async (t) => {
+  t.ok(near(slopePerMinute(series((s) => 100 + s / 60)), 1, 1e-9))
+  t.ok(near(slopePerMinute(series((s) => 100 - (3 * s) / 60)), -3, 1e-9))
+})
+
+t.test('a flat series has none, with noise around it hardly any', async (t) => {
+  t.equal(slopePerMinute(series(() => 42)), 0)
+  t.ok(near(slopePerMinute(series((s) => 100 + 5 * Math.sin(s * 12.9898))), 0, 0.1))
+})
+
+t.test('a heap that fills and empties does not grow, and one whose floor rises does', async (t) => {
+  t.ok(near(slopePerMinute(series((s) => 100 + (s % 14))), 0, 0.1))
+  t.ok(near(slopePerMinute(series((s) => 100 + (s % 14) + (2 * s) / 60)), 2, 0.1))
+})
+
+t.test('readings that lie apart move a slope little and growth not at all', async (t) => {
+  const odd = series((s) => (s === 60 || s === 300 || s === 540 ? 130 : 100))
+  t.ok(near(slopePerMinute(odd), 0, 0.1))
+  t.equal(growth(odd), 0)
+})
+
+t.test('growth is what the end has more than the start', async (t) => {
+  t.equal(growth(series((s) => (s < 300 ? 50 : 53))), 3)
+  t.equal(growth([[0, 7]]), 0)
+})
+
+t.test('one instant has no slope', async (t) => {
+  t.ok(Number.isNaN(slopePerMinute([])))
+  t.ok(Number.isNaN(slopePerMinute([[5, 1]])))
+})
+
+t.test('what settles first is left out, and sums are of the same instants', async (t) => {
+  t.same(after([[0, 1], [10, 2], [20, 3]], 10), [[10, 2], [20, 3]])
+  t.same(sumOf([[[0, 1], [10, 2]], [[10, 5], [0, 1]]]), [[0, 2], [10, 7]])
+})
