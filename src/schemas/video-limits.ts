@@ -45,7 +45,7 @@ export const VIDEO_UNKNOWN_PROVIDER_MS = 600_000
 export const VIDEO_UNKNOWN_LOOK_MS = 10_000
 /** Polls of a provider that may come at once are those of so many milliseconds, at least one. Decision. */
 export const VIDEO_POLL_BURST_MS = 100
-/** Milliseconds by which one poll may take longer to its provider than another that was let go before it: so many polls of a second may come into the next. Decision. */
+/** Milliseconds by which a poll may take longer to its provider than one behind it: polls of so long may come into the next second. Decision. */
 export const VIDEO_POLL_LAG_MS = 50
 /** Milliseconds that the live view of an open job is kept: for so long a view that stayed behind may mislead. Decision. */
 export const VIDEO_VIEW_OPEN_MS = 600_000

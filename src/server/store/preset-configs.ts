@@ -15,7 +15,7 @@ export interface PresetConfigsMeans {
   readonly now: () => number
 }
 
-/** Tries of one load whose answer was overtaken by an invalidation each time. */
+/** Reads of one load, each overtaken by an invalidation; what the last one finds is used, and not kept. */
 const LOAD_TRIES = 4
 
 interface Load {
@@ -90,8 +90,11 @@ class LiveConfigs implements PresetConfigs {
     // Before the rows are asked for: no change may be missed.
     const loads = this.#loads.get(wanted.id) ?? new Set()
     this.#loads.set(wanted.id, loads.add(load))
-    const done = this.#read(wanted, load).finally(() => {
-      this.#joined.delete(name)
+    const leave = (): void => {
+      if (this.#joined.get(name) === done) this.#joined.delete(name)
+    }
+    const done = this.#read(wanted, load, leave).finally(() => {
+      leave()
       this.#ended(workspaceId)
       loads.delete(load)
       if (loads.size === 0) this.#loads.delete(wanted.id)
@@ -106,31 +109,31 @@ class LiveConfigs implements PresetConfigs {
     else this.#loading.delete(workspaceId)
   }
 
-  async #read({ workspaceId, slug, version, id }: Wanted, load: Load): Promise<Outcome<PresetConfig>> {
-    for (let tried = 0; tried < LOAD_TRIES; tried++) {
+  /** @param leave lets nobody join any more */
+  async #read({ workspaceId, slug, version, id }: Wanted, load: Load, leave: () => void): Promise<Outcome<PresetConfig>> {
+    for (let tried = 1; ; tried++) {
+      const isLast = tried === LOAD_TRIES
+      // Whoever waits now came before what is read next: to them it is not old, though it is to whoever comes later.
+      if (isLast) leave()
       load.isOvertaken = false
       const loaded = await this.#means.rows.load({ workspaceId, slug }, version)
       if (!loaded.ok) return loaded
-      if (!load.isOvertaken) return this.#keep(id, loaded.value, version)
+      const answer = configOf(loaded.value, version)
+      if (!load.isOvertaken) this.#keep({ id, version }, loaded.value, answer)
+      if (!load.isOvertaken || isLast) return answer
     }
-    return fail('busy', { retryAfterS: 1 })
   }
 
-  #keep(id: string, loaded: LoadedPreset | null, version: number | null): Outcome<PresetConfig> {
+  #keep({ id, version }: Pick<Wanted, 'id' | 'version'>, loaded: LoadedPreset | null, answer: Outcome<PresetConfig>): void {
     if (loaded === null) {
       this.#heads.delete(id)
       this.#misses.set(id, true)
-      return fail('preset_unknown')
+      return
     }
-    const { head, config: text } = loaded
+    const { head, config } = loaded
     this.#misses.delete(id)
     this.#heads.set(id, head)
-    const refused = refusalOf(head, version)
-    if (refused !== null) return refused
-    if (text === null) throw new Error('a preset lacks a version up to its latest')
-    const config = JSON.parse(text) as PresetConfig
-    this.#versions.set(nameOf(head, version), config, { size: text.length })
-    return ok(config)
+    if (answer.ok) this.#versions.set(nameOf(head, version), answer.value, { size: config?.length ?? 1 })
   }
 
   #forget(change: Change): void {
@@ -167,6 +170,15 @@ function overtake(loads: Iterable<Load>): void {
 function refusalOf({ isArchived, latest }: PresetHead, version: number | null): Outcome<never> | null {
   if (isArchived) return fail('preset_unknown')
   return version !== null && (version < 1 || version > latest) ? fail('preset_version_unknown') : null
+}
+
+function configOf(loaded: LoadedPreset | null, version: number | null): Outcome<PresetConfig> {
+  if (loaded === null) return fail('preset_unknown')
+  const { head, config } = loaded
+  const refused = refusalOf(head, version)
+  if (refused !== null) return refused
+  if (config === null) throw new Error('a preset lacks a version up to its latest')
+  return ok(JSON.parse(config) as PresetConfig)
 }
 
 function nameOf({ id, designated }: PresetHead, version: number | null): string {
