@@ -1,13 +1,15 @@
 /** `npm run bench -- downloads`: container files and sealed files, against servers that only send. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { progress } from './keep-record.ts'
+import { eachRatio } from './ratios.ts'
 import { spread } from './statistics.ts'
 import { ROOT } from './text.ts'
 import { startDownloadGateway } from './transfers/gateway.ts'
 import { sample, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
 import { startBusboy, startFileNginx } from './transfers/peers.ts'
-import { growthOf, growthText, transferRatio } from './transfers/report.ts'
-import { Bench, progress, SMALL_SIZES } from './transfers/scenario.ts'
+import { growthOf, growthText } from './transfers/report.ts'
+import { Bench, SMALL_SIZES } from './transfers/scenario.ts'
 
 /** Bytes a second of a slow reader. */
 const READER_BYTES_PER_S = 10e3
@@ -40,9 +42,9 @@ async function beside(): Promise<void> {
 function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): void {
   const of = (name: string): readonly TransferSample[] => found.get(name) ?? []
   const nginx = of('nginx')
-  for (const [name, atLeast] of [['sluice, container', 0.95], ['sluice, sealed', 0.5]] as const) {
+  for (const [name, atLeast] of [['sluice-container', 0.95], ['sluice-sealed', 0.5]] as const) {
     if (of(name).length === 0 || nginx.length === 0) continue
-    const ratio = transferRatio(of(name), nginx, (one) => one.mbPerS)
+    const ratio = eachRatio(of(name), nginx, (one) => one.mbPerS)
     bench.check(`download MB/s, ${name} over nginx sendfile`, ratio, { bound: { atLeast }, samples: [...of(name), ...nginx] })
   }
 }

@@ -1,16 +1,16 @@
 /** `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same rig. */
+import { availableParallelism } from 'node:os'
 import { startStand } from '../test/support/stand.ts'
 import { EMBEDDINGS_OPTIONS_TEXT, EMBEDDINGS_TARGETS, readEmbeddingsOptions, type EmbeddingsTarget } from './embeddings-options.ts'
 import { gatewayTarget, startUngoverned } from './gateway.ts'
-import { machine } from './machine.ts'
-import { interleave, type Repeat, type Settings } from './measure.ts'
-import { GENERATOR_CORES_MAX } from './record.ts'
-import { spread } from './statistics.ts'
+import { keepRecord, progress } from './keep-record.ts'
+import { ALONE, interleave, rowsOf, type Repeat, type Settings } from './measure.ts'
 import { optionsOrExit } from './options.ts'
 import { startNginx, startPortkey, type Upstream } from './peers.ts'
-import { check, ratio, rowOf, table, type Check, type Report, type Row } from './report.ts'
+import { eachRatio, ratiosOver } from './ratios.ts'
+import { checkRecord, type CheckRecord, type ResultRow } from './record.ts'
 import type { Absent, Target } from './target.ts'
-import { keepReport, ROOT } from './text.ts'
+import { ROOT } from './text.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readEmbeddingsOptions, EMBEDDINGS_OPTIONS_TEXT)
 
@@ -20,11 +20,6 @@ const settings: Settings = {
   warmUpMs: 8_000,
   repeats: options.repeats,
 }
-const progress = (text: string): void => {
-  process.stderr.write(`${text}\n`)
-}
-
-const facts = machine()
 const stand = await startStand({
   dimensions: options.dimensions,
   latencyMs: options.latencyMs,
@@ -48,24 +43,19 @@ try {
     else targets.push(one)
   }
   const repeats = await interleave(targets, settings, progress)
-  const rows = targets.map((target) => rowOf(target.name, repeats.get(target.name) ?? []))
-  const found = checks(repeats, rows)
-  const report: Report = {
+  const rows = rowsOf('embeddings', repeats, settings)
+  await keepRecord({
     scenario: 'embeddings',
-    at: new Date().toISOString(),
-    machine: facts,
-    settings: {
-      ...settings,
-      dimensions: options.dimensions,
-      latencyMs: options.latencyMs,
-      answerBytes: mock.answerBytes,
-    },
+    question: `what governing an embeddings call costs: ${options.dimensions} floats an answer, a mock provider on the same rig, closed pace`,
+    settings: { ...settings, dimensions: options.dimensions, latencyMs: options.latencyMs, answerBytes: mock.answerBytes },
+    subjects: targets.map(({ name, note }) => ({ name, note })),
+    absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
     rows,
-    checks: found,
-    notes: notes(),
-  }
-  await keepReport(report, { text: table(report), file: options.json })
-  if (found.some((one) => !one.isMet)) process.exitCode = 1
+    ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request', 'requests_per_second']),
+    curves: [],
+    checks: checks(repeats, rows),
+    notes: [`generator, mock and servers share ${availableParallelism()} cores: rates and latencies under load are those of the whole rig`],
+  }, options.json)
 } finally {
   for (const target of targets) await target.stop()
   await stand.stop()
@@ -99,47 +89,35 @@ function direct(): Target {
 }
 
 /** The figures that the gateway was built to reach. */
-function checks(repeats: ReadonlyMap<string, readonly Repeat[]>, rows: readonly Row[]): readonly Check[] {
-  const rowsOf = (...names: readonly string[]): readonly Row[] => rows.filter((row) => names.includes(row.name))
+function checks(repeats: ReadonlyMap<string, readonly Repeat[]>, rows: readonly ResultRow[]): readonly CheckRecord[] {
+  const rowsOfThe = (...names: readonly string[]): readonly ResultRow[] => rows.filter((row) => names.includes(row.subject))
   const of = (name: string): readonly Repeat[] => repeats.get(name) ?? []
-  const cpu = (repeat: Repeat): number => repeat.loaded.cpuUs
-  const added = (name: string): readonly number[] =>
-    of(name).map((repeat, index) => repeat.alone.p50Ms - (of('direct')[index]?.alone.p50Ms ?? Number.NaN))
-  const addedRatio = spread(
-    added('sluice').flatMap((value, index) => {
-      const other = added('nginx')[index]
-      return other === undefined ? [] : [value / other]
-    }),
-  )
-  const against = (text: string, name: string, atMost: number): readonly Check[] =>
+  const p50 = ({ alone }: Repeat): number => alone.latency_us?.p50 ?? Number.NaN
+  const added = (name: string): readonly number[] => {
+    const direct = of('direct').map(p50)
+    return of(name).map((repeat, index) => p50(repeat) - (direct[index] ?? Number.NaN))
+  }
+  const addedRatio = eachRatio(added('sluice'), added('nginx'), (one) => one)
+  const against = (text: string, name: string, atMost: number): readonly CheckRecord[] =>
     of('sluice').length === 0 || of(name).length === 0
       ? []
       : [
-          check(`CPU a request, sluice over ${text}`, ratio(of('sluice'), of(name), cpu), {
-            atMost,
-            rows: rowsOf('sluice', name),
+          checkRecord(`CPU a request, sluice over ${text}`, eachRatio(of('sluice'), of(name), ({ loaded }) => loaded.cpu_us_per_request), {
+            bound: { atMost },
+            rows: rowsOfThe('sluice', name),
           }),
         ]
   return [
-    ...against('our ungoverned pipeline', 'ungoverned', 1.25),
-    ...against('nginx', 'nginx', 2.5),
+    ...against('our ungoverned pipeline', 'sluice-ungoverned', 1.2),
+    ...against('nginx', 'nginx', 2.2),
     ...against('portkey', 'portkey', 1 / 20),
     ...(Number.isFinite(addedRatio.median)
       ? [
-          check('added p50 at one connection, sluice over nginx', addedRatio, {
-            atMost: 3,
-            rows: rowsOf('sluice', 'nginx', 'direct'),
+          checkRecord(`added p50, ${ALONE}, sluice over nginx`, addedRatio, {
+            bound: { atMost: 3 },
+            rows: rowsOfThe('sluice', 'nginx', 'direct'),
           }),
         ]
       : []),
-  ]
-}
-
-function notes(): readonly string[] {
-  return [
-    ...targets.map((target) => `${target.name}: ${target.note}`),
-    ...absent.map((one) => `${one.name}: left out, ${one.absent}`),
-    `* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate is its limit, not the server's; CPU a request still holds`,
-    `generator, mock and servers share ${facts.cores} cores: rates and latencies under load are those of the whole rig`,
   ]
 }

@@ -27,7 +27,7 @@ const UNGOVERNED = fileURLToPath(new URL('./ungoverned.js', import.meta.url))
 
 /** The same exchange, body reader and upstream, without access, limits, validation and metering. */
 export async function startUngoverned(stand: Stand): Promise<Target | Absent> {
-  if (!existsSync(UNGOVERNED)) return { name: 'ungoverned', absent: 'not built' }
+  if (!existsSync(UNGOVERNED)) return { name: 'sluice-ungoverned', absent: 'not built' }
   const port = await freePort()
   // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
   const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [...YOUNG_HEAP], detached: true })
@@ -46,7 +46,7 @@ export async function startUngoverned(stand: Stand): Promise<Target | Absent> {
   ])
   await untilListening(port, { child, output: () => '' })
   return {
-    name: 'ungoverned',
+    name: 'sluice-ungoverned',
     pid: child.pid ?? 0,
     port,
     request: {

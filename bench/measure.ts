@@ -1,27 +1,13 @@
 import { runLoad } from '../test/support/load.ts'
 import type { LoadResult } from '../test/support/load-plan.ts'
-import { treeCpuS } from '../test/support/process-cpu.ts'
-import { GENERATOR_CORES_MAX } from './record.ts'
+import { tree, treeCpuS } from '../test/support/process-cpu.ts'
+import { resultRow, type LatencyRecord, type ResultRow, type SampleRecord } from './record.ts'
 import type { Target } from './target.ts'
-
-export interface Sample {
-  readonly target: string
-  /** Microseconds of CPU of the server's whole process tree. */
-  readonly cpuUs: number
-  readonly requestsPerS: number
-  readonly p50Ms: number
-  readonly p90Ms: number
-  readonly p99Ms: number
-  readonly generatorCores: number
-  readonly isGeneratorLimit: boolean
-  /** Answers that were not good. */
-  readonly failed: number
-  readonly failures: readonly string[]
-}
+import { readMemory, totalOf } from './transfers/resources.ts'
 
 export interface Repeat {
-  readonly loaded: Sample
-  readonly alone: Sample
+  readonly loaded: SampleRecord
+  readonly alone: SampleRecord
 }
 
 export interface Settings {
@@ -64,7 +50,7 @@ async function sample(
   connections: number,
   durationMs: number,
   warmUpMs: number,
-): Promise<Sample> {
+): Promise<SampleRecord> {
   await target.before?.()
   const cpuBefore = treeCpuS(target.pid)
   const result = await runLoad({
@@ -76,23 +62,50 @@ async function sample(
     pace: { kind: 'closed' },
     requests: [target.request],
   })
-  return toSample(target, result, treeCpuS(target.pid) - cpuBefore)
+  const cpuS = treeCpuS(target.pid) - cpuBefore
+  return sampleOf(result, { cpuS, rssBytes: totalOf(readMemory(tree(target.pid))), successStatus: target.successStatus ?? 200 })
 }
 
-function toSample({ name, successStatus = 200 }: Target, result: LoadResult, cpuS: number): Sample {
+export interface Around {
+  /** Of the server's whole process tree, from before the load to after it. */
+  readonly cpuS: number
+  /** Of all its processes. */
+  readonly rssBytes: number | null
+  readonly successStatus: number
+}
+
+export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: Around): SampleRecord {
   return {
-    target: name,
-    cpuUs: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6,
-    requestsPerS: (result.requests / result.measuredMs) * 1_000,
-    p50Ms: result.latency.p50,
-    p90Ms: result.latency.p90,
-    p99Ms: result.latency.p99,
-    generatorCores: result.generatorCores,
-    isGeneratorLimit: result.generatorCores > GENERATOR_CORES_MAX,
+    cpu_us_per_request: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6,
+    cpu_s_per_gb: null,
+    requests_per_second: (result.requests / result.measuredMs) * 1_000,
+    mb_per_second: null,
+    latency_us: latencyUs(result),
+    rss_mb: rssBytes === null ? null : rssBytes / 1e6,
+    generator_cores: result.generatorCores,
     failed: result.requests - (result.statuses[successStatus] ?? 0),
     failures: result.failures,
   }
 }
+
+export function latencyUs({ latency: { p50, p90, p99, p99_9, max } }: Pick<LoadResult, 'latency'>): LatencyRecord<number> {
+  const us = (ms: number): number => ms * 1_000
+  return { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) }
+}
+
+/** Under load and alone, a row of each target in each. */
+export function rowsOf(scenario: string, found: ReadonlyMap<string, readonly Repeat[]>, { connections }: Settings): readonly ResultRow[] {
+  const rows = (name: string, at: number, read: (repeat: Repeat) => SampleRecord): readonly ResultRow[] =>
+    [...found].map(([subject, repeats]) => resultRow({
+      scenario, case: name, subject, pace: 'closed', connections: at, offered_per_second: null, payload_bytes: null,
+    }, repeats.map(read)))
+  return [
+    ...rows(`${connections} connections`, connections, ({ loaded }) => loaded),
+    ...rows(ALONE, 1, ({ alone }) => alone),
+  ]
+}
+
+export const ALONE = 'one connection'
 
 /** Starts each repeat with another target, so that none is always first after a pause. */
 function rotated<T>(list: readonly T[], by: number): readonly T[] {

@@ -15,6 +15,10 @@ export interface Upstream {
   readonly chat: string
 }
 
+/** Why a peer is left out, and how it is added. */
+export const NO_NGINX = 'nginx is not on the PATH; `apt-get install nginx-light` or the like adds it'
+export const NO_PEERS = 'it is not installed; `npm ci --prefix tools/peers` adds it'
+
 const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer bench' }
 
 /** One worker, as one front of ours; nothing logged, nothing buffered to disk. */
@@ -39,7 +43,7 @@ http {
 
 export async function startNginx(upstream: Upstream): Promise<Target | Absent> {
   const program = programOnPath('nginx')
-  if (program === null) return { name: 'nginx', absent: 'nginx is not on the PATH' }
+  if (program === null) return { name: 'nginx', absent: NO_NGINX }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-nginx-'))
   const port = await freePort()
   await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port, upstream.port))
@@ -64,7 +68,7 @@ const PORTKEY = 'tools/peers/node_modules/@portkey-ai/gateway'
 /** @param root the repository's root */
 export async function startPortkey(root: string, upstream: Upstream): Promise<Target | Absent> {
   const program = join(root, PORTKEY, 'build/start-server.js')
-  if (!existsSync(program)) return { name: 'portkey', absent: 'tools/peers is not installed' }
+  if (!existsSync(program)) return { name: 'portkey', absent: NO_PEERS }
   const port = await freePort()
   const server = spawnServer(process.execPath, [program, `--port=${port}`, '--headless'], {
     env: { NODE_ENV: 'production' },

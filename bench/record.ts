@@ -160,11 +160,13 @@ export function ratioRecord(metric: RatioMetric, over: ResultRow, under: ResultR
   return { scenario: over.scenario, case: over.case, metric, over: over.subject, under: under.subject, ratio }
 }
 
+export type Bound = { readonly atLeast: number } | { readonly atMost: number }
+
 /** @param rows those that the figure is taken from */
 export function checkRecord(
   text: string,
   found: Spread,
-  { bound, rows }: { readonly bound: { readonly atLeast: number } | { readonly atMost: number }; readonly rows: readonly ResultRow[] },
+  { bound, rows }: { readonly bound: Bound; readonly rows: readonly (Pick<ResultRow, 'failed'> & Partial<Pick<ResultRow, 'scenario'>>)[] },
 ): CheckRecord {
   const failed = rows.reduce((sum, one) => sum + one.failed, 0)
   const isWithin = 'atLeast' in bound ? found.median >= bound.atLeast : found.median <= bound.atMost

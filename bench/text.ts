@@ -1,26 +1,13 @@
-/** How reports are printed and kept. */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+/** How figures are printed. */
 import { fileURLToPath } from 'node:url'
 import type { Machine } from './machine.ts'
 import type { Spread } from './statistics.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-export interface ReportHead {
-  readonly scenario: string
-  readonly at: string
-  readonly machine: Machine
-  readonly settings: Readonly<Record<string, string | number>>
-}
-
-/** What the figures were taken on and with. */
-export function headLines({ scenario, machine, settings }: ReportHead): readonly string[] {
-  return [
-    `${scenario} on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, ` +
-      `load before ${machine.loadBefore}`,
-    `settings ${Object.entries(settings).map(([name, value]) => `${name}=${value}`).join(' ')}; median (least–most) of the repeats`,
-  ]
+/** What the figures were taken on. */
+export function headLine(machine: Machine): string {
+  return `on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, load before ${machine.loadBefore}`
 }
 
 /** Least and most are left out where they say nothing. */
@@ -39,10 +26,6 @@ export function columns(lines: readonly (readonly string[])[]): readonly string[
   )
 }
 
-/** @param file where to; null = a new one in `bench/results` */
-export async function keepReport(report: ReportHead, { text, file }: { readonly text: string; readonly file: string | null }): Promise<void> {
-  const path = file ?? join(ROOT, 'bench/results', `${report.scenario}-${report.at.replace(/[:.]/g, '-')}.json`)
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, `${JSON.stringify(report, null, 2)}\n`)
-  process.stdout.write(`${text}\n\nwritten to ${path}\n`)
+export function bytesText(bytes: number): string {
+  return bytes >= 1e6 ? `${bytes / 1e6} MB` : `${bytes / 1e3} KB`
 }

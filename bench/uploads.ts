@@ -1,15 +1,17 @@
 /** `npm run bench -- uploads`: what receiving, checking, sealing and storing files costs, against servers that only receive. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { progress } from './keep-record.ts'
+import { eachRatio } from './ratios.ts'
 import { spread } from './statistics.ts'
 import { ROOT } from './text.ts'
 import { startUploadGateway, type Gateway } from './transfers/gateway.ts'
 import { growth, sample, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
 import { startBusboy, startFileNginx, startTus } from './transfers/peers.ts'
-import { growthOf, growthText, memoryText, transferRatio, transferRow } from './transfers/report.ts'
+import { growthOf, growthText, memoryText } from './transfers/report.ts'
 import { totalOf } from './transfers/resources.ts'
 import { startS3Sink } from './transfers/s3-sink.ts'
-import { Bench, progress } from './transfers/scenario.ts'
+import { Bench } from './transfers/scenario.ts'
 import { besideTransfers, type Latency } from './transfers/tiny.ts'
 
 /** Bytes a second of the slow bucket, uploads into it at once, and how long they are watched. */
@@ -54,21 +56,21 @@ function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): voi
   const of = (name: string): readonly TransferSample[] => found.get(name) ?? []
   const compare = (text: string, over: string, under: string, more: Compared): void => {
     if (of(over).length === 0 || of(under).length === 0) return
-    const ratio = transferRatio(of(over), of(under), more.read)
+    const ratio = eachRatio(of(over), of(under), more.read)
     bench.check(text, ratio, { bound: more.bound, samples: [...of(over), ...of(under)] })
   }
   const mbPerS = (one: TransferSample): number => one.mbPerS
   const mainPerGb = (one: TransferSample): number => one.mainPerGb
-  compare('upload MB/s without fsync, sluice over nginx', 'sluice, no fsync', 'nginx', {
+  compare('upload MB/s without fsync, sluice over nginx', 'sluice-unsynced', 'nginx', {
     read: mbPerS,
     bound: { atLeast: 0.35 },
   })
-  compare('main-thread CPU a GB, sluice over node:http + busboy', 'sluice', 'node:http + busboy', {
+  compare('main-thread CPU a GB, sluice over node:http + busboy', 'sluice', 'busboy', {
     read: mainPerGb,
     bound: { atMost: 1 },
   })
-  for (const [over, under] of [['sluice', 'nginx'], ['sluice', '… with fsync']] as const) {
-    const ratio = transferRatio(of(over), of(under), mbPerS)
+  for (const [over, under] of [['sluice', 'nginx'], ['sluice', 'busboy-synced']] as const) {
+    const ratio = eachRatio(of(over), of(under), mbPerS)
     const text = under === 'nginx' ? 'nginx, which does not' : 'node:http + busboy with fsync'
     if (Number.isFinite(ratio.median)) bench.fact(`upload MB/s with fsync over ${text}: ${ratio.median.toFixed(2)}`)
   }
@@ -116,7 +118,7 @@ async function memory(place: string, settings: Readonly<Record<string, string>>)
     const samples = [found.sample]
     const left = totalOf(found.after) - totalOf(found.sample.idle)
     const text = `${options.crowd} uploads of ${options.payloadBytes / 1e6} MB to ${place}`
-    bench.table(`memory, ${text}`, [transferRow(target.name, ask, samples)])
+    bench.rows(`memory, to ${place}`, ask, new Map([[target.name, samples]]))
     bench.fact(`${growthText(text, found.sample)}; within 10 s ${memoryText(found.after)}`)
     bench.check(`RSS growth, ${text}, MB`, spread([growthOf(found.sample) / 1e6]), { bound: { atMost: 200 }, samples })
     bench.check(`RSS growth within 10 s after, ${text}, MB`, spread([left / 1e6]), { bound: { atMost: 40 }, samples })

@@ -1,21 +1,18 @@
 /** `npm run bench -- vault`: what 300 secrets a second cost, and what they do to a small read. */
-import { figureCheck } from './figure.ts'
-import { machine } from './machine.ts'
-import { spread } from './statistics.ts'
+import { availableParallelism } from 'node:os'
+import { keepRecord, progress } from './keep-record.ts'
 import { optionsOrExit } from './options.ts'
-import { keepReport } from './text.ts'
+import { checkRecord, type Bound, type CheckRecord } from './record.ts'
+import { spread } from './statistics.ts'
 import { startGateway } from './transfers/gateway.ts'
 import { measure, warm } from './vault/measure.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT, writesOf } from './vault/options.ts'
-import { vaultText, type VaultRepeat, type VaultReport } from './vault/report.ts'
+import { figureLines, vaultRows, type VaultRepeat } from './vault/report.ts'
 
 /** Of the offered rate. What was in flight at both ends does not always even out. */
 const RATE_SHARE_MIN = 0.99
 
 const options = optionsOrExit(process.argv.slice(2), readVaultOptions, VAULT_OPTIONS_TEXT)
-const facts = machine()
-const startedAt = performance.now()
-const progress = (text: string): void => void process.stderr.write(`${text}\n`)
 
 progress('starting sluice')
 const gateway = await startGateway({})
@@ -39,36 +36,32 @@ try {
 }
 
 async function report(repeats: readonly VaultRepeat[]): Promise<void> {
-  const samples = repeats.flatMap((one) => [one.writes, one.alone, one.beside, one.burner])
-  const least = RATE_SHARE_MIN * options.ratePerS
-  const checks = [
-    figureCheck(`secrets written a second, of ${options.ratePerS} offered`, spread(repeats.map((one) => one.writes.ratePerS)), {
-      bound: { atLeast: least }, samples,
-    }),
-    figureCheck('p99 of a model read, beside writes over beside a burner', spread(repeats.map((one) => one.beside.p99 / one.burner.p99)), {
-      bound: { atMost: 2 }, samples,
-    }),
-    figureCheck('event-loop delay p99 beside writes, ms', spread(repeats.map((one) => one.loopP99Ms ?? Number.NaN)), {
-      bound: { atMost: 10 }, samples,
-    }),
-  ]
+  const rows = vaultRows(repeats, options)
+  const check = (text: string, read: (one: VaultRepeat) => number | null, bound: Bound): CheckRecord =>
+    checkRecord(text, spread(repeats.map((one) => read(one) ?? Number.NaN)), { bound, rows })
   const { seconds, ratePerS } = options
-  const found: VaultReport = {
+  await keepRecord({
     scenario: 'vault',
-    at: new Date().toISOString(),
-    machine: facts,
-    settings: {
-      seconds, repeats: repeats.length, ratePerS, writes: writesOf(options), tookS: Math.round((performance.now() - startedAt) / 1_000),
-    },
-    repeats,
-    checks,
+    question: `what ${ratePerS} secrets a second cost, and what they do to a small read, against a burner of as much CPU`,
+    settings: { seconds, repeats: repeats.length, ratePerS, writes: writesOf(options) },
+    subjects: [{
+      name: 'sluice',
+      note: 'the whole node with one front; key check, AES-256-GCM and HMAC in the worker pool, vault row, audit chain and commit in the embedded Postgres',
+    }],
+    absent: [],
+    rows,
+    ratios: [],
+    curves: [],
+    checks: [
+      check(`secrets written a second, of ${ratePerS} offered`, (one) => one.writes.ratePerS, { atLeast: RATE_SHARE_MIN * ratePerS }),
+      check('p99 of a model read, beside writes over beside a burner', (one) => one.beside.p99 / one.burner.p99, { atMost: 2 }),
+      check('event-loop delay p99 beside writes, ms', (one) => one.loopP99Ms, { atMost: 10 }),
+    ],
     notes: [
-      'sluice: the whole node with one front; key check, AES-256-GCM and HMAC in the worker pool, vault row, audit chain and commit in the embedded Postgres',
+      ...figureLines(repeats),
       'half new names, half replacements; half of each 64 B, half 4 KiB; latency of a write counts from when it was due',
       'CPU of a write: beyond that of the model reads alone; others are the database, the cache, the runner and the supervisor',
-      `generators and server share ${facts.cores} cores; the loop figure is the largest of the node's processes`,
+      `generators and server share ${availableParallelism()} cores; the loop figure is the largest of the node's processes`,
     ],
-  }
-  await keepReport(found, { text: vaultText(found), file: options.json })
-  if (checks.some((one) => !one.isMet)) process.exitCode = 1
+  }, options.json)
 }

@@ -1,6 +1,7 @@
 /** `npm run bench -- videos`: what accepting a video job costs, against an insert and a job queue alone. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openStore } from '../src/server/store/open.ts'
@@ -8,23 +9,21 @@ import { plainEnvironment } from '../test/support/load.ts'
 import { outsidePostgres, outsideRedis } from '../test/support/outside-stores.ts'
 import { freePort, stopServer } from '../test/support/spawned.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../test/support/stand.ts'
-import { machine } from './machine.ts'
-import { interleave } from './measure.ts'
-import { GENERATOR_CORES_MAX } from './record.ts'
+import { keepRecord, progress } from './keep-record.ts'
+import { interleave, rowsOf } from './measure.ts'
 import { optionsOrExit } from './options.ts'
-import { ratio, rowOf, table, type Report } from './report.ts'
-import type { Target } from './target.ts'
-import { keepReport, ROOT, spreadText } from './text.ts'
+import { NO_PEERS } from './peers.ts'
+import { ratiosOver } from './ratios.ts'
+import type { Absent, Target } from './target.ts'
+import { ROOT } from './text.ts'
 import { readVideosOptions, VIDEOS_OPTIONS_TEXT, VIDEOS_TARGETS } from './videos/options.ts'
 import type { PeerSettings } from './videos/peer-process.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readVideosOptions, VIDEOS_OPTIONS_TEXT)
 const settings = { connections: options.connections, durationMs: options.seconds * 1_000, warmUpMs: 3_000, repeats: options.repeats }
-const progress = (text: string): void => void process.stderr.write(`${text}\n`)
 const MODEL = 'bench/clip'
 const BODY = JSON.stringify({ model: MODEL, prompt: 'A red ball rolls down a green hill.', duration: 4, resolution: '720p' })
 const HEADERS = { 'content-type': 'application/json' }
-const facts = machine()
 const closers: (() => Promise<unknown>)[] = []
 try {
   await run()
@@ -41,26 +40,25 @@ async function run(): Promise<void> {
   closers.push(() => redis.close())
   const stores = { databaseUrl: postgres.url, redisUrl: redis.url }
   const targets: Target[] = []
+  const absent: Absent[] = []
   for (const name of VIDEOS_TARGETS.filter((one) => options.only.includes(one))) {
-    targets.push(name === 'sluice' ? await startSluice(stores) : await startPeer(name, stores))
+    const one = name === 'sluice' ? await startSluice(stores) : await startPeer(name, stores)
+    if ('absent' in one) absent.push(one)
+    else targets.push(one)
   }
-  const repeats = await interleave(targets, settings, progress)
-  const rows = targets.map((target) => rowOf(target.name, repeats.get(target.name) ?? []))
-  const notes = targets.filter(({ name }) => name !== 'sluice').map(({ name }) => {
-    const rate = ratio(repeats.get('sluice') ?? [], repeats.get(name) ?? [], ({ loaded }) => loaded.requestsPerS)
-    const p99 = ratio(repeats.get('sluice') ?? [], repeats.get(name) ?? [], ({ loaded }) => loaded.p99Ms)
-    return `sluice over ${name}: accepted a second ${spreadText(rate, 2)}, p99 ${spreadText(p99, 2)}`
-  })
-  const report: Report = {
-    scenario: 'videos', at: new Date().toISOString(), machine: facts, settings, rows, checks: [],
-    notes: [
-      ...notes,
-      'one Postgres that syncs each commit and one Redis for all; CPU leaves those two out, in which all of them work',
-      ...targets.map(({ name, note }) => `${name}: ${note}`),
-      `* the generator used more than ${GENERATOR_CORES_MAX} of a core`,
-    ],
-  }
-  await keepReport(report, { text: table(report), file: options.json })
+  const rows = rowsOf('videos', await interleave(targets, settings, progress), settings)
+  await keepRecord({
+    scenario: 'videos',
+    question: 'what accepting a video job costs, against an insert and a job queue alone',
+    settings,
+    subjects: targets.map(({ name, note }) => ({ name, note })),
+    absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
+    rows,
+    ratios: ratiosOver(rows, 'sluice', ['requests_per_second', 'cpu_us_per_request']),
+    curves: [],
+    checks: [],
+    notes: ['one Postgres that syncs each commit and one Redis for all; CPU and RSS leave those two out, in which all of them work'],
+  }, options.json)
 }
 
 interface Stores {
@@ -100,7 +98,8 @@ function catalogue(port: number): object {
   }
 }
 
-async function startPeer(kind: PeerSettings['kind'], { databaseUrl, redisUrl }: Stores): Promise<Target> {
+async function startPeer(kind: PeerSettings['kind'], { databaseUrl, redisUrl }: Stores): Promise<Target | Absent> {
+  if (!existsSync(join(ROOT, 'tools/peers/node_modules', kind))) return { name: kind, absent: NO_PEERS }
   const port = await freePort()
   // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
   const child = fork(fileURLToPath(new URL('./videos/peer-process.js', import.meta.url)), { env: plainEnvironment(), execArgv: [], detached: true })

@@ -20,6 +20,7 @@ export interface Accuracy {
   readonly isReached: boolean
   /** Microseconds of CPU of the node's whole process tree, admitted or refused. */
   readonly cpuUs: number
+  readonly generatorCores: number
 }
 
 const FRONTS = [1, 2, 4]
@@ -74,5 +75,6 @@ function judged({ fronts, rpm, result, cpuS }: Taken): Accuracy {
     offeredPerS,
     isReached: offeredPerS * 60 > rpm * 1.1,
     cpuUs: (cpuS / Math.max(1, result.requests)) * 1e6,
+    generatorCores: result.generatorCores,
   }
 }

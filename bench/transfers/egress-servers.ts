@@ -6,7 +6,7 @@ import { selfSigned, NO_OPENSSL, type Certificate } from '../../test/support/cer
 import { freePort, spawnServer, stopServer, untilListening } from '../../test/support/spawned.ts'
 import { startStand } from '../../test/support/stand.ts'
 import { wholeFile } from '../../test/support/wave-file.ts'
-import { programOnPath, versionOf } from '../peers.ts'
+import { NO_NGINX, programOnPath, versionOf } from '../peers.ts'
 import type { Absent } from '../target.ts'
 import { isFront, loopP99Ms } from './gateway.ts'
 import type { TransferRequest } from './plan.ts'
@@ -43,7 +43,7 @@ ${http}
 /** Its small files, asked without TLS and without anybody between, are what the others' latency is counted from. */
 export async function startEgressTarget(sizes: readonly number[]): Promise<EgressTarget | Absent> {
   const program = programOnPath('nginx')
-  if (program === null) return { name: 'the target', absent: 'nginx is not on the PATH' }
+  if (program === null) return { name: 'the target', absent: NO_NGINX }
   if (NO_OPENSSL !== false) return { name: 'the target', absent: NO_OPENSSL }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-target-'))
   await mkdir(join(folder, 'files'))
@@ -58,7 +58,7 @@ export async function startEgressTarget(sizes: readonly number[]): Promise<Egres
     location = /ok { return 200 ok; }
     location /files/ { root ${folder}; }
   }`))
-  const direct: FileTarget = { ...nginx, name: 'direct', request: (bytes) => requestOf('down', bytes), note: 'direct: the target itself, without TLS' }
+  const direct: FileTarget = { ...nginx, name: 'direct', request: (bytes) => requestOf('down', bytes), note: 'the target itself, without TLS' }
   return {
     targets: [direct],
     tlsPort,
@@ -73,7 +73,7 @@ export async function startEgressTarget(sizes: readonly number[]): Promise<Egres
 /** With request and answer streamed, as ours are, and buffers that make it quicker than its own do. */
 export async function startEgressNginx({ tlsPort, certificate }: EgressTarget): Promise<FileServer | Absent> {
   const program = programOnPath('nginx')
-  if (program === null) return { name: 'nginx', absent: 'nginx is not on the PATH' }
+  if (program === null) return { name: 'nginx', absent: NO_NGINX }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-proxy-'))
   const port = await freePort()
   const nginx = await startNginx(program, folder, port, frame(folder, `  upstream target { server 127.0.0.1:${tlsPort}; keepalive 64; }
@@ -85,7 +85,7 @@ export async function startEgressNginx({ tlsPort, certificate }: EgressTarget): 
       proxy_request_buffering off; proxy_max_temp_file_size 0; proxy_buffer_size 64k; proxy_buffers 8 64k; client_body_buffer_size 256k;
     }
   }`))
-  const note = `nginx: ${versionOf(program)}, one worker, the same target over TLS, its certificate verified, keep-alive, nothing buffered on disk`
+  const note = `${versionOf(program)}, one worker, the same target over TLS, its certificate verified, keep-alive, nothing buffered on disk`
   const targets = WAYS.map((way) => ({ ...nginx, name: `nginx, ${way}`, request: (bytes: number) => requestOf(way, bytes), note }))
   return { targets, stop: nginx.stop }
 }
@@ -104,7 +104,7 @@ export async function startEgressSluice({ tlsPort, certificate }: EgressTarget):
     request: (bytes) => requestOf(way, bytes, base, headers),
     loopP99Ms: () => loopP99Ms(stand),
     clear: () => Promise.resolve(),
-    note: 'sluice: the whole node with one front; key check, header rules, search for placeholders, the gate',
+    note: 'the whole node with one front; key check, header rules, search for placeholders, the gate',
   }))
   return { targets, stop: () => stand.stop() }
 }

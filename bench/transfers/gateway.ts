@@ -31,12 +31,12 @@ export interface UploadWish {
 
 export async function startUploadGateway({ isSynced, settings }: UploadWish): Promise<Gateway> {
   const gateway = await startGateway({ ...settings, ...(isSynced ? {} : { NODE_OPTIONS: `--import ${UNSYNCED}` }) })
-  const name = isSynced ? 'sluice' : 'sluice, no fsync'
+  const name = isSynced ? 'sluice' : 'sluice-unsynced'
   const target = targetOf(gateway.stand, {
     name,
     note: isSynced
-      ? 'sluice: the whole node with one front; key check, form, sniffing, SHA-256, AES-256-GCM, quota, fsync of file and folder, a row in Postgres'
-      : 'sluice, no fsync: the same, fsync answered at once (bench/transfers/unsynced.ts); beside servers that do not call it either',
+      ? 'the whole node with one front; key check, form, sniffing, SHA-256, AES-256-GCM, quota, fsync of file and folder, a row in Postgres'
+      : 'sluice, but fsync answered at once (bench/transfers/unsynced.ts); beside servers that do not call it either',
     request: () => ({
       method: 'POST',
       path: '/api/v1/files',
@@ -58,13 +58,13 @@ export async function startDownloadGateway(sizes: readonly number[]): Promise<Ga
     const fetching = { method: 'GET', headers: authorization(stand), body: 'none', status: 200 } as const
     const targets = [
       targetOf(stand, {
-        name: 'sluice, container',
-        note: 'sluice, container: GET /containers/{id}/files/{id}/content, from a plain file',
+        name: 'sluice-container',
+        note: 'GET /containers/{id}/files/{id}/content, from a plain file',
         request: (bytes) => ({ ...fetching, path: `${containerPath(`${bytes}.wav`)}/content` }),
       }),
       targetOf(stand, {
-        name: 'sluice, sealed',
-        note: 'sluice, sealed: GET /files/{id}/content of a promoted file; each segment is verified before its first byte is sent',
+        name: 'sluice-sealed',
+        note: 'GET /files/{id}/content of a promoted file; each segment is verified before its first byte is sent',
         request: (bytes) => ({ ...fetching, path: `/api/v1/files/${promoted.get(bytes) ?? ''}/content` }),
       }),
     ]

@@ -44,16 +44,14 @@ class Transfers {
     clearTimeout(cut)
     const measuredMs = performance.now() - startedAt
     const { user, system } = process.cpuUsage(cpu)
+    const at = (percentile: number): number => this.#histogram.getValueAtPercentile(percentile) / 1_000
     return {
       transfers: this.#transfers,
       failed: this.#failed,
       failures: this.#failures,
       bytes: this.#bytes,
       measuredMs,
-      latency: {
-        p50: this.#histogram.getValueAtPercentile(50) / 1_000,
-        p99: this.#histogram.getValueAtPercentile(99) / 1_000,
-      },
+      latency: { p50: at(50), p90: at(90), p99: at(99), p99_9: at(99.9), max: this.#histogram.maxValue / 1_000 },
       generatorCores: (user + system) / 1_000 / measuredMs,
       alive: this.#alive,
       ids: this.#ids,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GENERATOR_CORES_MAX } from '../record.ts'
+import type { LatencyRecord } from '../record.ts'
 import { runTransfers } from './load.ts'
 import type { TransferResult } from './plan.ts'
 import { cpuBetween, MemoryWatch, readCpu, totalOf, type CpuReading, type Memory } from './resources.ts'
@@ -18,8 +18,7 @@ export interface Ask {
 export interface TransferSample {
   readonly mbPerS: number
   readonly filesPerS: number
-  readonly p50Ms: number
-  readonly p99Ms: number
+  readonly latencyMs: LatencyRecord<number>
   /** Seconds for 1e9 bytes of files. */
   readonly mainPerGb: number
   readonly threadsPerGb: number
@@ -27,7 +26,6 @@ export interface TransferSample {
   /** Cores that the server's processes used on average. */
   readonly serverCores: number
   readonly generatorCores: number
-  readonly isGeneratorLimit: boolean
   /** Bytes of all processes together, before and at most. */
   readonly idle: Memory
   readonly peak: Memory
@@ -90,14 +88,12 @@ function toSample(result: TransferResult, { cpu, ...around }: Around): TransferS
   return {
     mbPerS: result.bytes / 1e6 / seconds,
     filesPerS: result.transfers / seconds,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
+    latencyMs: result.latency,
     mainPerGb: cpu.mainS / gb,
     threadsPerGb: cpu.threadsS / gb,
     restPerGb: cpu.restS / gb,
     serverCores: (cpu.mainS + cpu.threadsS + cpu.restS) / seconds,
     generatorCores: result.generatorCores,
-    isGeneratorLimit: result.generatorCores > GENERATOR_CORES_MAX,
     ...around,
     failed: isNothing ? 1 : result.failed,
     failures: isNothing ? ['nothing was transferred'] : result.failures,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../../test/support/load.ts'
 import { freePort, spawnServer, stopServer, untilListening } from '../../test/support/spawned.ts'
 import { wholeFile } from '../../test/support/wave-file.ts'
-import { packageVersion, programOnPath, versionOf } from '../peers.ts'
+import { NO_NGINX, NO_PEERS, packageVersion, programOnPath, versionOf } from '../peers.ts'
 import type { Absent } from '../target.ts'
 import type { TransferRequest } from './plan.ts'
 import type { PeerSettings } from './peer-process.ts'
@@ -52,7 +52,7 @@ http {
 
 export async function startFileNginx(wish: PeerWish): Promise<FileServer | Absent> {
   const program = programOnPath('nginx')
-  if (program === null) return { name: 'nginx', absent: 'nginx is not on the PATH' }
+  if (program === null) return { name: 'nginx', absent: NO_NGINX }
   const folder = await folderWithFiles('nginx', wish)
   const port = await freePort()
   await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port))
@@ -93,11 +93,11 @@ export async function startBusboy(wish: PeerWish): Promise<FileServer> {
     note,
   })
   const plain = target(
-    'node:http + busboy',
+    'busboy',
     '/upload',
     'node:http + busboy: the file part piped to disk, without fsync, hash, seal or sniffing; downloads by createReadStream',
   )
-  const synced = target('… with fsync', '/upload?fsync', '… with fsync: the same, fsync before the answer')
+  const synced = target('busboy-synced', '/upload?fsync', 'node:http + busboy, fsync before the answer')
   return { targets: wish.downloadBytes.length > 0 ? [plain] : [plain, synced], stop: peer.stop }
 }
 
@@ -106,13 +106,13 @@ const TUS = 'tools/peers/node_modules/@tus'
 /** The tus protocol's own server; its uploads come in one request (`creation-with-upload`). */
 export async function startTus(wish: PeerWish): Promise<FileServer | Absent> {
   const folder = join(wish.root, TUS)
-  if (!existsSync(join(folder, 'server'))) return { name: '@tus/server', absent: 'tools/peers is not installed' }
+  if (!existsSync(join(folder, 'server'))) return { name: 'tus', absent: NO_PEERS }
   const peer = await startPeer('tus', wish, folder)
   return {
     targets: [
       {
         ...peer.common,
-        name: '@tus/server',
+        name: 'tus',
         request: (bytes) => ({
           method: 'POST',
           path: '/tus',

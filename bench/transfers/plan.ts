@@ -1,4 +1,5 @@
 /** What a load of transfers is and what it found. Shared by the generator's process and by those who start it. */
+import type { LatencyRecord } from '../record.ts'
 
 export interface TransferRequest {
   readonly method: string
@@ -36,7 +37,7 @@ export interface TransferResult {
   /** From the first byte out to the last answer. */
   readonly measuredMs: number
   /** Of whole transfers, milliseconds. */
-  readonly latency: { readonly p50: number; readonly p99: number }
+  readonly latency: LatencyRecord<number>
   /** Share of one core that the generator itself used. */
   readonly generatorCores: number
   /** Cut at the end, and had made progress until then. */

@@ -1,117 +1,56 @@
-import { checkLine, type FigureCheck } from '../figure.ts'
-import type { Machine } from '../machine.ts'
+import { resultRow, type ResultRow, type SampleRecord } from '../record.ts'
 import { spread, type Spread } from '../statistics.ts'
-import { columns, headLines, spreadText } from '../text.ts'
-import type { TransferSample } from './measure.ts'
+import { bytesText, spreadText } from '../text.ts'
+import type { Ask, TransferSample } from './measure.ts'
 import { totalOf, type Memory } from './resources.ts'
 
-export interface TransferRow {
-  readonly name: string
-  readonly connections: number
-  readonly payloadBytes: number
-  readonly mbPerS: Spread
-  readonly filesPerS: Spread
-  readonly mainPerGb: Spread
-  readonly threadsPerGb: Spread
-  readonly restPerGb: Spread
-  readonly growthMb: Spread
-  readonly loopP99Ms: Spread
-  readonly p99Ms: Spread
-  readonly generatorCores: Spread
-  readonly isGeneratorLimit: boolean
-  readonly failed: number
-  readonly failures: readonly string[]
-}
-
-export interface TransferReport {
+export interface TransferCase {
   readonly scenario: string
-  readonly at: string
-  readonly machine: Machine
-  readonly settings: Readonly<Record<string, string | number>>
-  readonly tables: readonly { readonly title: string; readonly rows: readonly TransferRow[] }[]
-  /** Figures without a bound, a line each. */
-  readonly facts: readonly string[]
-  readonly checks: readonly FigureCheck[]
-  readonly notes: readonly string[]
+  readonly subject: string
+  /** What the row is about, before how many of which size; empty when that says it all. */
+  readonly what: string
 }
 
-export function transferRow(
-  name: string,
-  { connections, payloadBytes }: { readonly connections: number; readonly payloadBytes: number },
-  samples: readonly TransferSample[],
-): TransferRow {
-  const of = (read: (sample: TransferSample) => number): Spread => spread(samples.map(read))
+export function transferRow({ scenario, subject, what }: TransferCase, ask: Ask, samples: readonly TransferSample[]): ResultRow {
+  const load = `${ask.connections} × ${bytesText(ask.payloadBytes)}`
+  return resultRow({
+    scenario, case: what === '' ? load : `${what}, ${load}`, subject, pace: 'closed', connections: ask.connections,
+    offered_per_second: null, payload_bytes: ask.payloadBytes,
+  }, samples.map((one) => sampleRecord(one, ask.payloadBytes)))
+}
+
+function sampleRecord(one: TransferSample, payloadBytes: number): SampleRecord {
+  const perGb = cpuOf(one)
+  const us = (ms: number): number => ms * 1_000
+  const { p50, p90, p99, p99_9, max } = one.latencyMs
   return {
-    name,
-    connections,
-    payloadBytes,
-    mbPerS: of((one) => one.mbPerS),
-    filesPerS: of((one) => one.filesPerS),
-    mainPerGb: of((one) => one.mainPerGb),
-    threadsPerGb: of((one) => one.threadsPerGb),
-    restPerGb: of((one) => one.restPerGb),
-    growthMb: of((one) => growthOf(one) / 1e6),
-    loopP99Ms: of((one) => one.loopP99Ms ?? Number.NaN),
-    p99Ms: of((one) => one.p99Ms),
-    generatorCores: of((one) => one.generatorCores),
-    isGeneratorLimit: samples.some((one) => one.isGeneratorLimit),
-    failed: samples.reduce((sum, one) => sum + one.failed, 0),
-    failures: [...new Set(samples.flatMap((one) => one.failures))].slice(0, 3),
+    cpu_us_per_request: (perGb * payloadBytes) / 1e3,
+    cpu_s_per_gb: perGb,
+    requests_per_second: one.filesPerS,
+    mb_per_second: one.mbPerS,
+    latency_us: { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) },
+    rss_mb: totalOf(one.peak) / 1e6,
+    generator_cores: one.generatorCores,
+    failed: one.failed,
+    failures: one.failures,
   }
 }
 
-/** Median of the ratios inside each repeat: what slowed the machine down slowed both sides. */
-export function transferRatio(
-  over: readonly TransferSample[],
-  under: readonly TransferSample[],
-  read: (sample: TransferSample) => number,
-): Spread {
-  return spread(
-    over.flatMap((sample, index) => {
-      const other = under[index]
-      return other === undefined ? [] : [read(sample) / read(other)]
-    }),
-  )
+/** Seconds of CPU of all processes for 1e9 bytes of files. */
+export function cpuOf(one: Pick<TransferSample, 'mainPerGb' | 'threadsPerGb' | 'restPerGb'>): number {
+  return one.mainPerGb + one.threadsPerGb + one.restPerGb
 }
 
-export function transferTables(report: TransferReport): string {
-  const tables = report.tables.flatMap(({ title, rows }) => ['', title, ...columns([HEAD, ...rows.map(cells)])])
-  const failures = report.tables.flatMap(({ rows }) =>
-    rows.flatMap((row) => row.failures.map((text) => `failed: ${row.name}, ${row.connections} × ${bytesText(row.payloadBytes)}: ${text}`)),
+/** What a row has no place for: where its CPU and its memory went. */
+export function splitText(row: Pick<ResultRow, 'case' | 'subject'>, samples: readonly TransferSample[]): string {
+  const of = (read: (sample: TransferSample) => number): Spread => spread(samples.map(read))
+  const loop = of((one) => one.loopP99Ms ?? Number.NaN)
+  return (
+    `${row.subject}, ${row.case}: CPU s/GB main thread ${spreadText(of((one) => one.mainPerGb), 2)}, ` +
+    `other threads ${spreadText(of((one) => one.threadsPerGb), 2)}, other processes ${spreadText(of((one) => one.restPerGb), 2)}; ` +
+    `RSS +${spreadText(of((one) => growthOf(one) / 1e6), 0)} MB` +
+    (Number.isFinite(loop.median) ? `; event-loop delay p99 ${spreadText(loop, 1)} ms` : '')
   )
-  return [
-    ...headLines(report),
-    ...tables,
-    '',
-    ...report.checks.map(checkLine),
-    '',
-    ...report.facts,
-    ...failures,
-    ...report.notes,
-  ].join('\n')
-}
-
-const HEAD = [
-  '', 'at once', 'file', 'MB/s', 'files/s', 'CPU s/GB main', 'threads', 'others', 'RSS +MB', 'loop p99 ms', 'file p99 ms',
-  'generator', 'failed',
-]
-
-function cells(row: TransferRow): readonly string[] {
-  return [
-    row.name,
-    String(row.connections),
-    bytesText(row.payloadBytes),
-    spreadText(row.mbPerS, row.mbPerS.median < 10 ? 2 : 0) + (row.isGeneratorLimit ? ' *' : ''),
-    spreadText(row.filesPerS, row.filesPerS.median < 100 ? 1 : 0),
-    spreadText(row.mainPerGb, 2),
-    spreadText(row.threadsPerGb, 2),
-    spreadText(row.restPerGb, 2),
-    spreadText(row.growthMb, 0),
-    spreadText(row.loopP99Ms, 1),
-    spreadText(row.p99Ms, 0),
-    spreadText(row.generatorCores, 2),
-    String(row.failed),
-  ]
 }
 
 /** Bytes by which all processes together were above idle. */
@@ -130,8 +69,4 @@ export function growthText(text: string, one: TransferSample): string {
 export function memoryText(memory: Memory): string {
   const parts = Object.entries(memory).sort(([, a], [, b]) => b - a)
   return parts.map(([kind, bytes]) => `${kind} ${(bytes / 1e6).toFixed(0)}`).join(', ')
-}
-
-export function bytesText(bytes: number): string {
-  return bytes >= 1e6 ? `${bytes / 1e6} MB` : `${bytes / 1e3} KB`
 }

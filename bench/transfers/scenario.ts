@@ -1,12 +1,13 @@
 /** What `uploads` and `downloads` have in common: the targets in turn, section by section, and the report. */
-import { figureCheck, type FigureCheck } from '../figure.ts'
-import { machine, type Machine } from '../machine.ts'
-import { GENERATOR_CORES_MAX } from '../record.ts'
+import { availableParallelism } from 'node:os'
+import { keepRecord, progress } from '../keep-record.ts'
+import { ratiosOver } from '../ratios.ts'
+import { checkRecord, type Bound, type CheckRecord, type ResultRow } from '../record.ts'
+import type { Spread } from '../statistics.ts'
 import type { Absent } from '../target.ts'
-import { keepReport } from '../text.ts'
-import { interleaveTransfers, type TransferSample } from './measure.ts'
+import { interleaveTransfers, type Ask, type TransferSample } from './measure.ts'
 import type { Scenario, Section, TransferOptions, TransferTarget } from './options.ts'
-import { bytesText, transferRow, transferTables, type TransferReport, type TransferRow } from './report.ts'
+import { splitText, transferRow } from './report.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
 /** Bytes of the smaller files; the large one is the option's. */
@@ -18,21 +19,21 @@ const SIZES_MS = 1_500
 const SIZES_ROUNDS = 100
 const LONG_MS = 120_000
 
-export function progress(text: string): void {
-  process.stderr.write(`${text}\n`)
+const QUESTIONS: Readonly<Record<Scenario, string>> = {
+  uploads: 'what receiving, checking, sealing and storing files costs, against servers that only receive',
+  downloads: 'what sending container files and sealed files costs, against servers that only send',
+  egress: 'what passing requests on through the gate costs, against nginx as a reverse proxy to the same target over TLS',
 }
 
 export class Bench {
   readonly options: TransferOptions
   readonly #scenario: Scenario
-  readonly #machine: Machine = machine()
-  readonly #startedAt = performance.now()
   readonly #servers: FileServer[] = []
   readonly #absent: Absent[] = []
-  readonly #tables: { readonly title: string; readonly rows: readonly TransferRow[] }[] = []
-  readonly #checks: FigureCheck[] = []
+  readonly #rows: ResultRow[] = []
+  readonly #checks: CheckRecord[] = []
   readonly #facts: string[] = []
-  readonly #notes: string[] = []
+  readonly #subjects = new Map<string, string>()
 
   constructor(scenario: Scenario, options: TransferOptions) {
     this.#scenario = scenario
@@ -77,7 +78,7 @@ export class Bench {
     const warming = (text: string): void => progress(`warming ${text}`)
     await interleaveTransfers(this.targets, { ...ask, connections: 2 }, { repeats: 1, progress: warming })
     const found = await interleaveTransfers(this.targets, ask, { repeats, progress })
-    this.table('speed', [...found].map(([name, samples]) => transferRow(name, ask, samples)))
+    this.rows('', ask, found)
     return found
   }
 
@@ -86,7 +87,7 @@ export class Bench {
     for (const connections of [...new Set([...CROWDS, crowd])]) {
       const ask = { connections, payloadBytes, rounds: 1, durationMs: LONG_MS }
       const found = await interleaveTransfers(this.targets, ask, { repeats: 1, progress })
-      this.table(`${connections} at once`, [...found].map(([name, samples]) => transferRow(name, ask, samples)))
+      this.rows('', ask, found)
     }
   }
 
@@ -95,16 +96,28 @@ export class Bench {
       const { connections } = this.options
       const ask = { connections, payloadBytes, rounds: SIZES_ROUNDS, durationMs: SIZES_MS }
       const found = await interleaveTransfers(this.targets, ask, { repeats: 1, progress })
-      this.table(`files of ${bytesText(payloadBytes)}`, [...found].map(([name, samples]) => transferRow(name, ask, samples)))
+      this.rows('small files', ask, found)
     }
   }
 
-  table(title: string, rows: readonly TransferRow[]): void {
-    this.#tables.push({ title, rows })
+  /**
+   * A row of each target. `subject, way` tells two ways of one subject apart: they are cases.
+   * @param what see `TransferCase`
+   */
+  rows(what: string, ask: Ask, found: ReadonlyMap<string, readonly TransferSample[]>): void {
+    for (const [name, samples] of found) {
+      const [subject = '', way] = name.split(', ')
+      const row = transferRow({ scenario: this.#scenario, subject, what: [way ?? '', what].filter((one) => one !== '').join(', ') }, ask, samples)
+      // The same number at once may be asked for by two sections; the first has more repeats.
+      if (this.#rows.some((one) => one.case === row.case && one.subject === subject)) continue
+      this.#rows.push(row)
+      this.#facts.push(splitText(row, samples))
+    }
   }
 
-  check(...given: Parameters<typeof figureCheck>): void {
-    this.#checks.push(figureCheck(...given))
+  /** @param samples those that the figure is taken from */
+  check(text: string, found: Spread, { bound, samples }: { readonly bound: Bound; readonly samples: readonly { readonly failed: number }[] }): void {
+    this.#checks.push({ ...checkRecord(text, found, { bound, rows: samples }), scenario: this.#scenario })
   }
 
   /** A figure without a bound. */
@@ -112,38 +125,41 @@ export class Bench {
     this.#facts.push(text)
   }
 
+  /** Of one that no server of the bench offers. */
+  subject({ name, note }: Pick<FileTarget, 'name' | 'note'>): void {
+    this.#subjects.set(name.split(', ')[0] ?? name, note)
+  }
+
   async stopServers(): Promise<void> {
-    const said = new Set([...this.#notes, ...this.targets.map(({ note }) => note)])
-    this.#notes.splice(0, this.#notes.length, ...said)
+    for (const target of this.targets) this.subject(target)
     for (const server of this.#servers.splice(0)) await server.stop()
   }
 
   /** Prints and writes what was found; the exit code says whether every figure was reached. */
   async report(): Promise<void> {
     const { options } = this
-    const report: TransferReport = {
+    const ours = [...this.#subjects.keys()].filter((name) => name.startsWith('sluice'))
+    const ratios = ours.flatMap((name) => ratiosOver(this.#rows, name, ['cpu_s_per_gb', 'mb_per_second']))
+    await keepRecord({
       scenario: this.#scenario,
-      at: new Date().toISOString(),
-      machine: this.#machine,
+      question: QUESTIONS[this.#scenario],
       settings: {
         connections: options.connections,
         repeats: options.repeats,
         payloadMb: options.payloadBytes / 1e6,
         sections: options.sections.join(','),
-        tookS: Math.round((performance.now() - this.#startedAt) / 1_000),
       },
-      tables: this.#tables,
-      facts: this.#facts,
+      subjects: [...this.#subjects].map(([name, note]) => ({ name, note })),
+      absent: this.#absent.map(({ name, absent }) => ({ name, reason: absent })),
+      rows: this.#rows,
+      ratios: ratios.filter(({ under }) => !ours.includes(under)),
+      curves: [],
       checks: this.#checks,
       notes: [
-        ...this.#notes,
-        ...this.#absent.map((one) => `${one.name}: left out, ${one.absent}`),
-        `* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate may be its limit; CPU a GB still holds`,
-        `generator and servers share ${this.#machine.cores} cores; MB is 1e6 bytes of files, forms not counted`,
+        ...this.#facts,
+        `generator and servers share ${availableParallelism()} cores; MB is 1e6 bytes of files, forms not counted`,
         "a node's loop figure is the largest of its processes",
       ],
-    }
-    await keepReport(report, { text: transferTables(report), file: options.json })
-    if (this.#checks.some((one) => !one.isMet)) process.exitCode = 1
+    }, options.json)
   }
 }

@@ -1,5 +1,7 @@
 /** A small request beside a load, and beside processes that burn as much CPU and serve nobody. */
 import { runLoad } from '../../test/support/load.ts'
+import { latencyUs } from '../measure.ts'
+import type { LatencyRecord } from '../record.ts'
 import { startBurner } from './burner.ts'
 import type { Gateway } from './gateway.ts'
 import { sample, type TransferSample } from './measure.ts'
@@ -11,16 +13,22 @@ export interface TinyRepeat<T> {
   readonly load: T
 }
 
+/** Milliseconds where nothing else is said. */
 export interface Latency {
   readonly p50: number
   readonly p99: number
+  readonly latencyUs: LatencyRecord<number>
+  readonly ratePerS: number
+  readonly generatorCores: number
   readonly failed: number
+  readonly failures: readonly string[]
 }
 
 /** Milliseconds of one load of small requests beside transfers. */
 const TINY_MS = 5_000
 /** Small requests a second: at a fixed rate, whoever is late. */
-const TINY_PER_S = 200
+export const TINY_PER_S = 200
+export const TINY_CONNECTIONS = 4
 /** Until a load runs at full speed, and beyond the small requests' end. */
 export const HEAD_MS = 500
 
@@ -69,7 +77,7 @@ export async function tinyLatency(gateway: Gateway, durationMs: number): Promise
   const result = await runLoad({
     host: '127.0.0.1',
     port: gateway.stand.port,
-    connections: 4,
+    connections: TINY_CONNECTIONS,
     durationMs,
     pace: { kind: 'open', ratePerS: TINY_PER_S },
     requests: [{ method, path, headers, body: '' }],
@@ -77,6 +85,10 @@ export async function tinyLatency(gateway: Gateway, durationMs: number): Promise
   return {
     p50: result.latency.p50,
     p99: result.latency.p99,
+    latencyUs: latencyUs(result),
+    ratePerS: (result.requests / result.measuredMs) * 1_000,
+    generatorCores: result.generatorCores,
+    failures: result.failures,
     failed: result.requests - (result.statuses[200] ?? 0),
   }
 }

@@ -1,14 +1,14 @@
 import { startLoad } from '../../test/support/load.ts'
+import { tree } from '../../test/support/process-cpu.ts'
 import type { Stand } from '../../test/support/stand.ts'
+import { latencyUs } from '../measure.ts'
 import { isFront, type Gateway } from '../transfers/gateway.ts'
-import { cpuBetween, readCpu, type CpuReading } from '../transfers/resources.ts'
+import { cpuBetween, readCpu, readMemory, totalOf, type CpuReading } from '../transfers/resources.ts'
 import { besideLoad, HEAD_MS, tinyLatency, type Busy } from '../transfers/tiny.ts'
 import { WARM_UP_MS, type VaultOptions } from './options.ts'
-import type { VaultRepeat, Writes } from './report.ts'
+import { WRITE_CONNECTIONS, type VaultRepeat, type Writes } from './report.ts'
 import { writes } from './writes.ts'
 
-/** Enough for the rate while an answer takes a fifth of a second. */
-const CONNECTIONS = 64
 type Wish = Pick<VaultOptions, 'seconds' | 'ratePerS'> & {
   /** Begins the names of its secrets. */
   readonly series: string
@@ -52,7 +52,7 @@ async function write(stand: Stand, { series, ratePerS: offeredPerS, durationMs, 
   const load = await startLoad({
     host: '127.0.0.1',
     port: stand.port,
-    connections: CONNECTIONS,
+    connections: WRITE_CONNECTIONS,
     pace: { kind: 'open', ratePerS: offeredPerS },
     durationMs,
     requests,
@@ -69,8 +69,8 @@ async function write(stand: Stand, { series, ratePerS: offeredPerS, durationMs, 
     ratePerS,
     failed: result.requests - (result.statuses[200] ?? 0),
     failures: [...Object.keys(result.statuses).filter((status) => status !== '200'), ...result.failures],
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
+    latencyUs: latencyUs(result),
+    rssMb: totalOf(readMemory(tree(stand.pid))) / 1e6,
     mainUs: perWriteUs(own.mainS),
     threadsUs: perWriteUs(own.threadsS),
     restUs: perWriteUs(own.restS),

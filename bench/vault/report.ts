@@ -1,15 +1,17 @@
-import { checkLine, type FigureCheck } from '../figure.ts'
+/** Rows and further figures of the writes of secrets and of the small reads beside them. */
+import { resultRow, type LatencyRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import { spread } from '../statistics.ts'
-import { columns, headLines, type ReportHead } from '../text.ts'
-import type { Latency } from '../transfers/tiny.ts'
+import { spreadText } from '../text.ts'
+import { TINY_CONNECTIONS, TINY_PER_S, type Latency } from '../transfers/tiny.ts'
 
 /** What a load of writes found. */
 export interface Writes {
   readonly ratePerS: number
   readonly failed: number
   readonly failures: readonly string[]
-  readonly p50Ms: number
-  readonly p99Ms: number
+  readonly latencyUs: LatencyRecord<number>
+  readonly rssMb: number
+  readonly generatorCores: number
   /** Microseconds of CPU a write: first thread of the front, its other threads, all other processes. */
   readonly mainUs: number
   readonly threadsUs: number
@@ -26,47 +28,48 @@ export interface VaultRepeat {
   readonly burnerLoopP99Ms: number | null
 }
 
-export interface VaultReport extends ReportHead {
-  readonly repeats: readonly VaultRepeat[]
-  readonly checks: readonly FigureCheck[]
-  readonly notes: readonly string[]
-}
-
 type Figure = readonly [name: string, digits: number, read: (one: VaultRepeat) => number | null]
 
+/** What a row has no place for. */
 const FIGURES: readonly Figure[] = [
-  ['secrets written/s', 1, (one) => one.writes.ratePerS],
-  ['writes that failed', 0, (one) => one.writes.failed],
-  ['write p50 ms', 1, (one) => one.writes.p50Ms],
-  ['write p99 ms', 1, (one) => one.writes.p99Ms],
-  ['CPU µs/write, main thread', 0, (one) => one.writes.mainUs],
-  ['CPU µs/write, other threads', 0, (one) => one.writes.threadsUs],
-  ['CPU µs/write, other processes', 0, (one) => one.writes.restUs],
-  ['model read p50 ms, alone', 2, (one) => one.alone.p50],
-  ['model read p50 ms, beside writes', 2, (one) => one.beside.p50],
-  ['model read p50 ms, beside a burner', 2, (one) => one.burner.p50],
-  ['model read p99 ms, alone', 1, (one) => one.alone.p99],
-  ['model read p99 ms, beside writes', 1, (one) => one.beside.p99],
-  ['model read p99 ms, beside a burner', 1, (one) => one.burner.p99],
-  ['p99 beside writes over beside a burner', 2, (one) => one.beside.p99 / one.burner.p99],
+  ['CPU µs a write, main thread', 0, (one) => one.writes.mainUs],
+  ['CPU µs a write, other threads', 0, (one) => one.writes.threadsUs],
+  ['CPU µs a write, other processes', 0, (one) => one.writes.restUs],
+  ['p99 of a model read, beside writes over beside a burner', 2, (one) => one.beside.p99 / one.burner.p99],
   ['event-loop delay p99 ms, beside writes', 1, (one) => one.loopP99Ms],
   ['event-loop delay p99 ms, beside a burner', 1, (one) => one.burnerLoopP99Ms],
 ]
 
-export function vaultText(report: VaultReport): string {
-  const rows = FIGURES.map(([name, digits, read]) => {
-    const { median, min, max } = spread(report.repeats.map((one) => read(one) ?? Number.NaN))
-    return [name, ...[median, min, max].map((value) => (Number.isFinite(value) ? value.toFixed(digits) : '–'))]
-  })
-  const failures = new Set(report.repeats.flatMap((one) => one.writes.failures))
+export function figureLines(repeats: readonly VaultRepeat[]): readonly string[] {
+  return FIGURES.map(([name, digits, read]) => `${name}: ${spreadText(spread(repeats.map((one) => read(one) ?? Number.NaN)), digits)}`)
+}
+
+export function vaultRows(repeats: readonly VaultRepeat[], { ratePerS }: { readonly ratePerS: number }): readonly ResultRow[] {
+  const head = { scenario: 'vault', subject: 'sluice', pace: 'open', payload_bytes: null } as const
+  const reads = (name: string, read: (one: VaultRepeat) => Latency): ResultRow =>
+    resultRow({ ...head, case: name, connections: TINY_CONNECTIONS, offered_per_second: TINY_PER_S }, repeats.map((one) => readSample(read(one))))
   return [
-    ...headLines(report),
-    '',
-    ...columns([['', 'median', 'least', 'most'], ...rows]),
-    '',
-    ...report.checks.map(checkLine),
-    '',
-    ...[...failures].slice(0, 3).map((text) => `failed: ${text}`),
-    ...report.notes,
-  ].join('\n')
+    resultRow({ ...head, case: 'writes of secrets', connections: WRITE_CONNECTIONS, offered_per_second: ratePerS }, repeats.map(writeSample)),
+    reads('model read alone', (one) => one.alone),
+    reads('model read beside writes', (one) => one.beside),
+    reads('model read beside a burner', (one) => one.burner),
+  ]
+}
+
+/** Enough for the rate while an answer takes a fifth of a second. */
+export const WRITE_CONNECTIONS = 64
+
+function writeSample({ writes }: VaultRepeat): SampleRecord {
+  return {
+    cpu_us_per_request: writes.mainUs + writes.threadsUs + writes.restUs, cpu_s_per_gb: null, requests_per_second: writes.ratePerS, mb_per_second: null,
+    latency_us: writes.latencyUs, rss_mb: writes.rssMb, generator_cores: writes.generatorCores, failed: writes.failed, failures: writes.failures,
+  }
+}
+
+/** Beside something else, whose CPU cannot be told from its own. */
+function readSample(one: Latency): SampleRecord {
+  return {
+    cpu_us_per_request: Number.NaN, cpu_s_per_gb: null, requests_per_second: one.ratePerS, mb_per_second: null,
+    latency_us: one.latencyUs, rss_mb: null, generator_cores: one.generatorCores, failed: one.failed, failures: one.failures,
+  }
 }

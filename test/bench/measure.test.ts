@@ -1,21 +1,11 @@
 import t from 'tap'
-import type { Repeat, Sample } from '../../bench/measure.ts'
+import { rowsOf, sampleOf, type Repeat } from '../../bench/measure.ts'
+import { eachRatio, ratiosOver } from '../../bench/ratios.ts'
 import { spread } from '../../bench/statistics.ts'
-import { check, ratio, rowOf } from '../../bench/report.ts'
+import type { LoadResult } from '../support/load-plan.ts'
+import { rowRecord, sampleRecord } from '../support/bench-records.ts'
 
-const sample = (cpuUs: number): Sample => ({
-  target: 'a',
-  cpuUs,
-  requestsPerS: 1,
-  p50Ms: 1,
-  p90Ms: 1,
-  p99Ms: 1,
-  generatorCores: 0.1,
-  isGeneratorLimit: false,
-  failed: 0,
-  failures: [],
-})
-const repeat = (cpuUs: number): Repeat => ({ loaded: sample(cpuUs), alone: sample(cpuUs) })
+const repeat = (cpuUs: number): Repeat => ({ loaded: sampleRecord(cpuUs), alone: sampleRecord(cpuUs / 2) })
 
 t.test('the median of an even count is between the two in the middle', async (t) => {
   t.same(spread([4, 1, 3, 2]), { median: 2.5, min: 1, max: 4 })
@@ -25,22 +15,34 @@ t.test('the median of an even count is between the two in the middle', async (t)
 t.test('ratios are taken inside a repeat, so that a slow machine slows both sides', async (t) => {
   const [over, under] = [[10, 100, 20].map(repeat), [5, 50, 10].map(repeat)]
   t.same(
-    ratio(over, under, (one) => one.loaded.cpuUs),
+    eachRatio(over, under, (one) => one.loaded.cpu_us_per_request),
     { median: 2, min: 2, max: 2 },
   )
 })
 
-t.test('a figure above its bound is missed', async (t) => {
-  const bound = { atMost: 1.25, rows: [{ failed: 0 }] }
-  t.equal(check('a', spread([1.2]), bound).isMet, true)
-  t.equal(check('a', spread([1.3]), bound).isMet, false)
+t.test('each target has a row under load and a row alone', async (t) => {
+  const rows = rowsOf('a', new Map([['x', [repeat(8)]], ['y', [repeat(4)]]]), { connections: 48, durationMs: 1, warmUpMs: 0, repeats: 1 })
+  t.same(rows.map((row) => [row.case, row.subject, row.connections, row.cpu_us_per_request.median]), [
+    ['48 connections', 'x', 48, 8],
+    ['48 connections', 'y', 48, 4],
+    ['one connection', 'x', 1, 4],
+    ['one connection', 'y', 1, 2],
+  ])
 })
 
-t.test('a figure of a server that refused is missed, however cheap it was', async (t) => {
-  t.equal(check('a', spread([0.1]), { atMost: 1.25, rows: [{ failed: 0 }, { failed: 7 }] }).isMet, false)
+t.test('a row is compared with the others of its case alone, in figures that both have', async (t) => {
+  const rows = [rowRecord('x', [4]), rowRecord('y', [2]), rowRecord('y', [1], { head: { case: 'another' } })]
+  t.match(ratiosOver(rows, 'x', ['cpu_us_per_request', 'mb_per_second']), [{ case: 'b', over: 'x', under: 'y', ratio: { median: 2 } }])
+  t.equal(ratiosOver(rows, 'x', ['cpu_us_per_request', 'mb_per_second']).length, 1)
 })
 
-t.test('a generator that was the limit in one repeat marks the row', async (t) => {
-  const limited = { ...repeat(1), loaded: { ...sample(1), isGeneratorLimit: true } }
-  t.equal(rowOf('a', [repeat(1), limited]).isGeneratorLimit, true)
+t.test('CPU is divided by the warm-up too, the rate is not, and what had another status failed', async (t) => {
+  const result: LoadResult = {
+    statuses: { 200: 90, 503: 10 }, requests: 100, requestsWithWarmUp: 200, measuredMs: 500,
+    latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 },
+    generatorCores: 0.5, failures: ['503'], sockets: [], rows: [], answerBytes: 0,
+  } as unknown as LoadResult
+  t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
+    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, max: 5_000 }, rss_mb: 5, failed: 10, failures: ['503'],
+  })
 })

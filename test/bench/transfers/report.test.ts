@@ -1,22 +1,19 @@
 import t from 'tap'
-import { figureCheck } from '../../../bench/figure.ts'
+import { checkRecord } from '../../../bench/record.ts'
 import { spread } from '../../../bench/statistics.ts'
+import { bytesText } from '../../../bench/text.ts'
 import type { TransferSample } from '../../../bench/transfers/measure.ts'
-import {
-  bytesText, memoryText, transferRatio, transferRow, transferTables, type TransferReport,
-} from '../../../bench/transfers/report.ts'
+import { memoryText, splitText, transferRow } from '../../../bench/transfers/report.ts'
 
 const sample = (mbPerS: number, more: Partial<TransferSample> = {}): TransferSample => ({
   mbPerS,
   filesPerS: 1,
-  p50Ms: 1,
-  p99Ms: 1,
+  latencyMs: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5 },
   mainPerGb: 1,
   threadsPerGb: 1,
-  restPerGb: 0,
+  restPerGb: 0.5,
   serverCores: 1,
   generatorCores: 0.1,
-  isGeneratorLimit: false,
   idle: { front: 50e6 },
   peak: { front: 70e6, postgres: 5e6 },
   sharedOnceGrowth: 0,
@@ -26,55 +23,34 @@ const sample = (mbPerS: number, more: Partial<TransferSample> = {}): TransferSam
   alive: 0,
   ...more,
 })
-const ask = { connections: 8, payloadBytes: 100e6 }
-
-t.test('ratios are taken inside a repeat, so that a slow machine slows both sides', async (t) => {
-  const [over, under] = [[100, 10, 60].map((mb) => sample(mb)), [200, 20, 120].map((mb) => sample(mb))]
-  t.same(transferRatio(over, under, (one) => one.mbPerS), { median: 0.5, min: 0.5, max: 0.5 })
-})
+const ask = { connections: 8, payloadBytes: 100e6, rounds: 1, durationMs: 1 }
+const of = { scenario: 'uploads', subject: 'a', what: '' }
 
 t.test('a figure is met from its own side of the bound, the bound included', async (t) => {
   const isMet = (found: number, bound: { atLeast: number } | { atMost: number }): boolean =>
-    figureCheck('a', spread([found]), { bound, samples: [{ failed: 0 }] }).isMet
+    checkRecord('a', spread([found]), { bound, rows: [{ failed: 0 }] }).is_met
   t.same([isMet(0.35, { atLeast: 0.35 }), isMet(0.34, { atLeast: 0.35 })], [true, false])
   t.same([isMet(200, { atMost: 200 }), isMet(201, { atMost: 200 })], [true, false])
+  t.equal(isMet(Number.NaN, { atMost: 1 }), false)
 })
 
-t.test('a figure of transfers that failed is missed, and so is one that nothing was measured for', async (t) => {
-  const bound = { atMost: 1 }
-  t.equal(figureCheck('a', spread([0]), { bound, samples: [{ failed: 0 }, { failed: 1 }] }).isMet, false)
-  t.equal(figureCheck('a', spread([0]), { bound, samples: [] }).isMet, false)
-  t.equal(figureCheck('a', spread([]), { bound, samples: [{ failed: 0 }] }).isMet, false)
+t.test('a row has the CPU of all threads and processes, by gigabyte and by file, and the memory of all at its peak', async (t) => {
+  const row = transferRow(of, ask, [sample(200)])
+  t.match(row, {
+    case: '8 × 100 MB', payload_bytes: 100e6, cpu_s_per_gb: { median: 2.5 }, cpu_us_per_request: { median: 250_000 }, mb_per_second: { median: 200 },
+    rss_mb: { median: 75 }, latency_us: { p99_9: { median: 4_000 } },
+  })
+  t.equal(transferRow({ ...of, what: 'up' }, ask, []).case, 'up, 8 × 100 MB')
 })
 
-t.test('growth is of all processes together, over what they had before', async (t) => {
-  t.same(transferRow('a', ask, [sample(1)]).growthMb, { median: 25, min: 25, max: 25 })
+t.test('what a row has no place for is a line: growth is of all processes together, over what they had before', async (t) => {
+  const text = splitText({ subject: 'a', case: 'b' }, [sample(1)])
+  t.equal(text, 'a, b: CPU s/GB main thread 1.00, other threads 1.00, other processes 0.50; RSS +25 MB')
+  t.match(splitText({ subject: 'a', case: 'b' }, [sample(1, { loopP99Ms: 4 })]), /event-loop delay p99 4\.0 ms$/)
 })
 
 t.test('a generator that was the limit in one repeat marks the row', async (t) => {
-  t.equal(transferRow('a', ask, [sample(1), sample(1, { isGeneratorLimit: true })]).isGeneratorLimit, true)
-})
-
-t.test('the report names each check with its figure and bound, and why transfers failed', async (t) => {
-  const row = transferRow('sluice', ask, [sample(1, { failed: 2, failures: ['503 busy'] })])
-  const report: TransferReport = {
-    scenario: 'uploads',
-    at: '',
-    machine: { cpu: 'a', cores: 2, memoryGb: 1, kernel: '1', node: 'v20', glibc: '2', loadBefore: 0, stolenPerMille: 0 },
-    settings: { repeats: 1 },
-    tables: [{ title: 'speed', rows: [row] }],
-    facts: ['a fact'],
-    checks: [
-      figureCheck('quick', spread([0.4]), { bound: { atLeast: 0.35 }, samples: [{ failed: 0 }] }),
-      figureCheck('small', spread([300]), { bound: { atMost: 200 }, samples: [{ failed: 2 }] }),
-    ],
-    notes: ['a note'],
-  }
-  const text = transferTables(report)
-  t.match(text, /^MET {4}quick: 0\.400, at least 0\.35$/m)
-  t.match(text, /^MISSED small: 300\.000, at most 200, 2 failed$/m)
-  t.match(text, /^failed: sluice, 8 × 100 MB: 503 busy$/m)
-  t.match(text, /^a fact$/m)
+  t.equal(transferRow(of, ask, [sample(1), sample(1, { generatorCores: 0.95 })]).is_generator_limit, true)
 })
 
 t.test('sizes and memory are printed in units that are read at a glance', async (t) => {

@@ -1,0 +1,28 @@
+/** How a scenario ends: its table on stdout, its record in a file, and an exit code that says whether every figure was reached. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { machine } from './machine.ts'
+import type { ScenarioRecord } from './record.ts'
+import { recordText } from './record-text.ts'
+import { headLine } from './text.ts'
+
+/** Taken as the scenario's program starts: what else the machine was doing then. */
+const FACTS = machine()
+
+/** @param file where to; null = it is printed alone */
+export async function keepRecord(record: Omit<ScenarioRecord, 'took_seconds'>, file: string | null): Promise<void> {
+  const whole: ScenarioRecord = { ...record, took_seconds: Math.round(process.uptime()) }
+  process.stdout.write(`${[headLine(FACTS), ...recordText(whole)].join('\n')}\n`)
+  if (file !== null) await writeJson(file, whole)
+  if (whole.checks.some((one) => !one.is_met)) process.exitCode = 1
+}
+
+/** Figures that there are none of (NaN) become null. */
+export async function writeJson(file: string, value: unknown): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, `${JSON.stringify(value, null, 2)}\n`)
+}
+
+export function progress(text: string): void {
+  process.stderr.write(`${text}\n`)
+}

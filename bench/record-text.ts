@@ -1,0 +1,91 @@
+/** What a scenario left behind, for the terminal: everything that its record holds but the samples and curves. */
+import type { CheckRecord, RatioMetric, RatioRecord, ResultRow, ScenarioRecord } from './record.ts'
+import { GENERATOR_CORES_MAX } from './record.ts'
+import type { Spread } from './statistics.ts'
+import { columns, spreadText } from './text.ts'
+
+type Column = readonly [title: string, digits: number, read: (row: ResultRow) => Spread | null]
+
+const MS = 1_000
+const COLUMNS: readonly Column[] = [
+  ['CPU µs/request', 1, (row) => row.cpu_us_per_request],
+  ['CPU s/GB', 2, (row) => row.cpu_s_per_gb],
+  ['requests/s', 0, (row) => row.requests_per_second],
+  ['MB/s', 0, (row) => row.mb_per_second],
+  ['p50 ms', 2, (row) => scaled(row.latency_us?.p50)],
+  ['p90 ms', 2, (row) => scaled(row.latency_us?.p90)],
+  ['p99 ms', 2, (row) => scaled(row.latency_us?.p99)],
+  ['p99.9 ms', 1, (row) => scaled(row.latency_us?.p99_9)],
+  ['RSS MB', 0, (row) => row.rss_mb],
+]
+
+export const METRIC_TEXTS: Readonly<Record<RatioMetric, string>> = {
+  cpu_us_per_request: 'CPU a request',
+  cpu_s_per_gb: 'CPU a GB',
+  requests_per_second: 'requests a second',
+  mb_per_second: 'MB a second',
+}
+
+/** @returns lines */
+export function recordText(record: ScenarioRecord): readonly string[] {
+  const cases = [...new Set(record.rows.map((row) => row.case))]
+  const isLimited = record.rows.some((row) => row.is_generator_limit)
+  return [
+    `${record.scenario}: ${record.question}`,
+    `settings ${Object.entries(record.settings).map(([name, value]) => `${name}=${value}`).join(' ')}; median (least–most) of the repeats`,
+    ...cases.flatMap((name) => ['', ...caseLines(name, record.rows.filter((row) => row.case === name))]),
+    ...section(record.ratios.map(ratioLine)),
+    ...section(record.checks.map(checkLine)),
+    ...section([
+      ...record.rows.flatMap((row) => row.failures.map((text) => `failed: ${row.subject}, ${row.case}: ${text}`)),
+      ...record.subjects.map(({ name, note }) => `${name}: ${note}`),
+      ...record.absent.map(({ name, reason }) => `${name}: left out, ${reason}`),
+      ...record.notes,
+      ...(isLimited ? [`* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate may be its limit; CPU of a request still holds`] : []),
+    ]),
+  ]
+}
+
+/** Columns that no row of the case has a figure for are left out. */
+function caseLines(name: string, rows: readonly ResultRow[]): readonly string[] {
+  const shown = COLUMNS.filter(([, , read]) => rows.some((row) => isFigure(read(row))))
+  const head = [name, ...shown.map(([title]) => title), 'generator', 'failed']
+  return columns([head, ...rows.map((row) => [
+    row.subject,
+    ...shown.map(([title, digits, read]) => cell(read(row), digits) + (title === 'requests/s' && row.is_generator_limit ? ' *' : '')),
+    spreadText(row.generator_cores, 2),
+    String(row.failed),
+  ])])
+}
+
+/** Of numbers below ten, one digit more. */
+function cell(of: Spread | null, digits: number): string {
+  if (of === null || !isFigure(of)) return '–'
+  return spreadText(of, Math.abs(of.median) < 10 && digits === 0 ? 2 : digits)
+}
+
+export function ratioLine({ case: name, metric, over, under, ratio }: RatioRecord): string {
+  return `${name}: ${METRIC_TEXTS[metric]}, ${over} over ${under} ${ratio.median.toFixed(3)} (95 % ${ratio.low.toFixed(3)}–${ratio.high.toFixed(3)})`
+}
+
+export function checkLine(one: CheckRecord): string {
+  const bound = one.at_least === null ? `at most ${figure(one.at_most)}` : `at least ${figure(one.at_least)}`
+  const failed = one.failed === 0 ? '' : `, ${one.failed} failed`
+  return `${one.is_met ? 'MET   ' : 'MISSED'} ${one.text}: ${spreadText(one.found, 3)}, ${bound}${failed}`
+}
+
+function figure(value: number | null): string {
+  return value === null ? '–' : String(Math.round(value * 1e4) / 1e4)
+}
+
+function section(lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', ...lines]
+}
+
+function isFigure(of: Spread | null): boolean {
+  return of !== null && Number.isFinite(of.median)
+}
+
+function scaled(of: Spread | undefined): Spread | null {
+  return of === undefined ? null : { median: of.median / MS, min: of.min / MS, max: of.max / MS }
+}
