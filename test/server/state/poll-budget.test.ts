@@ -70,6 +70,10 @@ t.test('with a real Redis two runners together get what one would', async (t) =>
   t.teardown(() => state.close())
   await state.whenReachable(5_000)
   const open = () => openPollBudget({ authority: openRateAuthority(state), runners: { liveRunners: 2 }, now: () => performance.now() })
+  const startedAt = performance.now()
   const grants = await Promise.all([open(), open()].map((budget) => budget.take('veo', 100, 10)))
-  t.equal(grants.reduce((sum, { granted }) => sum + granted, 0), 100 * VIDEO_POLL_BURST_MS / 1_000)
+  const granted = grants.reduce((sum, one) => sum + one.granted, 0)
+  const burst = 100 * VIDEO_POLL_BURST_MS / 1_000
+  // What becomes free between the two asks is theirs too.
+  t.ok(granted >= burst && granted <= burst + Math.ceil((performance.now() - startedAt) / 10), `${granted}`)
 })
