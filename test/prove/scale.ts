@@ -1,17 +1,21 @@
 /** Issue 8, acceptance 7: rolling restarts and other numbers of fronts and threads, under a load that must not notice. */
+import { startMixedLoad, type MixedLoad } from '../../bench/mixed/load.ts'
+import { MIXED_KINDS, MIXED_STATUSES, type MixedKind } from '../../bench/mixed/mix.ts'
+import { startMixedStand } from '../../bench/mixed/stand.ts'
 import { listenerMigrationIsOn } from '../../src/server/supervisor/checks.ts'
 import { startLoad, type RunningLoad } from '../support/load.ts'
-import { monotonicMs, type LoadPlan, type LoadRequest, type LoadResult } from '../support/load-plan.ts'
+import { monotonicMs, type LoadRequest, type LoadResult } from '../support/load-plan.ts'
 import { pause } from '../support/spawned.ts'
-import { startStand, type Stand } from '../support/stand.ts'
+import type { Stand } from '../support/stand.ts'
 import { tally, type Program, type Proof } from './proof.ts'
 
 const ROLLS = 20
 const SCALES = 10
-const EMBEDDINGS_PER_S = 150
-const UPLOADS_PER_S = 1
+/** Requests a second of all kinds of the mix: four of a hundred are uploads of megabytes. */
+const MIXED_PER_S = 100
+const MIXED_PER_S_SHORT = 40
+const FRESH_CONNECTIONS = 8
 const FRESH_EVERY_MS = 50
-const MIB = 1_048_576
 /** Of new connections, where the kernel does not hand them on. C29. */
 const FRESH_FAILURES_SHARE = 1 / 10_000
 const GONE_MS_MAX = 60_000
@@ -22,15 +26,14 @@ const WISHES = [[3, 6], [2, 4], [1, 4], [3, 3], [2, 2], [4, 8], [1, 1], [2, 5], 
 export const program: Program = {
   text: 'Rolling restarts and other numbers of fronts and threads under a mixed load fail no request (issue 8, acceptance 7)',
   async run(proof) {
-    const stand = await startStand({ settings: { SLUICE_FRONTS: '2', SLUICE_WORKERS: '4' } })
+    const stand = await startMixedStand({ settings: { SLUICE_FRONTS: '2', SLUICE_WORKERS: '4' } })
     proof.after(() => stand.stop())
-    const loads = await startLoads(stand)
+    const loads = await startLoads(stand, proof)
     await (proof.isShort ? shortChanges(proof, stand) : changes(proof, stand))
     await untilGone(proof, stand)
-    const [kept, uploads, fresh] = await Promise.all([loads.kept.stop(), loads.uploads.stop(), loads.fresh.stop()])
-    judgeKept(proof, 'embeddings and reads', kept)
-    judgeKept(proof, 'uploads', uploads)
-    judgeFresh(proof, [kept, uploads, fresh])
+    const [{ kinds }, fresh] = await Promise.all([loads.mixed.stop(), loads.fresh.stop()])
+    for (const kind of MIXED_KINDS) judgeKept(proof, kind, kinds[kind])
+    judgeFresh(proof, { ...kinds, fresh })
     const { status } = await stand.admin('/readyz')
     proof.check('the node is ready at the end', status === 200, String(status))
   },
@@ -85,34 +88,19 @@ async function untilGone(proof: Proof, stand: Stand): Promise<void> {
 }
 
 interface Loads {
-  readonly kept: RunningLoad
-  readonly uploads: RunningLoad
+  readonly mixed: MixedLoad
+  /** A connection of its own for each embeddings call or read. */
   readonly fresh: RunningLoad
 }
 
-async function startLoads(stand: Stand): Promise<Loads> {
+async function startLoads(stand: Stand, proof: Proof): Promise<Loads> {
   const get: LoadRequest = { ...stand.embeddings(), method: 'GET', path: '/api/v1/models/count', body: '' }
-  const mixed = [...Array.from({ length: 18 }, () => stand.embeddings()), get]
-  const plan = (more: Partial<LoadPlan>): LoadPlan => ({
-    host: '127.0.0.1', port: stand.port, connections: 8, durationMs: 3_600_000, pace: { kind: 'closed' }, requests: mixed, isInTurn: true, ...more,
-  })
   return {
-    kept: await startLoad(plan({ pace: { kind: 'open', ratePerS: EMBEDDINGS_PER_S } })),
-    uploads: await startLoad(plan({
-      connections: 2, pace: { kind: 'open', ratePerS: UPLOADS_PER_S }, requests: [1, 1, 1, 4].map((mib) => upload(stand, mib * MIB)),
-    })),
-    fresh: await startLoad(plan({ freshEveryMs: FRESH_EVERY_MS })),
-  }
-}
-
-const BOUNDARY = 'scale-7MA4YWxk'
-
-function upload(stand: Stand, sizeBytes: number): LoadRequest {
-  const { authorization = '' } = stand.embeddings().headers
-  const head = [`--${BOUNDARY}`, 'Content-Disposition: form-data; name="file"; filename="a.txt"', 'Content-Type: text/plain', '', ''].join('\r\n')
-  return {
-    method: 'POST', path: '/api/v1/files', headers: { authorization, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
-    body: `${head}${'x'.repeat(sizeBytes)}\r\n--${BOUNDARY}--\r\n`,
+    mixed: await startMixedLoad(stand, { ratePerS: proof.isShort ? MIXED_PER_S_SHORT : MIXED_PER_S, seed: proof.seed }),
+    fresh: await startLoad({
+      host: '127.0.0.1', port: stand.port, connections: FRESH_CONNECTIONS, durationMs: 3_600_000, pace: { kind: 'closed' },
+      requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get], isInTurn: true, freshEveryMs: FRESH_EVERY_MS,
+    }),
   }
 }
 
@@ -120,25 +108,31 @@ function upload(stand: Stand, sizeBytes: number): LoadRequest {
 function failuresOf(result: LoadResult): { readonly kept: number; readonly fresh: number } {
   const cut = result.sockets.filter(({ isCut }) => isCut)
   const kept = cut.filter(({ answers }) => answers > 0).length
-  return { kept, fresh: (result.statuses[0] ?? 0) - kept }
+  return { kept, fresh: (result.statuses[0] ?? 0) - result.unsent - kept }
 }
 
-function judgeKept(proof: Proof, what: string, result: LoadResult): void {
-  const others = Object.keys(result.statuses).filter((status) => !['0', '200', '201'].includes(status))
+function othersOf(kind: MixedKind | 'fresh', { statuses }: LoadResult): readonly string[] {
+  const good = kind === 'fresh' ? 200 : MIXED_STATUSES[kind]
+  return Object.keys(statuses).filter((status) => status !== '0' && status !== String(good))
+}
+
+function judgeKept(proof: Proof, kind: MixedKind, result: LoadResult): void {
   const { kept } = failuresOf(result)
   proof.check(
-    `${what}: no request fails on a keep-alive connection`, result.requests > 0 && kept === 0 && others.length === 0,
+    `${kind}: no request fails on a keep-alive connection`,
+    result.requests > 0 && kept === 0 && result.unsent === 0 && othersOf(kind, result).length === 0,
     `${tally(result.statuses)}${result.failures.length === 0 ? '' : `, ${result.failures.join(', ')}`}; ${result.sockets.length} connections`,
   )
 }
 
-function judgeFresh(proof: Proof, results: readonly LoadResult[]): void {
-  const made = results.reduce((sum, { sockets }) => sum + sockets.length, 0)
-  const failed = results.reduce((sum, result) => sum + failuresOf(result).fresh, 0)
+function judgeFresh(proof: Proof, results: Readonly<Record<MixedKind | 'fresh', LoadResult>>): void {
+  const all = Object.values(results)
+  const made = all.reduce((sum, { sockets }) => sum + sockets.length, 0)
+  const failed = all.reduce((sum, result) => sum + failuresOf(result).fresh, 0)
   const isMigrating = listenerMigrationIsOn()
   // A short run makes too few to tell a share.
   const most = isMigrating ? 0 : Math.max(1, Math.floor(made * FRESH_FAILURES_SHARE))
-  const others = results.flatMap(({ statuses }) => Object.keys(statuses)).filter((status) => !['0', '200', '201'].includes(status))
+  const others = othersOf('fresh', results.fresh)
   proof.check(
     `new connections ${isMigrating ? 'with tcp_migrate_req: none fails' : 'without tcp_migrate_req: at most 1 in 10,000 fails'}`,
     made > 0 && failed <= most && others.length === 0, `${failed} of ${made.toLocaleString('en')}`,

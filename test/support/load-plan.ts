@@ -113,6 +113,8 @@ export interface LoadResult {
   /** Empty without `keepRows`. */
   readonly rows: readonly LoadRow[]
   readonly answerBytes: number
+  /** Of the bodies of requests that were answered with a 2xx. */
+  readonly sentBytes: number
 }
 
 export interface LoadLatency {

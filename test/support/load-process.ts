@@ -31,6 +31,7 @@ class Load {
   readonly #measureFrom: number
   readonly #endsAt: number
   #answerBytes = 0
+  #sentBytes = 0
   #requestsWithWarmUp = 0
   #cpuAtStart = process.cpuUsage()
   #finish: ((result: LoadResult) => void) | null = null
@@ -42,12 +43,16 @@ class Load {
   readonly #quietUntil = new Map<number, number>()
   #unsent = 0
   #lastAt = 0
+  /** Of the open pace: when its first request was due, and how many have fallen due. */
+  readonly #began: number
+  #noticed = 0
 
   constructor(plan: LoadPlan) {
     this.#plan = plan
     const authority = plan.origin?.authority ?? `${plan.host}:${plan.port}`
     this.#requests = plan.requests.map((request) => requestWriter(request, authority))
     const now = monotonicMs()
+    this.#began = now
     this.#measureFrom = now + (plan.warmUpMs ?? 0)
     this.#endsAt = this.#measureFrom + plan.durationMs
     for (let index = 0; index < plan.connections; index++) this.#slots.push(this.#open(index))
@@ -63,7 +68,7 @@ class Load {
     )
     setTimeout(() => this.stop(), Math.max(0, this.#endsAt - monotonicMs()))
     const { pace } = this.#plan
-    if (pace.kind === 'open') this.#keepRate(pace.ratePerS)
+    if (pace.kind === 'open') this.#keepRate()
     const timeoutMs = this.#plan.answerTimeoutMs ?? 30_000
     const watch = setInterval(() => this.#dropSilent(monotonicMs() - timeoutMs), 100)
     const result = await new Promise<LoadResult>((resolve) => {
@@ -74,6 +79,8 @@ class Load {
   }
 
   stop(): void {
+    // What fell due since the last tick is part of the rate.
+    if (!this.#isStopping) this.#sendDue()
     this.#isStopping = true
     setTimeout(() => this.#giveUp(), this.#plan.drainMs ?? DRAIN_MS).unref()
     this.#settleIfDone()
@@ -169,10 +176,10 @@ class Load {
     const startedAt = monotonicMs()
     slot.startedAt = startedAt
     slot.isAsked = true
-    request.send(slot.connection, (outcome) => {
+    const bodyBytes = request.send(slot.connection, (outcome) => {
       slot.startedAt = null
       if ('status' in outcome) slot.socket.answers += 1
-      this.#record(index, { dueAt, startedAt, endedAt: monotonicMs() }, outcome)
+      if (this.#record(index, { dueAt, startedAt, endedAt: monotonicMs() }, outcome)) this.#sentBytes += bodyBytes
       if (this.#isOver()) this.#settleIfDone()
       else if (this.#plan.freshEveryMs !== undefined) slot.connection.destroy('answered')
       else this.#after(index, outcome)
@@ -186,11 +193,12 @@ class Load {
     this.#next(index)
   }
 
+  /** @returns whether it was answered well, behind the warm-up */
   #record(
     connection: number,
     at: { dueAt: number; startedAt: number; endedAt: number },
     outcome: LoadOutcome,
-  ): void {
+  ): boolean {
     const status = 'status' in outcome ? outcome.status : 0
     const failure = 'failure' in outcome ? outcome.failure : ''
     if (this.#plan.keepRows?.except.includes(status) === false)
@@ -201,13 +209,14 @@ class Load {
       this.#waiting.length = 0
     }
     const isMeasured = (this.#plan.pace.kind === 'open' ? at.dueAt : at.endedAt) >= this.#measureFrom
-    if (!isMeasured) return
+    if (!isMeasured) return false
     this.#lastAt = at.endedAt
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (failure !== '') this.#fail(failure)
     if ('bytes' in outcome) this.#answerBytes += outcome.bytes
     noteMs(this.#fromDue, at.endedAt - at.dueAt)
     noteMs(this.#fromSent, at.endedAt - at.startedAt)
+    return status >= 200 && status < 300
   }
 
   #fail(reason: string): void {
@@ -215,21 +224,25 @@ class Load {
   }
 
   /** Sends what is due each tick; what finds no free connection waits and is late. */
-  #keepRate(ratePerS: number): void {
-    const began = monotonicMs()
-    let sent = 0
+  #keepRate(): void {
     const timer = setInterval(() => {
       if (this.#isStopping) return clearInterval(timer)
-      // The first one is due at once: else each would count from one interval before it may go.
-      const now = monotonicMs()
-      const due = Math.floor(((now - began) * ratePerS) / 1_000) + 1
-      for (; sent < due; sent++) {
-        const dueAt = began + (sent * 1_000) / ratePerS
-        if (dueAt >= this.#measureFrom) noteMs(this.#late, now - dueAt)
-        this.#waiting.push(now - dueAt <= TICK_LATE_MS ? now : dueAt)
-      }
-      for (let index = 0; index < this.#slots.length && this.#waiting.length > 0; index++) this.#next(index)
+      this.#sendDue()
     }, TICK_MS)
+  }
+
+  #sendDue(): void {
+    const { pace } = this.#plan
+    if (pace.kind !== 'open') return
+    const now = monotonicMs()
+    // The first one is due at once: else each would count from one interval before it may go.
+    const due = Math.floor(((Math.min(now, this.#endsAt) - this.#began) * pace.ratePerS) / 1_000) + 1
+    for (; this.#noticed < due; this.#noticed++) {
+      const dueAt = this.#began + (this.#noticed * 1_000) / pace.ratePerS
+      if (dueAt >= this.#measureFrom) noteMs(this.#late, now - dueAt)
+      this.#waiting.push(now - dueAt <= TICK_LATE_MS ? now : dueAt)
+    }
+    for (let index = 0; index < this.#slots.length && this.#waiting.length > 0; index++) this.#next(index)
   }
 
   #dropSilent(before: number): void {
@@ -263,6 +276,7 @@ class Load {
       sockets: this.#sockets,
       rows: this.#rows,
       answerBytes: this.#answerBytes,
+      sentBytes: this.#sentBytes,
     }
   }
 }

@@ -3,7 +3,8 @@ import type { LoadPayload, LoadRequest } from './load-plan.ts'
 
 /** A request as it goes out again and again. */
 export interface RequestWriter {
-  send(connection: LoadConnection, settle: (outcome: LoadOutcome) => void): void
+  /** @returns bytes of the body */
+  send(connection: LoadConnection, settle: (outcome: LoadOutcome) => void): number
 }
 
 const PIECE = Buffer.alloc(65_536, 'The quick brown fox jumps over the lazy dog. ')
@@ -13,7 +14,13 @@ export function requestWriter(request: LoadRequest, authority: string): RequestW
   const { payload } = request
   if (payload === undefined) {
     const bytes = encodeRequest(request, authority, 0)
-    return { send: (connection, settle) => connection.send(bytes, settle) }
+    const bodyBytes = request.bytes?.length ?? Buffer.byteLength(request.body)
+    return {
+      send(connection, settle) {
+        connection.send(bytes, settle)
+        return bodyBytes
+      },
+    }
   }
   const nextBytes = sizesOf(payload)
   const last = Buffer.from(payload.after)
@@ -21,6 +28,7 @@ export function requestWriter(request: LoadRequest, authority: string): RequestW
     send(connection, settle) {
       const bytes = nextBytes()
       connection.stream(encodeRequest(request, authority, bytes + last.length), { bytes, piece: PIECE, last }, settle)
+      return bytes
     },
   }
 }

@@ -56,8 +56,8 @@ export interface StandWish {
   readonly price?: string
   /** Origin of a provider that stands in for the quick one. */
   readonly provider?: string
-  /** In place of the catalogue with one model on that provider. */
-  readonly catalogue?: object
+  /** In place of the catalogue with one model on that provider; it may be made from the origin of the quick one. */
+  readonly catalogue?: object | ((mockOrigin: string) => object)
 }
 
 /** Starts provider and node; `stop` ends both and removes the data. */
@@ -75,9 +75,11 @@ export async function startStand(wish: StandWish = {}): Promise<Stand> {
     [PROVIDER_KEY]: 'stand',
     ...wish.settings,
   }
+  const mockOrigin = `http://127.0.0.1:${mock.port}`
+  const own = typeof wish.catalogue === 'function' ? wish.catalogue(mockOrigin) : wish.catalogue
   await writeFile(
     join(folder, 'catalog.json'),
-    JSON.stringify(wish.catalogue ?? catalogue(wish.provider ?? `http://127.0.0.1:${mock.port}`, wish.price ?? '0.00000002')),
+    JSON.stringify(own ?? standCatalogue(wish.provider ?? mockOrigin, wish.price ?? '0.00000002')),
   )
   const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
     // As if npm had started it: it then drains when the run is ended by force.
@@ -162,7 +164,7 @@ export function sluice(
 }
 
 /** A catalogue with one model on one provider: the mock. */
-function catalogue(origin: string, prompt: string): object {
+export function standCatalogue(origin: string, prompt: string): { readonly providers: readonly object[]; readonly models: readonly object[] } {
   return {
     providers: [{ slug: 'bench', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: PROVIDER_KEY }],
     models: [

@@ -1,0 +1,100 @@
+/** The mixed load: 90 % embeddings, 5 % reads, 4 % uploads of 1 to 20 MB, 1 % videos, each at its share of one fixed rate. */
+import { runLoad, startLoad, type RunningLoad } from '../../test/support/load.ts'
+import type { LoadPlan, LoadResult } from '../../test/support/load-plan.ts'
+import type { Stand } from '../../test/support/stand.ts'
+import { openFiles, type MixedFiles } from './files.ts'
+import { MIXED_KINDS, MIXED_SHARES, MIXED_STATUSES, mixedRequests, mixInTurn, type MixedKind } from './mix.ts'
+
+export interface MixedWish {
+  /** Of all kinds together. */
+  readonly ratePerS: number
+  /** Milliseconds; left out: until it is stopped. */
+  readonly durationMs?: number
+  readonly warmUpMs?: number
+  /** Of all kinds together; kinds that take longer have more than their share. */
+  readonly connections?: number
+  /** Of the files' sizes. */
+  readonly seed?: number
+}
+
+export interface MixedResult {
+  readonly kinds: Readonly<Record<MixedKind, LoadResult>>
+  /** Requests without the answer that they should have had. */
+  readonly failed: number
+  /** Each with its kind, the first of them. */
+  readonly failures: readonly string[]
+}
+
+export interface MixedLoad {
+  readonly result: Promise<MixedResult>
+  stop(): Promise<MixedResult>
+}
+
+const CONNECTIONS = 48
+const FOREVER_MS = 24 * 3_600_000
+const SEED = 8
+/** Of the connections. */
+const CONNECTION_SHARES: Readonly<Record<MixedKind, number>> = { embeddings: 0.6, reads: 0.1, uploads: 0.2, videos: 0.1 }
+
+/** One generator process for each kind: what an upload of 20 MB takes from a generator is no latency of an embeddings call. */
+export async function startMixedLoad(stand: Stand, wish: MixedWish): Promise<MixedLoad> {
+  const files = await openFiles(stand)
+  const requests = mixedRequests({
+    embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: wish.seed ?? SEED,
+  })
+  const running = await Promise.all(MIXED_KINDS.map(async (kind) => [kind, await startLoad({
+    ...planOf(stand, wish), requests: requests[kind], isInTurn: true,
+    connections: Math.max(2, Math.round((wish.connections ?? CONNECTIONS) * CONNECTION_SHARES[kind])),
+    pace: { kind: 'open', ratePerS: (wish.ratePerS * MIXED_SHARES[kind]) / 100 },
+  })] as const))
+  const result = resultOf(running, files)
+  return {
+    result,
+    async stop() {
+      await Promise.all(running.map(([, load]) => load.stop()))
+      return result
+    },
+  }
+}
+
+/** The same hundred requests by a closed loop: what this machine holds of the mix. */
+export async function mixedCeiling(stand: Stand, wish: Omit<MixedWish, 'ratePerS'>): Promise<LoadResult> {
+  const files = await openFiles(stand)
+  try {
+    const requests = mixedRequests({
+      embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: wish.seed ?? SEED,
+    })
+    return await runLoad({
+      ...planOf(stand, wish), requests: mixInTurn(requests), isInTurn: true, connections: wish.connections ?? CONNECTIONS, pace: { kind: 'closed' },
+    })
+  } finally {
+    await files.close()
+  }
+}
+
+function planOf(stand: Stand, { durationMs = FOREVER_MS, warmUpMs = 0 }: Omit<MixedWish, 'ratePerS'>): Pick<LoadPlan, 'host' | 'port' | 'durationMs' | 'warmUpMs'> {
+  return { host: '127.0.0.1', port: stand.port, durationMs, warmUpMs }
+}
+
+async function resultOf(running: readonly (readonly [MixedKind, RunningLoad])[], files: MixedFiles): Promise<MixedResult> {
+  try {
+    const found = await Promise.all(running.map(async ([kind, load]) => [kind, await load.result] as const))
+    const kinds = Object.fromEntries(found) as Record<MixedKind, LoadResult>
+    return {
+      kinds,
+      failed: found.reduce((sum, [kind, result]) => sum + failedOf(kind, result), 0),
+      failures: found.flatMap(([kind, result]) => reasonsOf(kind, result)),
+    }
+  } finally {
+    await files.close()
+  }
+}
+
+export function failedOf(kind: MixedKind, { requests, statuses }: LoadResult): number {
+  return requests - (statuses[MIXED_STATUSES[kind]] ?? 0)
+}
+
+export function reasonsOf(kind: MixedKind, { statuses, failures }: LoadResult): readonly string[] {
+  const wrong = Object.entries(statuses).filter(([status]) => status !== '0' && status !== String(MIXED_STATUSES[kind]))
+  return [...wrong.map(([status, count]) => `${kind}: ${status} × ${count}`), ...failures.map((reason) => `${kind}: ${reason}`)]
+}

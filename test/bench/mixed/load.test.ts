@@ -1,0 +1,64 @@
+import t from 'tap'
+import { startMixedLoad, mixedCeiling } from '../../../bench/mixed/load.ts'
+import { MIXED_KINDS, MIXED_SHARES, mixedRequests, mixInTurn, UPLOAD_BYTES_LEAST, UPLOAD_BYTES_MOST } from '../../../bench/mixed/mix.ts'
+import { startMixedStand } from '../../../bench/mixed/stand.ts'
+import { STAND_MODEL } from '../../support/stand.ts'
+import { sizesOf } from '../../support/load-request.ts'
+
+t.setTimeout(180_000)
+
+const embeddings = { method: 'POST', path: '/api/v1/embeddings', headers: {}, body: JSON.stringify({ model: STAND_MODEL, input: 'x' }) }
+const requests = mixedRequests({ embeddings, apiKey: 'k', fileId: 'file_1', seed: 1 })
+
+t.test('a hundred requests in turn hold each kind at its share, and none of the rare ones all at once', async (t) => {
+  const mix = mixInTurn(requests)
+  t.equal(mix.length, 100)
+  for (const kind of MIXED_KINDS) t.equal(mix.filter((one) => requests[kind].includes(one)).length, MIXED_SHARES[kind], kind)
+  const uploads = mix.flatMap((one, at) => (one.payload === undefined ? [] : [at]))
+  t.ok(uploads.every((at, nth) => nth === 0 || at - (uploads[nth - 1] ?? 0) > 15), uploads.join(', '))
+})
+
+t.test('sizes of uploads lie between 1 and 20 MB, and half of them below 4.5 MB', async (t) => {
+  const nextBytes = sizesOf({ leastBytes: UPLOAD_BYTES_LEAST, mostBytes: UPLOAD_BYTES_MOST, seed: 3, after: '' })
+  const sizes = Array.from({ length: 2_000 }, nextBytes).sort((a, b) => a - b)
+  t.ok((sizes[0] ?? 0) >= UPLOAD_BYTES_LEAST && (sizes.at(-1) ?? 0) <= UPLOAD_BYTES_MOST)
+  t.ok(Math.abs((sizes[1_000] ?? 0) - 4_472_136) < 600_000, String(sizes[1_000]))
+})
+
+t.test('a node under the mix', async (t) => {
+  const stand = await startMixedStand({ settings: { SLUICE_WORKERS: '2' } })
+  t.teardown(() => stand.stop())
+
+  await t.test('every kind is asked for at its share, and nothing fails', async (t) => {
+    const load = await startMixedLoad(stand, { ratePerS: 60, durationMs: 4_000 })
+    const { kinds, failed, failures } = await load.result
+    t.equal(failed, 0, failures.join('; '))
+    for (const kind of MIXED_KINDS) {
+      const due = (60 * 4 * MIXED_SHARES[kind]) / 100
+      t.ok(Math.abs(kinds[kind].requests - due) <= 2, `${kind}: ${kinds[kind].requests} of ${due}`)
+    }
+    t.ok(kinds.uploads.sentBytes > UPLOAD_BYTES_LEAST * kinds.uploads.requests)
+  })
+
+  await t.test('what was uploaded is gone when it has ended', async (t) => {
+    const answer = await fetch(`http://127.0.0.1:${stand.port}/api/v1/files`, { headers: { authorization: `Bearer ${stand.keys.inference_key}` } })
+    t.same(((await answer.json()) as { data: unknown[] }).data, [])
+  })
+
+  await t.test('it can be stopped, and a closed loop tells what the machine holds', async (t) => {
+    const load = await startMixedLoad(stand, { ratePerS: 20 })
+    const { kinds, failed } = await load.stop()
+    t.equal(failed, 0)
+    t.ok(kinds.embeddings.measuredMs < 60_000)
+    const { requests: answered, statuses } = await mixedCeiling(stand, { durationMs: 1_500, connections: 8 })
+    t.equal((statuses[200] ?? 0) + (statuses[202] ?? 0), answered)
+    t.ok(answered > 0)
+  })
+
+  await t.test('a request that is refused is told with its kind', async (t) => {
+    const refused = { ...stand, embeddings: () => stand.embeddings('sk-sluice-v1-wrong') }
+    const { failed, failures, kinds } = await (await startMixedLoad(refused, { ratePerS: 20, durationMs: 500 })).result
+    t.equal(failed, kinds.embeddings.requests)
+    t.match(failures[0], /^embeddings: 401 × \d+$/)
+  })
+})
