@@ -1,4 +1,5 @@
 import * as json from './json-bytes.ts'
+import { PLAIN_BYTES_MIN, PlainNumbers } from './plain-numbers.ts'
 
 /** Names of this module's own: those of another one are looked up at each use, a tenth of the time of this loop. */
 const { CLOSE_LIST, COMMA, DOT, isDigit, isSpace, LOWER_E, MINUS, PLUS, UPPER_E, ZERO } = json
@@ -20,13 +21,26 @@ const FAILED = -1
  * @param at behind the opening bracket; @returns behind the closing one, or -1
  */
 export function endOfNumbers(bytes: Uint8Array, view: DataView, at: number): number {
+  // Asked once: the runtime calls a function for it.
+  const fourEnd = view.byteLength - 4
+  const plain = new PlainNumbers(bytes)
+  let quick = at
+  let gap = PLAIN_BYTES_MIN
   for (;;) {
+    if (at >= quick) {
+      const end = plain.endFrom(at)
+      // Where few numbers are plain, looking for them costs more than it spares.
+      gap = end - at < PLAIN_BYTES_MIN ? gap * 2 : PLAIN_BYTES_MIN
+      at = end
+      quick = at + gap
+    }
     at = endOfWhole(bytes, at)
     if (at === FAILED) return FAILED
     let byte = bytes[at]
     if (byte === DOT) {
       const first = at + 1
-      at = endOfFraction(bytes, view, first)
+      at = endOfFours(view, first, fourEnd)
+      while (isDigit(bytes[at])) at++
       if (at === first) return FAILED
       byte = bytes[at]
     }
@@ -81,15 +95,14 @@ function endOfExponent(bytes: Uint8Array, at: number): number {
   return endOfSome(bytes, sign === PLUS ? at + 1 : at, LARGE_DIGITS_MAX)
 }
 
-function endOfFraction(bytes: Uint8Array, view: DataView, at: number): number {
-  const limit = view.byteLength - 4
-  while (at <= limit) {
+/** Behind the last digit, or less than four before `fourEnd`. */
+function endOfFours(view: DataView, at: number, fourEnd: number): number {
+  while (at <= fourEnd) {
     const four = view.getInt32(at, true)
     // Digits are 0x30 to 0x39: their upper half is 3, and still is with 6 added. Other bytes leave bits here.
     const others = ((four ^ 0x30303030) & 0xf0f0f0f0) | (((four + 0x06060606) ^ 0x30303030) & 0xf0f0f0f0)
     if (others !== 0) return at + ((31 - Math.clz32(others & -others)) >> 3)
     at += 4
   }
-  while (isDigit(bytes[at])) at++
   return at
 }
