@@ -13,6 +13,8 @@ export interface OptionShape<N extends Numbers, L extends Lists> {
   readonly lists: L
   readonly flags: readonly string[]
   readonly counts?: Counts
+  /** Names of texts of any kind. */
+  readonly words?: readonly string[]
 }
 
 /** What was given, read one by one: each throws an Error that says in one line what is wrong. */
@@ -23,6 +25,8 @@ export interface Given<N extends Numbers, L extends Lists> {
   has(flag: string): boolean
   /** Ascending, none twice. */
   counts(name: string): readonly number[]
+  /** Null when it is not given. */
+  word(name: string): string | null
   /** File for the record; null = it is printed alone. */
   readonly json: string | null
 }
@@ -46,7 +50,8 @@ export function optionReader<const N extends Numbers, const L extends Lists, T>(
   make: (given: Given<N, L>) => T,
 ): ReadOptions<T> {
   const texts = [
-    ...Object.keys(shape.numbers), ...Object.keys(shape.lists), ...Object.keys(shape.counts ?? {}), 'record', ...Object.keys(SAME_AS),
+    ...Object.keys(shape.numbers), ...Object.keys(shape.lists), ...Object.keys(shape.counts ?? {}), ...(shape.words ?? []),
+    'record', ...Object.keys(SAME_AS),
   ]
   const read = (args: readonly string[]): T | string => {
     try {
@@ -79,8 +84,13 @@ function givenOf<N extends Numbers, L extends Lists>({ numbers, lists, counts = 
     },
     has: (flag) => words[flag] === true,
     counts: (name) => countsOf(name, counts[name], words[name]),
+    word: (name) => textOf(words[name]),
     json: typeof record === 'string' ? record : null,
   }
+}
+
+function textOf(word: string | boolean | undefined): string | null {
+  return typeof word === 'string' && word !== '' ? word : null
 }
 
 /** For the scenario itself; whoever starts it by hand is told in one line. */

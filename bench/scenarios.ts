@@ -1,4 +1,5 @@
 /** What `npm run bench` can run: each scenario is a program of its own, `bench/<name>.ts`. */
+import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'
 import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import type { ReadOptions } from './options.ts'
@@ -16,6 +17,8 @@ export interface Scenario {
   readonly help: string
   /** Its part in the whole suite, which takes some ten minutes on two cores; null: it runs only when it is named. */
   readonly suite: { readonly args: readonly string[]; readonly seconds: number } | null
+  /** Options without which it does not run. */
+  readonly needs?: readonly string[]
   /** Compares with packages of `tools/peers`. */
   readonly hasPeers: boolean
 }
@@ -85,7 +88,23 @@ export const SCENARIOS: readonly Scenario[] = [
     suite: { args: ['--duration', '30'], seconds: 55 },
     hasPeers: false,
   },
+  {
+    name: 'deployment',
+    text: 'a load test of a running deployment from outside, bounded in rate and time: --target URL --key KEY, also behind other names',
+    options: readDeploymentOptions,
+    help: DEPLOYMENT_OPTIONS_TEXT,
+    suite: null,
+    needs: ['--target', 'https://sluice.example', '--key', 'KEY'],
+    hasPeers: false,
+  },
 ]
+
+/** `--target` makes scenarios a load test of a running deployment, by the loads of the same names. */
+export function routed(names: readonly string[], args: readonly string[]): { readonly names: readonly string[]; readonly args: readonly string[] } {
+  const isAtTarget = args.some((word) => word === '--target' || word.startsWith('--target='))
+  if (!isAtTarget || names.includes('deployment')) return { names, args }
+  return { names: ['deployment'], args: names.length === 0 ? args : ['--only', names.join(','), ...args] }
+}
 
 export function scenarioOf(name: string): Scenario | null {
   return SCENARIOS.find((one) => one.name === name) ?? null

@@ -7,11 +7,11 @@ import { install } from './install.mjs'
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const given = process.argv.slice(2)
 const firstOption = given.findIndex((word) => word.startsWith('-'))
-const names = firstOption < 0 ? given : given.slice(0, firstOption)
-const args = given.slice(names.length)
+const givenNames = firstOption < 0 ? given : given.slice(0, firstOption)
 // Not an installation: what the scenarios are stands in the source.
 build()
-const { SCENARIOS, scenarioOf } = await import('../dist/bench/scenarios.js')
+const { routed, SCENARIOS, scenarioOf } = await import('../dist/bench/scenarios.js')
+const { names, args } = routed(givenNames, given.slice(givenNames.length))
 
 const unknown = names.find((name) => scenarioOf(name) === null)
 const isHelpAsked = names.length === 0 || args.includes('--help') || args.includes('-h')

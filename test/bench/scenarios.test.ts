@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import t from 'tap'
 import { optionReader } from '../../bench/options.ts'
-import { scenarioOf, SCENARIOS } from '../../bench/scenarios.ts'
+import { routed, scenarioOf, SCENARIOS } from '../../bench/scenarios.ts'
 import { ROOT } from '../support/source.ts'
 
 t.test('each scenario is a program, and its part in the suite is what it takes', async (t) => {
-  for (const { name, options, suite } of SCENARIOS) {
+  for (const { name, options, suite, needs = [] } of SCENARIOS) {
     t.ok(existsSync(`${ROOT}bench/${name}.ts`), name)
-    t.type(options([]), 'object', name)
+    t.type(options(needs), 'object', name)
     if (suite !== null) t.type(options(suite.args), 'object', name)
   }
   t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
@@ -16,6 +16,13 @@ t.test('each scenario is a program, and its part in the suite is what it takes',
 
 t.test('the whole suite takes some ten minutes', async (t) => {
   t.ok(SCENARIOS.reduce((sum, { suite }) => sum + (suite?.seconds ?? 0), 0) <= 780)
+})
+
+t.test('with a target the names are loads of a deployment', async (t) => {
+  const target = ['--target', 'https://a.example']
+  t.same(routed(['embeddings', 'latency'], target), { names: ['deployment'], args: ['--only', 'embeddings,latency', ...target] })
+  t.same(routed([], ['--target=https://a.example']), { names: ['deployment'], args: ['--target=https://a.example'] })
+  t.same(routed(['uploads'], ['--repeats', '2']), { names: ['uploads'], args: ['--repeats', '2'] })
 })
 
 const read = optionReader(

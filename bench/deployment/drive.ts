@@ -1,0 +1,75 @@
+/** Sends one cell of a load test, once. */
+import { runLoad } from '../../test/support/load.ts'
+import type { LoadResult } from '../../test/support/load-plan.ts'
+import { treeCpuS } from '../../test/support/process-cpu.ts'
+import type { SampleRecord } from '../record.ts'
+import type { Place } from './ask.ts'
+import { REACH_MS } from './limits.ts'
+import { DRAIN_SECONDS, requestsOfCell, SETTLE_MS, type Cell } from './plan.ts'
+import { runUploads } from './uploads.ts'
+
+export interface Driven {
+  readonly sample: SampleRecord
+  /** Answers that only said to come back later: the limit of the key, no failure. */
+  readonly limited: number
+  /** Whole answers and failures. */
+  readonly requests: number
+}
+
+/** @param localPid root of the processes that serve, where they are on this machine; null: elsewhere, and CPU has no figure */
+export async function drive(cell: Cell, place: Place, localPid: number | null): Promise<Driven> {
+  const before = localPid === null ? Number.NaN : treeCpuS(localPid)
+  const cpuUs = (requests: number): number =>
+    localPid === null ? Number.NaN : ((treeCpuS(localPid) - before) / Math.max(1, requests)) * 1e6
+  if (cell.load === 'uploads') return runUploads(cell, place, cpuUs)
+  // A closed pace sends when it is connected: whatever is answered counts, the refusals of the first moment too.
+  const settleMs = cell.pace.kind === 'open' ? SETTLE_MS : 0
+  const result = await runLoad({
+    host: place.address,
+    port: place.origin.port,
+    origin: {
+      authority: place.origin.authority, serverName: place.origin.isTls ? place.origin.hostname : null, issuers: place.issuers,
+    },
+    connections: cell.connections,
+    pace: cell.pace,
+    ratePerSMax: cell.ratePerS,
+    durationMs: cell.seconds * 1_000 - settleMs,
+    warmUpMs: settleMs,
+    drainMs: DRAIN_SECONDS * 1_000,
+    requestsMax: requestsOfCell(cell),
+    answerTimeoutMs: REACH_MS,
+    requests: [{ ...cell.request, headers: { ...cell.request.headers, authorization: `Bearer ${place.key}` } }],
+  })
+  return drivenOf(result, cpuUs(result.requestsWithWarmUp))
+}
+
+const LIMITED = 429
+
+function drivenOf(result: LoadResult, cpuUs: number): Driven {
+  const good = result.statuses[200] ?? 0
+  const limited = result.statuses[LIMITED] ?? 0
+  const others = Object.entries(result.statuses).filter(([status]) => !['0', '200', String(LIMITED)].includes(status))
+  const failures = [...others.map(([status, times]) => `${statusText(Number(status))}, ${times} times`), ...new Set(result.failures)]
+  const isNothing = result.requests === 0
+  const { p50, p90, p99, p99_9, max } = result.latency
+  const us = (ms: number): number => Math.round(ms * 1_000)
+  return {
+    limited,
+    requests: result.requests,
+    sample: {
+      cpu_us_per_request: cpuUs,
+      cpu_s_per_gb: null,
+      requests_per_second: (good / result.measuredMs) * 1_000,
+      mb_per_second: null,
+      latency_us: isNothing ? null : { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) },
+      rss_mb: null,
+      generator_cores: result.generatorCores,
+      failed: isNothing ? 1 : result.requests - good - limited,
+      failures: isNothing ? ['nothing was answered'] : failures,
+    },
+  }
+}
+
+export function statusText(status: number): string {
+  return status >= 300 && status < 400 ? `a redirect (${status}), which is not followed` : `status ${status}`
+}

@@ -1,0 +1,94 @@
+/** What the command line of a load test of a running deployment may ask for. */
+import { readFileSync } from 'node:fs'
+import { numbersText, optionReader } from '../options.ts'
+import {
+  DEPLOYMENT_CELL_SECONDS_MAX, DEPLOYMENT_CONNECTIONS_MAX, DEPLOYMENT_RATE_DEFAULT, DEPLOYMENT_RATE_MAX, DEPLOYMENT_SECONDS_MAX,
+  DEPLOYMENT_UPLOAD_BYTES_MAX, DEPLOYMENT_UPLOADS_PER_S_MAX,
+} from './limits.ts'
+import { checkedKey, originOf, type Origin } from './origin.ts'
+import { DEPLOYMENT_LOADS, secondsOf, type DeploymentLoad } from './plan.ts'
+
+export interface DeploymentOptions {
+  readonly origin: Origin
+  readonly key: string
+  /** PEM; null: the issuers that the system trusts. */
+  readonly issuers: string | null
+  readonly loads: readonly DeploymentLoad[]
+  readonly model: string
+  /** Requests a second, at most. */
+  readonly rate: number
+  /** Of a cell. */
+  readonly seconds: number
+  readonly repeats: number
+  readonly connections: number
+  /** Bytes of an uploaded file. */
+  readonly payloadBytes: number
+  /** File for the record; null = it is printed alone. */
+  readonly json: string | null
+}
+
+/** In every node, and computed by it: no provider is asked, and nothing is charged. */
+export const FREE_MODEL = 'sluice/lexical-1'
+
+const NUMBERS = {
+  rate: [1, DEPLOYMENT_RATE_MAX, DEPLOYMENT_RATE_DEFAULT],
+  duration: [1, DEPLOYMENT_CELL_SECONDS_MAX, 10],
+  repeats: [1, 20, 1],
+  connections: [1, DEPLOYMENT_CONNECTIONS_MAX, 8],
+  payload: [1_000, DEPLOYMENT_UPLOAD_BYTES_MAX, 1_000_000],
+} as const
+
+const READING = DEPLOYMENT_LOADS.filter((load) => load !== 'uploads')
+
+export const DEPLOYMENT_OPTIONS_TEXT =
+  `options: --target https://sluice.example --key KEY|@FILE --only ${READING.join(',')} ${numbersText(NUMBERS)} `
+  + `--model ${FREE_MODEL} --ca FILE --allow-writes --record FILE\n`
+  + `never more than ${DEPLOYMENT_RATE_MAX} requests a second, ${DEPLOYMENT_CONNECTIONS_MAX} connections, ${DEPLOYMENT_CELL_SECONDS_MAX} s a cell and `
+  + `${DEPLOYMENT_SECONDS_MAX} s in all; uploads, ${DEPLOYMENT_UPLOADS_PER_S_MAX} a second of at most ${DEPLOYMENT_UPLOAD_BYTES_MAX / 1e6} MB, `
+  + 'only with --allow-writes, and removed again; nothing but the target is contacted, and no redirect is followed'
+
+export const readDeploymentOptions = optionReader(
+  { numbers: NUMBERS, lists: { only: DEPLOYMENT_LOADS }, flags: ['allow-writes'], words: ['target', 'key', 'ca', 'model'] },
+  (given): DeploymentOptions => {
+    const options = {
+      origin: originOf(given.word('target') ?? ''),
+      key: keyOf(given.word('key')),
+      issuers: issuersOf(given.word('ca')),
+      loads: given.some('only', given.has('allow-writes') ? DEPLOYMENT_LOADS : READING),
+      model: given.word('model') ?? FREE_MODEL,
+      rate: given.number('rate'),
+      seconds: given.number('duration'),
+      repeats: given.number('repeats'),
+      connections: given.number('connections'),
+      payloadBytes: evenly(given.number('payload')),
+      json: given.json,
+    }
+    if (options.loads.includes('uploads') && !given.has('allow-writes')) throw new Error('uploads write files: they need --allow-writes')
+    const seconds = secondsOf(options)
+    if (seconds <= DEPLOYMENT_SECONDS_MAX) return options
+    throw new Error(`this would take up to ${seconds} s, and ${DEPLOYMENT_SECONDS_MAX} s is the most: a shorter --duration, fewer --repeats or --only some`)
+  },
+)
+
+/** A key on a command line can be seen by everybody on the machine; a file need not be. */
+function keyOf(given: string | null): string {
+  if (given === null) throw new Error('--target needs the --key of that deployment, or --key @FILE')
+  return checkedKey(given.startsWith('@') ? fileOf('--key', given.slice(1)).trim() : given)
+}
+
+function issuersOf(given: string | null): string | null {
+  return given === null ? null : fileOf('--ca', given)
+}
+
+function fileOf(option: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Error(`${option}: the file cannot be read`)
+  }
+}
+
+/** Samples of two bytes. */
+function evenly(bytes: number): number {
+  return bytes - (bytes % 2)
+}

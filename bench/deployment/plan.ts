@@ -1,0 +1,101 @@
+/** What a load test of a deployment will send, before it sends anything: the whole of it can be told in a line. */
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
+import type { LoadPace, LoadRequest } from '../../test/support/load-plan.ts'
+import { ADDRESSES_MAX, DEPLOYMENT_UPLOADS_PER_S_MAX, OPERATION_SECONDS, REMOVALS_MAX } from './limits.ts'
+import type { DeploymentOptions } from './options.ts'
+
+export const DEPLOYMENT_LOADS = ['embeddings', 'latency', 'operations', 'uploads'] as const
+export type DeploymentLoad = (typeof DEPLOYMENT_LOADS)[number]
+
+/** One kind of request for some seconds. */
+export interface Cell {
+  readonly load: DeploymentLoad
+  readonly case: string
+  readonly pace: LoadPace
+  readonly connections: number
+  readonly ratePerS: number
+  readonly seconds: number
+  readonly request: LoadRequest
+  readonly payloadBytes: number | null
+}
+
+/** Of the highest rate, for latency against offered load. */
+export const SHARES: readonly number[] = [0.1, 0.25, 0.5, 0.75, 1]
+/** Milliseconds of a cell of a fixed rate that count for nothing: connections open in them. They are of its seconds. */
+export const SETTLE_MS = 300
+/** Behind a cell of a fixed rate, for what was due and is late. */
+export const DRAIN_SECONDS = 2
+/** Before the load: the key at each address that is tried, an embedding, and each operation once. */
+const FIRST = ADDRESSES_MAX + 1
+
+export type Wish = Pick<DeploymentOptions, 'loads' | 'model' | 'rate' | 'seconds' | 'repeats' | 'connections' | 'payloadBytes'>
+
+/** In the order in which they run, once. */
+export function cellsOf(wish: Wish): readonly Cell[] {
+  const { model, rate, connections, seconds } = wish
+  const embeddings = embeddingsRequest(model)
+  const open = { load: 'latency', connections, seconds, request: embeddings, payloadBytes: null } as const
+  const all: readonly Cell[] = [
+    {
+      load: 'embeddings', case: `embeddings, ${connections} connections, at most ${rate}/s`, pace: { kind: 'polite' }, connections, ratePerS: rate, seconds,
+      request: embeddings, payloadBytes: null,
+    },
+    ...SHARES.map((share) => share * rate).map((ratePerS): Cell =>
+      ({ ...open, case: `embeddings at ${rounded(ratePerS)}/s`, pace: { kind: 'open', ratePerS }, ratePerS })),
+    ...READS.map((one): Cell => ({
+      load: 'operations', case: one.id, pace: { kind: 'polite' }, connections: Math.min(2, connections), ratePerS: rate,
+      seconds: Math.min(seconds, OPERATION_SECONDS), request: readRequest(one), payloadBytes: null,
+    })),
+    {
+      load: 'uploads', case: `files of ${wish.payloadBytes / 1e6} MB`, pace: { kind: 'polite' }, connections: Math.min(2, connections),
+      ratePerS: Math.min(rate, DEPLOYMENT_UPLOADS_PER_S_MAX), seconds, request: { method: 'POST', path: '/api/v1/files', headers: {}, body: '' },
+      payloadBytes: wish.payloadBytes,
+    },
+  ]
+  return all.filter(({ load }) => wish.loads.includes(load))
+}
+
+/** What needs no object to be made first. */
+const READS: readonly AnyOperation[] = OPERATIONS.filter(({ method, path }) => method === 'get' && !path.includes('{'))
+
+export function secondsOf(wish: Wish): number {
+  return wish.repeats * cellsOf(wish).reduce((sum, { seconds, pace }) => sum + seconds + (pace.kind === 'open' ? DRAIN_SECONDS : 0), 0)
+}
+
+/** At most: each cell keeps under its rate, and a file that was uploaded is removed by a request of its own, or a few. */
+export function requestsOf(wish: Wish): number {
+  const cells = cellsOf(wish)
+  const sent = cells.reduce((sum, cell) => sum + requestsOfCell(cell) * (cell.load === 'uploads' ? 1 + REMOVALS_MAX : 1), 0)
+  return FIRST + cells.filter(({ load }) => load === 'operations').length + wish.repeats * sent
+}
+
+/** The first of a cell goes at once. */
+export function requestsOfCell({ ratePerS, seconds }: Pick<Cell, 'ratePerS' | 'seconds'>): number {
+  return Math.floor(ratePerS * seconds) + 1
+}
+
+export function summaryOf(options: DeploymentOptions): string {
+  const { origin, loads, rate, connections, model } = options
+  const writes = loads.includes('uploads') ? 'files are written and removed again' : 'nothing is written'
+  const isAsked = loads.some((load) => load === 'embeddings' || load === 'latency')
+  const cost = isAsked ? ` but embeddings of ${model} are computed, and charged as the catalogue says` : ''
+  return `load test of ${origin.text}: ${loads.join(', ')}; at most ${rate} requests a second on ${connections} connections, `
+    + `up to ${secondsOf(options)} s, at most ${requestsOf(options)} requests; ${writes}${cost}`
+}
+
+function embeddingsRequest(model: string): LoadRequest {
+  const body = JSON.stringify({ model, input: 'The quick brown fox jumps over the lazy dog.', encoding_format: 'float' })
+  return { method: 'POST', path: '/api/v1/embeddings', headers: { 'content-type': 'application/json' }, body }
+}
+
+function readRequest(operation: AnyOperation): LoadRequest {
+  const given = Object.entries(operation.example.query ?? {}).map(([name, value]): [string, string] => [name, String(value)])
+  const query = new URLSearchParams(given)
+  const path = `${prefixOf(operation)}${operation.path}`
+  return { method: 'GET', path: query.size === 0 ? path : `${path}?${query.toString()}`, headers: {}, body: '' }
+}
+
+function rounded(value: number): string {
+  return String(Math.round(value * 10) / 10)
+}

@@ -1,0 +1,125 @@
+/** Files to a deployment, few and one after the other on each connection; each is removed as soon as it is there. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { build as buildHistogram } from 'hdr-histogram-js'
+import { wholeFile } from '../../test/support/wave-file.ts'
+import { BOUNDARY, FORM_HEAD, FORM_TAIL } from '../transfers/payload.ts'
+import { askerOf, type Asked, type Asker, type Place } from './ask.ts'
+import { statusText, type Driven } from './drive.ts'
+import { REMOVALS_MAX } from './limits.ts'
+import { requestsOfCell, type Cell } from './plan.ts'
+
+/** Milliseconds that one file may take. Decision. */
+const UPLOAD_MS = 60_000
+const FAILURES_KEPT = 20
+
+/** @param cpuUs microseconds of the server for each of so many requests */
+export async function runUploads(cell: Cell, place: Place, cpuUs: (requests: number) => number): Promise<Driven> {
+  const uploads = new Uploads(cell, place)
+  return uploads.run(cpuUs)
+}
+
+class Uploads {
+  readonly #cell: Cell
+  readonly #asker: Asker
+  readonly #key: string
+  readonly #body: Buffer
+  readonly #failures: string[] = []
+  readonly #histogram = buildHistogram({ lowestDiscernibleValue: 1, highestTrackableValue: 600_000_000, numberOfSignificantValueDigits: 3 })
+  readonly #beganAt = performance.now()
+  #begun = 0
+  #good = 0
+  #limited = 0
+  #failed = 0
+
+  constructor(cell: Cell, place: Place) {
+    this.#cell = cell
+    this.#key = place.key
+    this.#asker = askerOf(place, cell.connections)
+    this.#body = Buffer.concat([FORM_HEAD, wholeFile(cell.payloadBytes ?? 0), FORM_TAIL])
+  }
+
+  async run(cpuUs: (requests: number) => number): Promise<Driven> {
+    const cpu = process.cpuUsage()
+    await Promise.all(Array.from({ length: this.#cell.connections }, () => this.#work()))
+    this.#asker.close()
+    const tookMs = performance.now() - this.#beganAt
+    const { user, system } = process.cpuUsage(cpu)
+    const requests = this.#good + this.#limited + this.#failed
+    const perS = (this.#good / tookMs) * 1_000
+    const at = (percentile: number): number => this.#histogram.getValueAtPercentile(percentile)
+    return {
+      limited: this.#limited,
+      requests,
+      sample: {
+        cpu_us_per_request: cpuUs(requests),
+        cpu_s_per_gb: null,
+        requests_per_second: perS,
+        mb_per_second: (perS * (this.#cell.payloadBytes ?? 0)) / 1e6,
+        latency_us: this.#good === 0 ? null : { p50: at(50), p90: at(90), p99: at(99), p99_9: at(99.9), max: this.#histogram.maxValue },
+        rss_mb: null,
+        generator_cores: (user + system) / 1_000 / tookMs,
+        failed: this.#failed + (requests === 0 ? 1 : 0),
+        failures: requests === 0 ? ['nothing was answered'] : this.#failures,
+      },
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { ratePerS, seconds } = this.#cell
+    const most = requestsOfCell(this.#cell)
+    const endsAt = this.#beganAt + seconds * 1_000
+    for (;;) {
+      const dueAt = this.#beganAt + (this.#begun * 1_000) / ratePerS
+      if (this.#begun >= most || Math.max(dueAt, performance.now()) >= endsAt) return
+      this.#begun++
+      await sleep(Math.max(0, dueAt - performance.now()))
+      const waitMs = await this.#upload()
+      if (waitMs > 0) await sleep(Math.max(0, Math.min(waitMs, endsAt - performance.now())))
+    }
+  }
+
+  /** @returns milliseconds that the server wants to be left alone */
+  async #upload(): Promise<number> {
+    const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }
+    const startedAt = performance.now()
+    const asked = await this.#asker.ask({ method: 'POST', path: '/api/v1/files', headers, body: this.#body }, UPLOAD_MS)
+    if (isLimited(asked)) {
+      this.#limited++
+      return waitOf(asked)
+    }
+    const id = 'answer' in asked && asked.answer.status === 200 ? /"id":"([\w-]{1,100})"/.exec(asked.answer.text)?.[1] : undefined
+    if (id === undefined) {
+      this.#fail('answer' in asked ? statusText(asked.answer.status) : asked.code)
+      return 0
+    }
+    this.#good++
+    this.#histogram.recordValue(Math.max(1, Math.round((performance.now() - startedAt) * 1_000)))
+    await this.#remove(id)
+    return 0
+  }
+
+  async #remove(id: string): Promise<void> {
+    for (let left = REMOVALS_MAX; left > 0; left--) {
+      const asked = await this.#asker.ask({ method: 'DELETE', path: `/api/v1/files/${id}` }, UPLOAD_MS)
+      if ('answer' in asked && [200, 404].includes(asked.answer.status)) return
+      await sleep(isLimited(asked) ? Math.min(waitOf(asked), UPLOAD_MS) : 0)
+    }
+    // An id is the server's word: it may say back what it was sent.
+    this.#fail(`the file ${id.includes(this.#key) ? '…' : id} could not be removed: it is left there`)
+  }
+
+  #fail(text: string): void {
+    this.#failed++
+    if (this.#failures.length < FAILURES_KEPT) this.#failures.push(text)
+  }
+}
+
+function isLimited(asked: Asked): boolean {
+  return 'answer' in asked && asked.answer.status === 429
+}
+
+/** A second where the server does not say. */
+function waitOf(asked: Asked): number {
+  const text = 'answer' in asked ? asked.answer.headers['retry-after'] : undefined
+  return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : 1_000
+}
