@@ -108,7 +108,7 @@ export function rowsOf(scenario: string, found: ReadonlyMap<string, readonly Rep
 export const ALONE = 'one connection'
 
 /** Starts each repeat with another target, so that none is always first after a pause. */
-function rotated<T>(list: readonly T[], by: number): readonly T[] {
+export function rotated<T>(list: readonly T[], by: number): readonly T[] {
   const at = by % list.length
   return [...list.slice(at), ...list.slice(0, at)]
 }

@@ -1,6 +1,7 @@
 /** What `npm run bench` can run: each scenario is a program of its own, `bench/<name>.ts`. */
 import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'
 import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
+import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import type { ReadOptions } from './options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
@@ -30,6 +31,14 @@ export const SCENARIOS: readonly Scenario[] = [
     options: readEmbeddingsOptions,
     help: EMBEDDINGS_OPTIONS_TEXT,
     suite: { args: ['--duration', '2', '--repeats', '4'], seconds: 110 },
+    hasPeers: true,
+  },
+  {
+    name: 'latency',
+    text: 'latency against offered load, 10 to 90 % of the ceiling: governed embeddings against nginx and other proxies, and a small read',
+    options: readLatencyOptions,
+    help: LATENCY_OPTIONS_TEXT,
+    suite: { args: ['--duration', '1', '--repeats', '2'], seconds: 100 },
     hasPeers: true,
   },
   {

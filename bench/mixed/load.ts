@@ -72,7 +72,9 @@ export async function mixedCeiling(stand: Stand, wish: Omit<MixedWish, 'ratePerS
   }
 }
 
-function planOf(stand: Stand, { durationMs = FOREVER_MS, warmUpMs = 0 }: Omit<MixedWish, 'ratePerS'>): Pick<LoadPlan, 'host' | 'port' | 'durationMs' | 'warmUpMs'> {
+type Span = Pick<LoadPlan, 'host' | 'port' | 'durationMs' | 'warmUpMs'>
+
+function planOf(stand: Stand, { durationMs = FOREVER_MS, warmUpMs = 0 }: Omit<MixedWish, 'ratePerS'>): Span {
   return { host: '127.0.0.1', port: stand.port, durationMs, warmUpMs }
 }
 
