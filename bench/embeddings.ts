@@ -7,6 +7,7 @@ import { keepRecord, progress } from './keep-record.ts'
 import { ALONE, interleave, rowsOf, type Repeat, type Settings } from './measure.ts'
 import { optionsOrExit } from './options.ts'
 import { startNginx, startPortkey, type Upstream } from './peers.ts'
+import { startProxy } from './peers/proxies.ts'
 import { eachRatio, ratiosOver } from './ratios.ts'
 import { checkRecord, type CheckRecord, type ResultRow } from './record.ts'
 import type { Absent, Target } from './target.ts'
@@ -67,6 +68,8 @@ function starters(): readonly (() => Promise<Target | Absent>)[] {
     nginx: () => startNginx(upstream),
     ungoverned: () => startUngoverned(stand),
     sluice: () => Promise.resolve(gatewayTarget(stand)),
+    fastify: () => startProxy('fastify', stand, { root: ROOT }),
+    node: () => startProxy('node', stand, { root: ROOT }),
     portkey: () => startPortkey(ROOT, upstream),
   }
   return EMBEDDINGS_TARGETS.filter((name) => options.only.includes(name)).map((name) => all[name])
@@ -110,6 +113,7 @@ function checks(repeats: ReadonlyMap<string, readonly Repeat[]>, rows: readonly 
   return [
     ...against('our ungoverned pipeline', 'sluice-ungoverned', 1.2),
     ...against('nginx', 'nginx', 2.2),
+    ...against('the fastify proxy that does the same checks', 'fastify', 0.85),
     ...against('portkey', 'portkey', 1 / 20),
     ...(Number.isFinite(addedRatio.median)
       ? [

@@ -27,10 +27,10 @@ export interface Scenario {
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'embeddings',
-    text: 'CPU, rate and latency of governed embeddings against nginx, Portkey and our ungoverned pipeline',
+    text: 'CPU, rate and latency of governed embeddings against nginx, Portkey, fastify and node:http with the same checks, and our ungoverned pipeline',
     options: readEmbeddingsOptions,
     help: EMBEDDINGS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '4'], seconds: 110 },
+    suite: { args: ['--duration', '2', '--repeats', '4'], seconds: 150 },
     hasPeers: true,
   },
   {

@@ -8,7 +8,7 @@ import { YOUNG_HEAP } from '../../src/server/supervisor/child.ts'
 import { plainEnvironment } from '../../test/support/load.ts'
 import { freePort, stopServer } from '../../test/support/spawned.ts'
 import { STAND_MODEL, type Stand } from '../../test/support/stand.ts'
-import { packageVersion } from '../peers.ts'
+import { NO_PEERS, packageVersion } from '../peers.ts'
 import type { Absent, Target } from '../target.ts'
 import type { ProxyKey, ProxyKind, ProxySettings } from './settings.ts'
 
@@ -32,7 +32,7 @@ export interface ProxyWish {
 export async function startProxy(kind: ProxyKind, stand: Stand, { root, keys = [] }: ProxyWish): Promise<Target | Absent> {
   const packages = join(root, PEERS)
   const installed = join(packages, 'node_modules/fastify')
-  if (kind === 'fastify' && !existsSync(installed)) return { name: kind, absent: `not installed: npm ci in ${PEERS}` }
+  if (kind === 'fastify' && !existsSync(installed)) return { name: kind, absent: NO_PEERS }
   const { inference_key: key, management_key: management } = stand.keys
   const settings: ProxySettings = {
     kind, packages, port: await freePort(),

@@ -24,12 +24,15 @@ const UUID = '0b8f5f0e-6c1e-4d53-9a56-3f1f6f0f2c11'
 /** Texts that patterns of ours accept; tried in turn. */
 const WORDS = [
   'a', 'main', 'a/b', 'SECRET', 'https://example.com/a', '1280x720', '2027-01-31', '0.02', 'example.com', UUID,
-  'data:image/png;base64,AAAA', 'data:audio/wav;base64,AAAA', 'data:video/mp4;base64,AAAA', 'message', 'function_call', 'image', 'openrouter:bash', 'user@example.com',
+  'data:image/png;base64,AAAA', 'data:audio/wav;base64,AAAA', 'data:video/mp4;base64,AAAA',
+  'message', 'function_call', 'image', 'openrouter:bash', 'user@example.com',
 ]
 /** What stands in the place of something else. Texts are of the plane that all validators count alike. */
 const ODD: readonly unknown[] = [
-  null, true, false, 0, -0, 1, -1, 1.5, 2 ** 31 - 1, 2 ** 31, 2 ** 53, 2 ** 53 + 2, 1e21, 1e308, '', ' ', 'a', '\u0000', 'ä', 'a\nb', '0', '1', 'null', 'true',
-  UUID, `${UUID}0`, [], {}, [[]], [{}], [null], [1.5], ['a', 1], [[1], 'a'], { length: 1 }, { 0: 'a', length: 1 }, { type: 'text' }, { constructor: 1 }, { toString: null },
+  null, true, false, 0, -0, 1, -1, 1.5, 2 ** 31 - 1, 2 ** 31, 2 ** 53, 2 ** 53 + 2, 1e21, 1e308,
+  '', ' ', 'a', '\u0000', 'ä', 'a\nb', '0', '1', 'null', 'true',
+  UUID, `${UUID}0`, [], {}, [[]], [{}], [null], [1.5], ['a', 1], [[1], 'a'],
+  { length: 1 }, { 0: 'a', length: 1 }, { type: 'text' }, { constructor: 1 }, { toString: null },
   JSON.parse('{"__proto__":{"input":"a"}}'), 'x'.repeat(600), Array.from({ length: 40 }, () => 'a'),
 ]
 

@@ -28,7 +28,10 @@ for (const [name, { schema }] of Object.entries<BodyForm>(BODIES)) {
 
 /** Where the two differ, and why none of it reaches a caller unseen. */
 const DIFFERENCES: readonly { readonly title: string; readonly shape: TSchema; readonly value: unknown; readonly newer: boolean }[] = [
-  { title: '1.x counts characters, as JSON Schema and the contract do; 0.34 counts UTF-16 units', shape: Type.String({ maxLength: 3 }), value: '😀😀😀', newer: true },
+  {
+    title: '1.x counts characters, as JSON Schema and the contract do; 0.34 counts UTF-16 units',
+    shape: Type.String({ maxLength: 3 }), value: '😀😀😀', newer: true,
+  },
   { title: 'the same of the least length', shape: Type.String({ minLength: 2 }), value: '😀', newer: false },
   { title: 'patterns of 1.x see characters, those of 0.34 UTF-16 units', shape: Type.String({ pattern: '^.$' }), value: '😀', newer: true },
   { title: '1.x passes over the holes of an array, which no JSON has', shape: Type.Array(Type.Number()), value: [, 1], newer: true },
@@ -43,8 +46,9 @@ for (const { title, shape, value, newer } of DIFFERENCES) {
 
 /** Nothing that JSON can hold, and what code may hand over. */
 const FOREIGN: readonly unknown[] = [
-  Number.NaN, Number.POSITIVE_INFINITY, -0, 1n, undefined, { model: undefined, input: 'a' }, Object.create({ input: 'a' }), Object.create(null), new Date(0),
-  new Map(), JSON.parse('{"__proto__":{"input":"a"}}'), JSON.parse('{"input":"a","__proto__":{"model":1}}'), { input: new String('a') }, { input: [new Number(1)] },
+  Number.NaN, Number.POSITIVE_INFINITY, -0, 1n, undefined, { model: undefined, input: 'a' }, Object.create({ input: 'a' }), Object.create(null),
+  new Date(0), new Map(), JSON.parse('{"__proto__":{"input":"a"}}'), JSON.parse('{"input":"a","__proto__":{"model":1}}'),
+  { input: new String('a') }, { input: [new Number(1)] },
   { input: [Number.NaN] }, { input: 'a', dimensions: Number.POSITIVE_INFINITY }, { input: Object.assign([], { 0: 'a' }) }, { input: new Float64Array(1) },
 ]
 
