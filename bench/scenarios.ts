@@ -4,6 +4,7 @@ import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-opt
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import type { ReadOptions } from './options.ts'
+import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
 import { readTransferOptions, TRANSFER_OPTIONS_TEXT } from './transfers/options.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT } from './vault/options.ts'
@@ -104,6 +105,14 @@ export const SCENARIOS: readonly Scenario[] = [
     help: DEPLOYMENT_OPTIONS_TEXT,
     suite: null,
     needs: ['--target', 'https://sluice.example', '--key', 'KEY'],
+    hasPeers: false,
+  },
+  {
+    name: 'size',
+    text: 'CPU of calls on a node with a million keys, 100,000 models and a million files, against the same on one with few',
+    options: readSizeOptions,
+    help: SIZE_OPTIONS_TEXT,
+    suite: { args: ['--keys', '100000', '--models', '10000', '--files', '100000', '--duration', '1', '--repeats', '2'], seconds: 80 },
     hasPeers: false,
   },
 ]

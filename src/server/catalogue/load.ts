@@ -2,7 +2,8 @@ import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../po
 import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
 import { checkEntries, checkModalities, checkRepeats } from './check.ts'
 import type { ModelEntry, ProviderEntry } from './format.ts'
-import { listed, select, type Listed } from './select.ts'
+import { listed } from './select.ts'
+import { Selections } from './selections.ts'
 import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
 
 export interface CatalogueFiles {
@@ -85,14 +86,12 @@ class Catalogue implements ModelCatalogue {
   readonly models: readonly ResolvedModel[]
   readonly providers: readonly Provider[]
   readonly #byName = new Map<string, ResolvedModel>()
-  readonly #listed: readonly Listed[]
-  readonly #now: () => number
+  readonly #selections: Selections
 
   constructor(built: readonly BuiltModel[], providers: readonly Provider[], now: () => number) {
     this.models = built.map(({ model }) => model)
     this.providers = providers
-    this.#listed = built.map(listed)
-    this.#now = now
+    this.#selections = new Selections(built.map(listed), now)
     for (const one of built) this.#name(one)
   }
 
@@ -102,7 +101,7 @@ class Catalogue implements ModelCatalogue {
   }
 
   select(filter: ModelFilter): readonly ResolvedModel[] {
-    return select(this.#listed, filter, this.#now())
+    return this.#selections.of(filter)
   }
 
   #name({ entry, model, bySuffix }: BuiltModel): void {

@@ -1,0 +1,106 @@
+/** `npm run bench -- size`: what a call costs on a node with a million keys, a hundred thousand models and a million files, and on one with few. */
+import { runLoad } from '../test/support/load.ts'
+import type { LoadRequest } from '../test/support/load-plan.ts'
+import { startMock } from '../test/support/mock.ts'
+import { treeCpuS } from '../test/support/process-cpu.ts'
+import { memoryByRole } from '../test/support/process-memory.ts'
+import { leave, sampleOf } from './leave.ts'
+import { optionsOrExit } from './options.ts'
+import { resultRow, type ResultRow, type SampleRecord, type ScenarioRecord } from './record.ts'
+import { CELLS, type Cell } from './size/cells.ts'
+import { sizeChecks, sizeRatios, type CellRows } from './size/findings.ts'
+import { startSized, type SizedNode } from './size/node.ts'
+import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
+
+const options = optionsOrExit(process.argv.slice(2), readSizeOptions, SIZE_OPTIONS_TEXT)
+const SMALL = { keys: 10, models: 100, files: 10 }
+const LARGE = { keys: options.keys, models: options.models, files: options.files }
+const DIMENSIONS = 256
+/** Which warm cell says what a cold one would cost if its objects were known. */
+const WARM_TWINS = {
+  'embeddings, a new key each': 'embeddings, many keys',
+  'a model, a new one each': 'a model',
+  'a search for models, a new one each': 'a page of models, filtered and sorted',
+  'a file, a new one each': 'a file',
+}
+const progress = (text: string): void => void process.stderr.write(`${text}\n`)
+
+const startedAt = Date.now()
+const mock = await startMock({ dimensions: DIMENSIONS, latencyMs: 0 })
+const nodes: SizedNode[] = []
+try {
+  const provider = `http://127.0.0.1:${mock.port}`
+  for (const [name, sizes] of [['sluice-small', SMALL], ['sluice', LARGE]] as const) {
+    progress(`starting and filling a node with ${told(sizes)}`)
+    nodes.push(await startSized(name, sizes, provider))
+  }
+  await leave(await measured(), options.json)
+} finally {
+  for (const node of nodes) await node.stop()
+  await mock.stop()
+}
+
+async function measured(): Promise<ScenarioRecord> {
+  const samples = new Map<string, SampleRecord[]>()
+  for (let round = 0; round < options.repeats; round++) {
+    for (const cell of CELLS) {
+      progress(`repeat ${round + 1} of ${options.repeats}: ${cell.name}`)
+      // Each time another one first.
+      for (const node of round % 2 === 0 ? nodes : [...nodes].reverse()) {
+        const one = await sample(cell, node, round)
+        if (one !== null) samples.set(`${cell.name} ${node.name}`, [...(samples.get(`${cell.name} ${node.name}`) ?? []), one])
+      }
+    }
+  }
+  const found = CELLS.flatMap((cell): readonly CellRows[] => {
+    const of = (name: SizedNode['name']): ResultRow | null => rowOf(cell, name, samples.get(`${cell.name} ${name}`) ?? [])
+    const large = of('sluice')
+    return large === null ? [] : [{ cell, large, small: of('sluice-small') }]
+  })
+  return {
+    scenario: 'size',
+    question: 'Does a call cost more on a node with very many keys, models and files than on one with few, warm and at the first touch?',
+    settings: { ...options, json: options.json ?? '', dimensions: DIMENSIONS },
+    took_seconds: (Date.now() - startedAt) / 1_000,
+    subjects: nodes.map(({ name, sizes }) => ({ name, note: `the whole node with one front, and ${told(sizes)}` })),
+    absent: [],
+    rows: found.flatMap(({ large, small }) => (small === null ? [large] : [large, small])),
+    ratios: sizeRatios(found),
+    curves: [],
+    checks: sizeChecks(found, WARM_TWINS),
+    notes: [
+      ...nodes.map(({ name, readyMs, filledMs }) => `${name}: ready after ${(readyMs / 1e3).toFixed(1)} s, filled in ${(filledMs / 1e3).toFixed(1)} s`),
+      'CPU is that of all processes of the node, Postgres and Redis included; the two nodes stand beside each other and are asked in turn',
+      'the small node has ten keys: where the large one is asked with a thousand, the books of a thousand keys are part of what a call costs there',
+    ],
+  }
+}
+
+async function sample(cell: Cell, node: SizedNode, round: number): Promise<SampleRecord | null> {
+  const requests = cell.requests(node, round)
+  if (requests.length === 0) return null
+  if (cell.warmth === 'warm' && round === 0) await ask(node, requests, { requestsMax: requests.length })
+  const cpuBefore = treeCpuS(node.stand.pid)
+  const result = await ask(node, requests, cell.warmth === 'cold' ? { requestsMax: requests.length } : {})
+  const resident = [...memoryByRole(node.stand.pid).values()].reduce((sum, bytes) => sum + bytes, 0)
+  return { ...sampleOf(result, treeCpuS(node.stand.pid) - cpuBefore), rss_mb: resident / 1e6 }
+}
+
+function ask({ stand }: SizedNode, requests: readonly LoadRequest[], { requestsMax }: { readonly requestsMax?: number }) {
+  return runLoad({
+    host: '127.0.0.1', port: stand.port, connections: options.connections, durationMs: options.duration * 1_000, pace: { kind: 'closed' },
+    requests, isInTurn: true, ...(requestsMax === undefined ? {} : { requestsMax }),
+  })
+}
+
+function rowOf({ name, warmth }: Cell, subject: SizedNode['name'], samples: readonly SampleRecord[]): ResultRow | null {
+  if (samples.length === 0) return null
+  return resultRow({
+    scenario: 'size', case: `${name}, ${warmth}`, subject, pace: 'closed', connections: options.connections, offered_per_second: null, payload_bytes: null,
+  }, samples)
+}
+
+function told({ keys, models, files }: SizedNode['sizes']): string {
+  const many = (count: number): string => count.toLocaleString('en')
+  return `${many(keys)} keys, ${many(models)} models with an alias each, ${many(files)} files`
+}

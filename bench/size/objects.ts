@@ -1,0 +1,84 @@
+/** Very many keys, models and files for a node, put in by the thousand. */
+import type { Store, Transaction } from '../../src/server/store/open.ts'
+import { PROVIDER_KEY, type FirstKeys } from '../../test/support/stand.ts'
+
+export interface Sizes {
+  readonly keys: number
+  readonly models: number
+  readonly files: number
+}
+
+const KEY_PREFIX = 'sk-sluice-v1-size'
+const KEY_DIGITS = 39
+/** Older than any file that is uploaded: those come after them in lists. */
+const FILE_PREFIX = 'file_018f00000000'
+const FILE_DIGITS = 20
+
+export function keyAt(at: number): string {
+  return KEY_PREFIX + String(at).padStart(KEY_DIGITS, '0')
+}
+
+export function fileIdAt(at: number): string {
+  return FILE_PREFIX + at.toString(16).padStart(FILE_DIGITS, '0')
+}
+
+/** Every second model embeds. */
+export function modelAt(at: number): string {
+  return `size/model-${at}`
+}
+
+export function aliasAt(at: number): string {
+  return `size-${at}`
+}
+
+/** @param origin of the provider that stands behind all models */
+export function catalogueOf(models: number, origin: string): object {
+  return {
+    replace: true,
+    providers: [{ slug: 'bench', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: PROVIDER_KEY }],
+    models: Array.from({ length: models }, (_, at) => ({
+      id: modelAt(at),
+      name: `Model ${at}`,
+      description: 'One of many models that differ in little but their name.',
+      aliases: [aliasAt(at)],
+      created: 1_700_000_000 + at,
+      context_length: 8_192,
+      architecture: { input_modalities: ['text'], output_modalities: [at % 2 === 0 ? 'text' : 'embeddings'], tokenizer: TOKENIZERS[at % TOKENIZERS.length] },
+      endpoints: [{ provider: 'bench', upstream_model: `model-${at}`, pricing: { prompt: '0.00000002' } }],
+    })),
+  }
+}
+
+const TOKENIZERS = ['GPT', 'Llama', 'Other'] as const
+
+/** Rows as the product writes them. Checks of references are left out: all rows refer to the same owner. */
+export async function fill({ sql }: Store, owner: FirstKeys, { keys, files }: Sizes): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`
+    await fillKeys(tx, owner, keys)
+    await fillFiles(tx, owner, files)
+  })
+  for (const table of ['api_keys', 'accounts', 'files']) await sql.unsafe(`VACUUM (ANALYZE) ${table}`)
+  await sql`CHECKPOINT`
+}
+
+async function fillKeys(tx: Transaction, { organization_id: organization, workspace_id: workspace }: FirstKeys, count: number): Promise<void> {
+  await tx`
+    WITH made AS (
+      SELECT at, ${KEY_PREFIX}::text || lpad(at::text, ${KEY_DIGITS}::int, '0') AS key FROM generate_series(0, ${count - 1}::int) at
+    ), hashed AS (
+      SELECT at, encode(sha256(convert_to(key, 'UTF8')), 'hex') AS hash FROM made
+    ), owners AS (
+      INSERT INTO accounts (id, owner_kind, organization_id) SELECT 'k' || hash, 'key', ${organization}::uuid FROM hashed
+    )
+    INSERT INTO api_keys (hash, label, account_id, kind, name, organization_id, workspace_id)
+    SELECT hash, 'size', 'k' || hash, 'inference', 'size ' || at, ${organization}::uuid, ${workspace}::uuid FROM hashed`
+}
+
+async function fillFiles(tx: Transaction, { workspace_id: workspace }: FirstKeys, count: number): Promise<void> {
+  await tx`
+    INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
+    SELECT ${FILE_PREFIX}::text || lpad(to_hex(at), ${FILE_DIGITS}::int, '0'), ${workspace}::uuid, 'ready', now(), 'size-' || at || '.txt', 'text/plain',
+      4096, encode(sha256(convert_to(at::text, 'UTF8')), 'hex'), gen_random_uuid(), true, now()
+    FROM generate_series(0, ${count - 1}::int) at`
+}

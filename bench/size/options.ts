@@ -1,0 +1,39 @@
+/** What the command line of `size` may ask for. */
+import { numbersText, optionReader } from '../options.ts'
+
+export interface SizeOptions {
+  /** Of the large node; the small one has ten keys, a hundred models and ten files. */
+  readonly keys: number
+  readonly models: number
+  readonly files: number
+  /** Seconds of one cell. */
+  readonly duration: number
+  readonly repeats: number
+  readonly connections: number
+  /** File for the record; null = it is printed alone. */
+  readonly json: string | null
+}
+
+const NUMBERS = {
+  keys: [10, 10_000_000, 1_000_000],
+  models: [100, 1_000_000, 100_000],
+  files: [10, 10_000_000, 1_000_000],
+  duration: [1, 600, 4],
+  repeats: [1, 100, 5],
+  connections: [1, 1_000, 16],
+} as const
+
+export const SIZE_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --record FILE`
+
+export const readSizeOptions = optionReader(
+  { numbers: NUMBERS, lists: {}, flags: [] },
+  (given): SizeOptions => ({
+    keys: given.number('keys'),
+    models: given.number('models'),
+    files: given.number('files'),
+    duration: given.number('duration'),
+    repeats: given.number('repeats'),
+    connections: given.number('connections'),
+    json: given.json,
+  }),
+)

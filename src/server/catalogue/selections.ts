@@ -1,0 +1,33 @@
+import { LRUCache } from 'lru-cache'
+import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../schemas/limits.ts'
+import type { ModelFilter, ResolvedModel } from '../ports/models.ts'
+import { select, type Listed } from './select.ts'
+
+/**
+ * What filters have found, so that the pages of one list walk over the catalogue once: 100,000 models take 10 ms.
+ * A catalogue never changes, but age does: what asks for one is looked for each time.
+ */
+export class Selections {
+  readonly #listed: readonly Listed[]
+  readonly #now: () => number
+  readonly #found = new LRUCache<string, readonly ResolvedModel[]>({
+    max: MODEL_SELECTIONS_CACHED_MAX,
+    maxSize: MODELS_SELECTED_CACHED_MAX,
+    sizeCalculation: (models) => models.length + 1,
+  })
+
+  constructor(listed: readonly Listed[], now: () => number) {
+    this.#listed = listed
+    this.#now = now
+  }
+
+  of(filter: ModelFilter): readonly ResolvedModel[] {
+    if (filter.ageDaysMin !== undefined || filter.ageDaysMax !== undefined) return select(this.#listed, filter, this.#now())
+    const asked = JSON.stringify(filter)
+    const known = this.#found.get(asked)
+    if (known !== undefined) return known
+    const found = select(this.#listed, filter, this.#now())
+    this.#found.set(asked, found)
+    return found
+  }
+}
