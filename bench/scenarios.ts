@@ -3,6 +3,7 @@ import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/opt
 import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
+import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
 import type { ReadOptions } from './options.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
@@ -41,6 +42,14 @@ export const SCENARIOS: readonly Scenario[] = [
     help: LATENCY_OPTIONS_TEXT,
     suite: { args: ['--duration', '1', '--repeats', '2'], seconds: 100 },
     hasPeers: true,
+  },
+  {
+    name: 'mixed',
+    text: '90 % embeddings, 5 % reads, 4 % uploads of 1 to 20 MB and 1 % videos at a fixed rate: latency of each kind, CPU and memory of all',
+    options: readMixedOptions,
+    help: MIXED_OPTIONS_TEXT,
+    suite: { args: ['--duration', '10', '--repeats', '2'], seconds: 45 },
+    hasPeers: false,
   },
   {
     name: 'uploads',

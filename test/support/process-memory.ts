@@ -50,7 +50,7 @@ export function memoryByRole(root: number): MemoryByRole {
   return new Map([...byRole].sort(([, a], [, b]) => b - a))
 }
 
-function roleOf(line: string): string {
+export function roleOf(line: string): string {
   return /\bsluice (?:front|runner|spare|child)\b|postgres|redis|bin\/sluice serve/.exec(line)?.[0] ?? line.slice(0, 30)
 }
 
