@@ -7,6 +7,7 @@ import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
 import type { ReadOptions } from './options.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
+import { readSweepOptions, SWEEP_OPTIONS_TEXT } from './sweep/options.ts'
 import { readTransferOptions, TRANSFER_OPTIONS_TEXT } from './transfers/options.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT } from './vault/options.ts'
 import { readVideosOptions, VIDEOS_OPTIONS_TEXT } from './videos/options.ts'
@@ -124,13 +125,29 @@ export const SCENARIOS: readonly Scenario[] = [
     suite: { args: ['--keys', '100000', '--models', '10000', '--files', '100000', '--duration', '1', '--repeats', '2'], seconds: 80 },
     hasPeers: false,
   },
+  {
+    name: 'sweep',
+    text: 'how many fronts and worker threads this machine wants for a mix, in one sentence with its reason; also as --sweep',
+    options: readSweepOptions,
+    help: SWEEP_OPTIONS_TEXT,
+    suite: null,
+    hasPeers: false,
+  },
 ]
 
-/** `--target` makes scenarios a load test of a running deployment, by the loads of the same names. */
+/**
+ * `--target` makes scenarios loads of a running deployment, and `--sweep` makes them mixes that worker counts are found for.
+ * The names may stand on either side of that word.
+ */
 export function routed(names: readonly string[], args: readonly string[]): { readonly names: readonly string[]; readonly args: readonly string[] } {
   const isAtTarget = args.some((word) => word === '--target' || word.startsWith('--target='))
-  if (!isAtTarget || names.includes('deployment')) return { names, args }
-  return { names: ['deployment'], args: names.length === 0 ? args : ['--only', names.join(','), ...args] }
+  const name = args.includes('--sweep') ? 'sweep' : isAtTarget ? 'deployment' : null
+  if (name === null) return { names, args }
+  const rest = args.filter((word) => word !== '--sweep')
+  const behind = rest.findIndex((word, at) => !word.startsWith('-') && rest[at - 1]?.startsWith('--') !== true)
+  const options = behind < 0 ? rest : rest.slice(0, behind)
+  const only = [...names, ...(behind < 0 ? [] : rest.slice(behind))].filter((one) => one !== name)
+  return { names: [name], args: only.length === 0 ? options : ['--only', only.join(','), ...options] }
 }
 
 export function scenarioOf(name: string): Scenario | null {

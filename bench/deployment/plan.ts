@@ -79,7 +79,7 @@ export function summaryOf(options: DeploymentOptions): string {
   const { origin, loads, rate, connections, model } = options
   const writes = loads.includes('uploads') ? 'files are written and removed again' : 'nothing is written'
   const isAsked = loads.some((load) => load === 'embeddings' || load === 'latency')
-  const cost = isAsked ? ` but embeddings of ${model} are computed, and charged as the catalogue says` : ''
+  const cost = isAsked ? `; embeddings of ${model} are computed, and charged as the catalogue says` : ''
   return `load test of ${origin.text}: ${loads.join(', ')}; at most ${rate} requests a second on ${connections} connections, `
     + `up to ${secondsOf(options)} s, at most ${requestsOf(options)} requests; ${writes}${cost}`
 }

@@ -22,7 +22,14 @@ t.test('with a target the names are loads of a deployment', async (t) => {
   const target = ['--target', 'https://a.example']
   t.same(routed(['embeddings', 'latency'], target), { names: ['deployment'], args: ['--only', 'embeddings,latency', ...target] })
   t.same(routed([], ['--target=https://a.example']), { names: ['deployment'], args: ['--target=https://a.example'] })
+  t.same(routed(['deployment'], target), { names: ['deployment'], args: target })
   t.same(routed(['uploads'], ['--repeats', '2']), { names: ['uploads'], args: ['--repeats', '2'] })
+})
+
+t.test('a sweep takes its mix before and behind its options', async (t) => {
+  t.same(routed([], ['--sweep', '--fronts', '1,2', 'embeddings']), { names: ['sweep'], args: ['--only', 'embeddings', '--fronts', '1,2'] })
+  t.same(routed(['mixed'], ['--sweep']), { names: ['sweep'], args: ['--only', 'mixed'] })
+  t.same(routed([], ['--sweep', 'mixed']), { names: ['sweep'], args: ['--only', 'mixed'] })
 })
 
 const read = optionReader(

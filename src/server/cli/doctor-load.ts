@@ -131,19 +131,19 @@ export function loadFrom(text: string): NodeLoad {
 const SAMPLE = /^(sluice_[a-z_]+(?:\{[^}]*\})?) ([0-9.e+-]+)$/
 const SLOT = /^sluice_front_event_loop_utilization\{front="([0-9]+)"\}$/
 
-interface CpuTimes {
+export interface CpuTimes {
   readonly idle: number
   readonly all: number
 }
 
-function cpuTimes(): CpuTimes {
+export function cpuTimes(): CpuTimes {
   const times = cpus().map((cpu) => cpu.times)
   const sum = (read: (one: (typeof times)[number]) => number): number => times.reduce((total, one) => total + read(one), 0)
   return { idle: sum(({ idle }) => idle), all: sum((one) => one.user + one.nice + one.sys + one.irq + one.idle) }
 }
 
 /** A machine that does not tell its times has none idle. */
-function coresSince(before: CpuTimes): Cores {
+export function coresSince(before: CpuTimes): Cores {
   const now = cpuTimes()
   const all = availableParallelism()
   const passed = now.all - before.all

@@ -41,7 +41,7 @@ t.test('the summary says what, where, how long and how many at most, and never t
   if (typeof options === 'string') throw new Error(options)
   t.same([secondsOf(options), requestsOf(options)], [20, 5 + 2 * 1_001])
   t.equal(summaryOf(options), 'load test of https://a.example: embeddings; at most 100 requests a second on 8 connections, up to 20 s, '
-    + 'at most 2007 requests; nothing is written but embeddings of sluice/lexical-1 are computed, and charged as the catalogue says')
+    + 'at most 2007 requests; nothing is written; embeddings of sluice/lexical-1 are computed, and charged as the catalogue says')
   const all = read('https://a.example', '--allow-writes')
   t.match(typeof all === 'string' ? all : summaryOf(all), /embeddings, latency, operations, uploads; .*files are written and removed again/)
 })
