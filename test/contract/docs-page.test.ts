@@ -1,16 +1,10 @@
 import t from 'tap'
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
+import { BROWSERS, browserFile } from '../support/browser.ts'
 import { openFront } from '../support/front.ts'
 
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-const browserFile = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .flatMap((folder) => BROWSERS.map((name) => join(folder, name)))
-  .find((path) => existsSync(path))
-const skip = browserFile === undefined ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
+const skip = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
 
 t.test(
   'the reference page shows every operation in a browser, and asks nobody else for anything',
