@@ -58,10 +58,11 @@ function caseLines(name: string, rows: readonly ResultRow[]): readonly string[] 
   ])])
 }
 
-/** Of numbers below ten, one digit more. */
+/** Of small numbers more digits: below ten where there are none, below one where there is one. */
 function cell(of: Spread | null, digits: number): string {
   if (of === null || !isFigure(of)) return '–'
-  return spreadText(of, Math.abs(of.median) < 10 && digits === 0 ? 2 : digits)
+  const size = Math.abs(of.median)
+  return spreadText(of, (size < 10 && digits === 0) || (size < 1 && digits === 1) ? digits + 2 : digits)
 }
 
 export function ratioLine({ case: name, metric, over, under, ratio }: RatioRecord): string {

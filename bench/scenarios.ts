@@ -9,6 +9,7 @@ import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
 import { readSweepOptions, SWEEP_OPTIONS_TEXT } from './sweep/options.ts'
 import { readTransferOptions, TRANSFER_OPTIONS_TEXT } from './transfers/options.ts'
+import { readValidatorsOptions, VALIDATORS_OPTIONS_TEXT } from './validators/options.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT } from './vault/options.ts'
 import { readVideosOptions, VIDEOS_OPTIONS_TEXT } from './videos/options.ts'
 
@@ -74,6 +75,14 @@ export const SCENARIOS: readonly Scenario[] = [
     options: readTransferOptions,
     help: TRANSFER_OPTIONS_TEXT,
     suite: { args: ['--payload', '20MB', '--repeats', '5', '--sections', 'speed'], seconds: 60 },
+    hasPeers: true,
+  },
+  {
+    name: 'validators',
+    text: 'CPU of checking small, large and wrong bodies by typebox 1.x as the product has it, typebox 0.34, ajv and zod',
+    options: readValidatorsOptions,
+    help: VALIDATORS_OPTIONS_TEXT,
+    suite: { args: ['--duration', '1', '--repeats', '2'], seconds: 40 },
     hasPeers: true,
   },
   {

@@ -1,0 +1,30 @@
+/** What the command line of `validators` may ask for. */
+import { numbersText, optionReader } from '../options.ts'
+import { VALIDATORS, type ValidatorName } from './settings.ts'
+
+export interface ValidatorsOptions {
+  /** Of one validator on all samples of one body. */
+  readonly seconds: number
+  readonly repeats: number
+  readonly only: readonly ValidatorName[]
+  /** File for the record; null = it is printed alone. */
+  readonly json: string | null
+}
+
+const NUMBERS = { duration: [1, 60, 1], repeats: [1, 100, 5] } as const
+
+export const VALIDATORS_OPTIONS_TEXT =
+  `options: ${numbersText(NUMBERS)} --against ${VALIDATORS.filter((name) => name !== 'sluice').join(',')} --record FILE`
+
+export const readValidatorsOptions = optionReader(
+  { numbers: NUMBERS, lists: { against: VALIDATORS }, flags: [] },
+  (given): ValidatorsOptions => {
+    const against = given.some('against', VALIDATORS)
+    return {
+      seconds: given.number('duration'),
+      repeats: given.number('repeats'),
+      only: VALIDATORS.filter((name) => name === 'sluice' || against.includes(name)),
+      json: given.json,
+    }
+  },
+)

@@ -1,0 +1,28 @@
+/** What a validator's process is asked for and what it answers. */
+export const VALIDATORS = ['sluice', 'typebox-0.34', 'ajv', 'zod'] as const
+export type ValidatorName = (typeof VALIDATORS)[number]
+
+export const VALIDATED = ['embeddings', 'video', 'preset_chat'] as const
+export type ValidatedBody = (typeof VALIDATED)[number]
+
+export interface ValidatorSettings {
+  readonly name: ValidatorName
+  /** Where ajv and zod are installed. */
+  readonly packages: string
+}
+
+export interface Wish {
+  readonly body: ValidatedBody
+  /** Name of a sample of that body. */
+  readonly sample: string
+  readonly durationMs: number
+}
+
+export interface Found {
+  readonly validations: number
+  readonly cpuUs: number
+  readonly wallMs: number
+  readonly rssBytes: number
+  /** What all of them said. */
+  readonly isAccepted: boolean
+}
