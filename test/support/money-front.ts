@@ -95,9 +95,12 @@ export function openMoney(
   }
   const held: MoneyFront['held'] = async (call, ms = 30) => {
     const outcome = hold(call)
-    if (!(outcome instanceof Promise)) return outcome
+    if (!(outcome instanceof Promise)) {
+      if (outcome.ok) await runFor(0)
+      return writtenOf(outcome)
+    }
     let settled: Outcome<Hold> | null = null
-    void outcome.then((value) => (settled = value))
+    void outcome.then(writtenOf).then((value) => (settled = value))
     await runFor(ms)
     return settled ?? fail('internal', { detail: 'it still waits' })
   }
@@ -117,6 +120,11 @@ export function openMoney(
     },
     change: (change) => listeners.forEach((listener) => listener(change)),
   }
+}
+
+/** As callers go on: with what is in the journal. */
+async function writtenOf(held: Outcome<Hold>): Promise<Outcome<Hold>> {
+  return !held.ok || await held.value.written() ? held : fail('store_unavailable')
 }
 
 export function costOf(costNano: number, more: Partial<CallCost> = {}): CallCost {

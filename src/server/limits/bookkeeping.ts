@@ -60,10 +60,10 @@ export class Bookkeeping {
    * away it goes on trying: whoever ends the process sets the time.
    */
   async close(): Promise<void> {
-    const { till: { purses, journal, counts }, lender } = this.#options
+    const { till: { purses, journal, turn, counts }, lender } = this.#options
     this.#isStopped = true
     purses.giveBackAll()
-    if (!journal.write() || !(await this.#drain())) return
+    if (!turn.write() || !(await this.#drain())) return
     if (counts.open > 0) return
     const rest = { from: this.#applied, to: this.#applied, entries: [] }
     await lender.close({ journalId: journal.id, rest, open: [], isComplete: true })
@@ -105,7 +105,7 @@ export class Bookkeeping {
   }
 
   flushSoon(): void {
-    this.#options.till.journal.write()
+    this.#options.till.turn.write()
     if (this.#isFlushing) this.#isDue = true
     else void this.#flushAll()
   }

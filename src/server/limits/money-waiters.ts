@@ -117,7 +117,7 @@ export class MoneyWaiters {
   }
 }
 
-/** The hold of a call whose purses cover it. */
+/** The hold of a call whose purses cover it, before it is written. */
 export function heldBy(taking: Taking): Outcome<Hold> {
   return taking.take() ? { ok: true, value: taking } : fail('store_unavailable')
 }

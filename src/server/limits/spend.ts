@@ -6,6 +6,7 @@ import type { Hold, HoldAsk, MoneyReading, MoneyRefuser, Spend } from '../ports/
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import { Bookkeeping } from './bookkeeping.ts'
+import { JournalTurn } from './journal-turn.ts'
 import { MoneyPurses } from './money-purses.ts'
 import { moneyRefused } from '../../schemas/money-refusals.ts'
 import type { MoneyTimers } from './money-timers.ts'
@@ -50,7 +51,6 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
   readonly #leaveFeed: () => void
   readonly #counts: MoneyCounts = { takes: 0, overruns: 0, open: 0 }
   readonly #refusals: Record<MoneyRefuser, number> = { credit: 0, key_limit: 0, budget: 0, unbounded: 0, unavailable: 0, busy: 0 }
-  #isWriting = false
   /** Why no call is taken any more. */
   #stopped: Outcome<never> | null = null
 
@@ -63,7 +63,7 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
     }
     this.#timers = timers
     this.#till = {
-      purses: new MoneyPurses(journal), journal, now: timers.now, epochNow: timers.epochNow, counts: this.#counts,
+      purses: new MoneyPurses(journal), journal, turn: new JournalTurn(journal, timers.soon), now: timers.now, epochNow: timers.epochNow, counts: this.#counts,
       ended: (taking) => this.#ended(taking),
     }
     const shared = { till: this.#till, lender, timers, log, fenced: stop }
@@ -126,8 +126,8 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
 
   /** A journal that is broken is tried at every call: the disk may have room again. */
   #mayWrite(): boolean {
-    const { journal } = this.#till
-    if (journal.isBroken) journal.write()
+    const { journal, turn } = this.#till
+    if (journal.isBroken) turn.write()
     return !journal.isBroken
   }
 
@@ -137,15 +137,10 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
     this.#books.stop()
   }
 
-  /** What ended in one turn is written together, behind its replies; the next take would write it too. */
+  /** What ended in one turn is written together, behind its replies. */
   #ended(taking: Taking): void {
     if (taking.purses.some(({ waiting }) => waiting > 0)) this.#refills.wake()
-    if (this.#isWriting) return
-    this.#isWriting = true
-    this.#timers.soon(() => {
-      this.#isWriting = false
-      this.#till.journal.write()
-    })
+    this.#till.turn.writeSoon()
   }
 
   #counted(outcome: Outcome<Hold>): Outcome<Hold> {

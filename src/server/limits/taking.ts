@@ -2,6 +2,7 @@ import { chargedNano } from '../../schemas/costs.ts'
 import type { PaidFrom } from '../ports/lending.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { AccountKind, CallCost, Day, Hold, HoldAsk } from '../ports/money.ts'
+import type { JournalTurn } from './journal-turn.ts'
 import type { MoneyPurse } from './money-purse.ts'
 import type { MoneyPurses } from './money-purses.ts'
 
@@ -9,6 +10,7 @@ import type { MoneyPurses } from './money-purses.ts'
 export interface Till {
   readonly purses: MoneyPurses
   readonly journal: Journal
+  readonly turn: JournalTurn
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly epochNow: () => number
@@ -36,6 +38,7 @@ export class Taking implements Hold {
   #takeId = 0
   #paid: PaidFrom = NOTHING_PAID
   #isOpen = false
+  #isWritten = false
 
   constructor(till: Till, ask: HoldAsk, purses: readonly MoneyPurse[]) {
     this.#till = till
@@ -58,11 +61,11 @@ export class Taking implements Hold {
   }
 
   /**
-   * Subtracts from every purse and writes the take down, before a byte of the call leaves.
-   * @returns false when the journal cannot be written; nothing is taken then
+   * Subtracts from every purse, and gathers the take for the journal: whether it came there is told by `written`.
+   * @returns false when nobody knows the day; nothing is taken then
    */
   take(): boolean {
-    const { purses: { day }, journal, counts } = this.#till
+    const { purses: { day }, journal, turn, counts } = this.#till
     if (day === null) return false
     const { key, facts } = this.ask
     const now = this.#till.now()
@@ -80,18 +83,31 @@ export class Taking implements Hold {
       organizationId: key.organizationId, workspaceId: workspaceOf(this.ask), keyHash: key.hash, keyAccountId: key.money.accountId,
       amounts: this.amounts, paid,
     })
-    if (!journal.write()) {
-      this.#returnRest(NOTHING_PAID, 0)
-      return false
-    }
-    counts.takes += 1
     counts.open += 1
     this.#isOpen = true
+    turn.gather(this)
     return true
   }
 
+  written(): boolean | Promise<boolean> {
+    if (this.#isWritten || !this.#isOpen) return this.#isWritten
+    return this.#till.turn.done.then(() => this.#isWritten)
+  }
+
+  wrote(isWritten: boolean): void {
+    const { counts } = this.#till
+    this.#isWritten = isWritten
+    if (isWritten) {
+      counts.takes += 1
+      return
+    }
+    counts.open -= 1
+    this.#isOpen = false
+    this.#returnRest(NOTHING_PAID, 0)
+  }
+
   settle(cost: CallCost): void {
-    if (!this.#isOpen) return
+    if (!this.#mayEnd()) return
     const { key, facts, bound } = this.ask
     const charged = chargedNano(cost, bound)
     const paid = this.#paidBy(cost)
@@ -107,9 +123,15 @@ export class Taking implements Hold {
   }
 
   release(): void {
-    if (!this.#isOpen) return
+    if (!this.#mayEnd()) return
     this.#till.journal.release(this.#takeId)
     this.#end(NOTHING_PAID, 0)
+  }
+
+  /** An end is written behind its take, or neither is. */
+  #mayEnd(): boolean {
+    if (this.#isOpen && !this.#isWritten) this.#till.turn.write()
+    return this.#isOpen
   }
 
   #end(paid: PaidFrom, chargedNano: number): void {

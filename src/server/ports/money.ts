@@ -54,8 +54,13 @@ export interface CallCost {
   readonly milliseconds?: number
 }
 
-/** Money that a call has taken. Exactly one of both is called, once; they never throw. */
+/** Money that a call has taken. Exactly one of `settle` and `release` is called, once; they never throw. */
 export interface Hold {
+  /**
+   * Whether the take is in the journal, all of one turn at its end: no byte may leave for a provider before. False: the disk
+   * would not, and nothing is held.
+   */
+  written(): boolean | Promise<boolean>
   settle(cost: CallCost): void
   /** Nothing was sent, or nothing came of it: all of it returns. */
   release(): void
@@ -72,7 +77,7 @@ export interface HoldAsk {
 }
 
 /**
- * The first step of a paid call. Synchronous while the purses' balances last. The take is in the journal before it returns.
+ * The first step of a paid call. Synchronous while the purses' balances last; then `Hold.written`.
  * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy, draining, client_gone.
  */
 export interface Spend {

@@ -45,12 +45,50 @@ t.test('a call that nothing limits takes nothing, and its usage is booked', asyn
   t.match(money.lender.usage, [{ costNano: 700, paid: { organization: false, workspace: false, key: false } }])
 })
 
-t.test('the take is written before the hold is there', async (t) => {
+t.test('the takes of one turn are written together, and who asks hears of his only then', async (t) => {
   const money = openMoney()
   await money.runFor(5)
-  const held = money.hold({ nano: 1 })
-  t.notOk(held instanceof Promise)
-  t.equal(money.journal.open.size, 1)
+  const { writes } = money.journal
+  const heard: number[] = []
+  for (let call = 0; call < 20; call++) {
+    void Promise.resolve(money.hold({ nano: 1 })).then(async (held) => held.ok && await held.value.written() && heard.push(money.journal.open.size))
+  }
+  t.same([money.journal.open.size, money.spend.reading.takes, money.spend.reading.open], [0, 0, 20])
+  await money.runFor(0)
+  t.same(heard, Array.from({ length: 20 }, () => 20))
+  t.same([money.journal.writes - writes, money.spend.reading.takes], [1, 20])
+})
+
+t.test('of takes that could not be written nothing remains, and what they took is there for the next', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  await money.runFor(5)
+  const held = [money.hold({ nano: 400 }), money.hold({ nano: 600 })].flatMap((one) => (one instanceof Promise || !one.ok ? [] : [one.value]))
+  money.journal.isFull = true
+  const written = held.map((one) => one.written())
+  await money.runFor(0)
+  t.same(await Promise.all(written), [false, false])
+  t.same(held.map((one) => one.written()), [false, false])
+  for (const one of held) one.settle(costOf(100))
+  t.same([money.spend.reading.open, money.spend.reading.takes, money.journal.open.size], [0, 1, 0])
+  money.journal.isFull = false
+  t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ costNano: 0 }])
+})
+
+t.test('a call that ends before its take was written has both in the journal, or neither', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  for (const isFull of [false, true]) {
+    const held = money.hold({ nano: 1_000 })
+    money.journal.isFull = isFull
+    if (!(held instanceof Promise) && held.ok) held.value.settle(costOf(300))
+  }
+  money.journal.isFull = false
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.same(money.lender.usage.map(({ costNano }) => costNano), [0, 300])
+  t.same([money.spend.reading.open, money.journal.open.size], [0, 0])
 })
 
 t.test('what a call did not use is there for the next', async (t) => {

@@ -141,6 +141,8 @@ async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports
   })
   const held = asked instanceof Promise ? await asked : asked
   if (!held.ok) return held
+  const written = held.value.written()
+  if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
   const isGone = asked instanceof Promise && call.signal.aborted
   const embedded = isGone ? { ok: false as const, failure: endedBy(call.signal) } : await runHeld(plan, held.value)
   if (!embedded.ok) {

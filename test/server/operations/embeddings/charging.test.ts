@@ -29,7 +29,7 @@ function recorder(answer: () => Promise<void> | Outcome<never> | undefined = () 
     hold(ask) {
       const ends: Recorded['ends'] = []
       holds.push({ ask, ends })
-      const held: Outcome<Hold> = ok({ settle: (cost) => void ends.push(cost), release: () => void ends.push('released') })
+      const held: Outcome<Hold> = ok({ written: () => true, settle: (cost) => void ends.push(cost), release: () => void ends.push('released') })
       const first = answer()
       return first instanceof Promise ? first.then(() => held) : first ?? held
     },
@@ -72,6 +72,15 @@ for (const [title, status, name] of refusals) {
     t.equal(first.calls.length, 0)
   })
 }
+
+t.test('embeddings.create 503: a call whose take could not be written down, is not sent', async (t) => {
+  const end = (): void => void t.fail('nothing was held')
+  const spend: Spend = { hold: () => ok({ written: () => Promise.resolve(false), settle: end, release: end }) }
+  const { post, first } = await openEmbeddings(t, { spend })
+  const { status, body } = await post(ONE)
+  t.same([status, body.error?.metadata['error_type']], [503, 'store_unavailable'])
+  t.equal(first.calls.length, 0)
+})
 
 t.test('embeddings.create 403: a model that the list of the key leaves out, by whatever name', async (t) => {
   const spend = recorder()
