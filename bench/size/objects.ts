@@ -1,5 +1,5 @@
 /** Very many keys, models and files for a node, put in by the thousand. */
-import type { Store, Transaction } from '../../src/server/store/open.ts'
+import type { Queryable, Store } from '../../src/server/store/open.ts'
 import { PROVIDER_KEY, type FirstKeys } from '../../test/support/stand.ts'
 
 export interface Sizes {
@@ -51,21 +51,32 @@ export function catalogueOf(models: number, origin: string): object {
 
 const TOKENIZERS = ['GPT', 'Llama', 'Other'] as const
 
-/** Rows as the product writes them. Checks of references are left out: all rows refer to the same owner. */
+/** Rows of one statement. */
+const BLOCK = 50_000
+
+/**
+ * Rows as the product writes them. Checks of references are left out: all rows refer to the same owner.
+ * @param store with one connection
+ */
 export async function fill({ sql }: Store, owner: FirstKeys, { keys, files }: Sizes): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx`SET LOCAL session_replication_role = replica`
-    await fillKeys(tx, owner, keys)
-    await fillFiles(tx, owner, files)
-  })
+  // Vacuuming a million rows takes longer than any call of the product may.
+  await sql`SET statement_timeout = 0`
+  await sql`SET session_replication_role = replica`
+  for (let from = 0; from < keys; from += BLOCK) await fillKeys(sql, owner, { from, to: Math.min(keys, from + BLOCK) - 1 })
+  for (let from = 0; from < files; from += BLOCK) await fillFiles(sql, owner, { from, to: Math.min(files, from + BLOCK) - 1 })
   for (const table of ['api_keys', 'accounts', 'files']) await sql.unsafe(`VACUUM (ANALYZE) ${table}`)
   await sql`CHECKPOINT`
 }
 
-async function fillKeys(tx: Transaction, { organization_id: organization, workspace_id: workspace }: FirstKeys, count: number): Promise<void> {
-  await tx`
+interface Block {
+  readonly from: number
+  readonly to: number
+}
+
+async function fillKeys(sql: Queryable, { organization_id: organization, workspace_id: workspace }: FirstKeys, { from, to }: Block): Promise<void> {
+  await sql`
     WITH made AS (
-      SELECT at, ${KEY_PREFIX}::text || lpad(at::text, ${KEY_DIGITS}::int, '0') AS key FROM generate_series(0, ${count - 1}::int) at
+      SELECT at, ${KEY_PREFIX}::text || lpad(at::text, ${KEY_DIGITS}::int, '0') AS key FROM generate_series(${from}::int, ${to}::int) at
     ), hashed AS (
       SELECT at, encode(sha256(convert_to(key, 'UTF8')), 'hex') AS hash FROM made
     ), owners AS (
@@ -75,10 +86,10 @@ async function fillKeys(tx: Transaction, { organization_id: organization, worksp
     SELECT hash, 'size', 'k' || hash, 'inference', 'size ' || at, ${organization}::uuid, ${workspace}::uuid FROM hashed`
 }
 
-async function fillFiles(tx: Transaction, { workspace_id: workspace }: FirstKeys, count: number): Promise<void> {
-  await tx`
+async function fillFiles(sql: Queryable, { workspace_id: workspace }: FirstKeys, { from, to }: Block): Promise<void> {
+  await sql`
     INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
     SELECT ${FILE_PREFIX}::text || lpad(to_hex(at), ${FILE_DIGITS}::int, '0'), ${workspace}::uuid, 'ready', now(), 'size-' || at || '.txt', 'text/plain',
       4096, encode(sha256(convert_to(at::text, 'UTF8')), 'hex'), gen_random_uuid(), true, now()
-    FROM generate_series(0, ${count - 1}::int) at`
+    FROM generate_series(${from}::int, ${to}::int) at`
 }

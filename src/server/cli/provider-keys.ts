@@ -31,7 +31,7 @@ export function keyHosts(): KeyHosts {
   const { config } = loadGeneration()
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new CliFailure('the catalogue has mistakes: see `sluice catalog check`')
-  const { providers } = loaded.catalogue
+  const { providers } = loaded
   const addresses = [
     ...FILE_PROVIDERS.map((slug) => [slug, filesAddress(slug, providers)] as const),
     ...providers.map(({ slug, baseUrl }) => [slug, baseUrl] as const),

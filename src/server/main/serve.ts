@@ -8,7 +8,7 @@ import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
 import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
-import type { ModelCatalogue } from '../ports/models.ts'
+import type { Provider } from '../ports/models.ts'
 import type { Log } from '../ports/observe.ts'
 import { openState } from '../state/open.ts'
 import { connectionBudget } from '../store/connection-budget.ts'
@@ -97,8 +97,8 @@ function readGeneration(): NodeGeneration {
   const reading = readConfig()
   if (!reading.ok) throw new ConfigInvalid(reading.problems)
   const { config, settings, unknown, providerKeys } = reading.generation
-  const { catalogue, text } = readCatalogue(config.catalogFile)
-  const names = catalogue.providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
+  const { providers, text } = readCatalogue(config.catalogFile)
+  const names = providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
   const frozen = {
     ...(text === null ? {} : { SLUICE_CATALOG: text }),
@@ -128,8 +128,8 @@ function roots(frozen: Texts): Texts {
   return frozen
 }
 
-/** The catalogue and the text that it was checked from: a file that changes meanwhile is read again. */
-function readCatalogue(extraFile: string | null): { catalogue: ModelCatalogue; text: string | null } {
+/** The providers of the catalogue and the text that it was checked from: a file that changes meanwhile is read again. */
+function readCatalogue(extraFile: string | null): { providers: readonly Provider[]; text: string | null } {
   const read = (): string | null => {
     try {
       return extraFile === null ? null : readFileSync(extraFile, 'utf8')
@@ -142,7 +142,7 @@ function readCatalogue(extraFile: string | null): { catalogue: ModelCatalogue; t
     const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
     if (!loaded.ok) throw new ConfigInvalid(loaded.problems.map(problemOf))
     const after = read()
-    if (after === text) return { catalogue: loaded.catalogue, text }
+    if (after === text) return { providers: loaded.providers, text }
     text = after
   }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogueOf } from '../../support/catalogue.ts'
+import { catalogueOf, loadFiles } from '../../support/catalogue.ts'
 
 const PROVIDERS = [
   { slug: 'near', name: 'Near', protocol: 'openai', base_url: 'https://near.example/v1/', api_key_env: 'NEAR_KEY' },
@@ -126,4 +126,12 @@ t.test('a body is rendered once: reading it again gives the same bytes object', 
 t.test('a resolved id costs no more than a look-up: the same object comes back every time', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
   for (const id of ['Acme/Embed', 'Acme/Embed:free', 'embed', 'embed:free']) t.equal(catalogue.resolve(id), catalogue.resolve(id))
+})
+
+t.test('providers are there before the models are indexed, and the index is made once', async (t) => {
+  const loaded = loadFiles(t, { providers: [{ slug: 'p', protocol: 'local' }], models: [{ id: 'a/b', name: 'B', endpoints: [{ provider: 'p', upstream_model: 'b' }] }] })
+  if (!loaded.ok) throw new Error('the catalogue was refused')
+  t.same(loaded.providers.map(({ slug }) => slug), ['p'])
+  t.equal(loaded.catalogue, loaded.catalogue)
+  t.equal(loaded.catalogue.resolve('a/b')?.endpoints[0]?.provider, loaded.providers[0])
 })
