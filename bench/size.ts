@@ -16,13 +16,6 @@ const options = optionsOrExit(process.argv.slice(2), readSizeOptions, SIZE_OPTIO
 const SMALL = { keys: 10, models: 100, files: 10 }
 const LARGE = { keys: options.keys, models: options.models, files: options.files }
 const DIMENSIONS = 256
-/** Which warm cell says what a cold one would cost if its objects were known. */
-const WARM_TWINS = {
-  'embeddings, a new key each': 'embeddings, many keys',
-  'a model, a new one each': 'a model',
-  'a search for models, a new one each': 'a page of models, filtered and sorted',
-  'a file, a new one each': 'a file',
-}
 const progress = (text: string): void => void process.stderr.write(`${text}\n`)
 
 const startedAt = Date.now()
@@ -67,7 +60,7 @@ async function measured(): Promise<ScenarioRecord> {
     rows: found.flatMap(({ large, small }) => (small === null ? [large] : [large, small])),
     ratios: sizeRatios(found),
     curves: [],
-    checks: sizeChecks(found, WARM_TWINS),
+    checks: sizeChecks(found),
     notes: [
       ...nodes.map(({ name, readyMs, filledMs }) => `${name}: ready after ${(readyMs / 1e3).toFixed(1)} s, filled in ${(filledMs / 1e3).toFixed(1)} s`),
       'CPU is that of all processes of the node, Postgres and Redis included; the two nodes stand beside each other and are asked in turn',

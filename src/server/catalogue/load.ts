@@ -2,7 +2,7 @@ import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../po
 import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
 import { checkEntries, checkModalities, checkRepeats } from './check.ts'
 import type { ModelEntry, ProviderEntry } from './format.ts'
-import { listed } from './select.ts'
+import { selectable } from './select.ts'
 import { Selections } from './selections.ts'
 import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
 
@@ -102,7 +102,7 @@ class Catalogue implements ModelCatalogue {
   constructor(built: readonly BuiltModel[], providers: readonly Provider[], now: () => number) {
     this.models = built.map(({ model }) => model)
     this.providers = providers
-    this.#selections = new Selections(built.map(listed), now)
+    this.#selections = new Selections(selectable(built), now)
     for (const one of built) this.#name(one)
   }
 

@@ -2,6 +2,7 @@ import type { Model, ModelSort } from '../../schemas/models.ts'
 import type { ModelFilter, ResolvedModel } from '../ports/models.ts'
 import type { BuiltModel } from './build.ts'
 import { nanoPerMillion } from '../../schemas/prices.ts'
+import { WordSearch } from './word-search.ts'
 
 const DAY_MS = 86_400_000
 const NANO = 1_000_000_000
@@ -9,8 +10,6 @@ const NANO = 1_000_000_000
 /** A model and what lists filter on, computed once. */
 export interface Listed {
   readonly model: ResolvedModel
-  /** Lower case. */
-  readonly text: string
   readonly author: string
   readonly architecture: string | null
   readonly categories: readonly string[]
@@ -23,11 +22,10 @@ export interface Listed {
   readonly createdMs: number | null
 }
 
-export function listed({ entry, model }: BuiltModel): Listed {
+function listed({ entry, model }: BuiltModel): Listed {
   const { wire } = model
   return {
     model,
-    text: `${wire.id}\n${wire.name}\n${wire.description ?? ''}`.toLowerCase(),
     author: wire.id.slice(0, wire.id.indexOf('/')).toLowerCase(),
     architecture: wire.architecture.tokenizer?.toLowerCase() ?? null,
     categories: entry.categories ?? [],
@@ -39,16 +37,31 @@ export function listed({ entry, model }: BuiltModel): Listed {
   }
 }
 
+/** All models, and their texts to be searched. */
+export interface Selectable {
+  readonly all: readonly Listed[]
+  readonly words: WordSearch
+}
+
 /**
  * The models that match every member of the filter, sorted. A filter on a fact that the catalogue lacks matches
  * nothing (C21); a sort by one keeps the order of the catalogue and puts such models last.
  */
-export function select(models: readonly Listed[], filter: ModelFilter, nowMs: number): readonly ResolvedModel[] {
+export function select({ all, words }: Selectable, filter: ModelFilter, nowMs: number): readonly ResolvedModel[] {
   const tests = testsOf(filter, nowMs)
-  const found = models.filter((one) => tests.every((test) => test(one)))
+  const candidates = filter.words === undefined ? all : words.find(filter.words).flatMap((at) => all[at] ?? [])
+  const found = candidates.filter((one) => tests.every((test) => test(one)))
   const rank = filter.sort === undefined ? null : RANKS[filter.sort]
   if (rank !== null) found.sort((a, b) => compare(rank(a), rank(b)))
   return found.map((one) => one.model)
+}
+
+export function selectable(built: readonly BuiltModel[]): Selectable {
+  return { all: built.map(listed), words: new WordSearch(built.map(({ model: { wire } }) => textOf(wire))) }
+}
+
+function textOf({ id, name, description = '' }: Model): string {
+  return `${id}\n${name}\n${description}`.toLowerCase()
 }
 
 type Test = (one: Listed) => boolean
@@ -58,7 +71,6 @@ function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
   const add = <T>(wanted: T | undefined, test: (wanted: T, one: Listed) => boolean): void => {
     if (wanted !== undefined) tests.push((one) => test(wanted, one))
   }
-  add(filter.words, (words, one) => words.every((word) => one.text.includes(word)))
   add(filter.categories, (names, one) => hasAny(names, one.categories))
   add(filter.architectures, (names, one) => one.architecture !== null && names.includes(one.architecture))
   add(filter.regions, (names, one) => hasAny(names, one.regions))

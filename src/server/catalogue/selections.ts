@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../schemas/limits.ts'
 import type { ModelFilter, ResolvedModel } from '../ports/models.ts'
-import { select, type Listed } from './select.ts'
+import { select, type Selectable } from './select.ts'
 
 /**
  * What filters have found, so that the pages of one list walk over the catalogue once: 100,000 models take 10 ms.
  * A catalogue never changes, but age does: what asks for one is looked for each time.
  */
 export class Selections {
-  readonly #listed: readonly Listed[]
+  readonly #models: Selectable
   readonly #now: () => number
   readonly #found = new LRUCache<string, readonly ResolvedModel[]>({
     max: MODEL_SELECTIONS_CACHED_MAX,
@@ -16,17 +16,17 @@ export class Selections {
     sizeCalculation: (models) => models.length + 1,
   })
 
-  constructor(listed: readonly Listed[], now: () => number) {
-    this.#listed = listed
+  constructor(models: Selectable, now: () => number) {
+    this.#models = models
     this.#now = now
   }
 
   of(filter: ModelFilter): readonly ResolvedModel[] {
-    if (filter.ageDaysMin !== undefined || filter.ageDaysMax !== undefined) return select(this.#listed, filter, this.#now())
+    if (filter.ageDaysMin !== undefined || filter.ageDaysMax !== undefined) return select(this.#models, filter, this.#now())
     const asked = JSON.stringify(filter)
     const known = this.#found.get(asked)
     if (known !== undefined) return known
-    const found = select(this.#listed, filter, this.#now())
+    const found = select(this.#models, filter, this.#now())
     this.#found.set(asked, found)
     return found
   }
