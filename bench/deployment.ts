@@ -8,7 +8,7 @@ import { isLoopback } from './deployment/origin.ts'
 import { cellsOf, summaryOf, type Cell } from './deployment/plan.ts'
 import { problemOf, reach } from './deployment/reach.ts'
 import { latencyCurve, rowOf, SUBJECT } from './deployment/rows.ts'
-import { leave } from './leave.ts'
+import { keepRecord, progress } from './keep-record.ts'
 import { optionsOrExit } from './options.ts'
 import type { ScenarioRecord } from './record.ts'
 
@@ -28,10 +28,9 @@ async function test(place: Place): Promise<void> {
   const left = await driveAll(place, { found, localPid: server?.pid ?? null })
   const rows = [...found].flatMap(([cell, all]) => (all.length === 0 ? [] : [rowOf(cell, all.map(({ sample }) => sample))]))
   const { rate, seconds, connections, model, payloadBytes } = options
-  await leave(
+  await keepRecord(
     {
       scenario: 'deployment',
-      took_seconds: Math.round(process.uptime()),
       question: `what a running deployment answers to at most ${rate} requests a second`,
       settings: { target: origin.text, rate, seconds, repeats, connections, model, payload_bytes: payloadBytes },
       subjects: [{ name: SUBJECT, note: whereText(place, server?.name ?? null) }],
@@ -109,10 +108,6 @@ function whereText(place: Place, server: string | null): string {
   const address = place.origin.hostname === place.address ? '' : ` at ${place.address}`
   const cpu = server === null ? 'CPU and memory of another machine are not known' : `CPU is of ${server} here and all processes below it`
   return `${origin.text}${address}; ${cpu}; latency has the way there and back in it`
-}
-
-function progress(text: string): void {
-  process.stderr.write(`${text}\n`)
 }
 
 function giveUp(problem: string): void {

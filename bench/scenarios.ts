@@ -5,6 +5,7 @@ import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
 import type { ReadOptions } from './options.ts'
+import { readScalingOptions, SCALING_OPTIONS_TEXT } from './scaling/options.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
 import { readSweepOptions, SWEEP_OPTIONS_TEXT } from './sweep/options.ts'
@@ -132,6 +133,14 @@ export const SCENARIOS: readonly Scenario[] = [
     options: readSizeOptions,
     help: SIZE_OPTIONS_TEXT,
     suite: { args: ['--keys', '100000', '--models', '10000', '--files', '100000', '--duration', '1', '--repeats', '2'], seconds: 80 },
+    hasPeers: false,
+  },
+  {
+    name: 'scaling',
+    text: 'what a second front brings calls that its handlers bound, and 1, 2 and 4 worker threads sealed uploads, until the cores are used',
+    options: readScalingOptions,
+    help: SCALING_OPTIONS_TEXT,
+    suite: { args: ['--duration', '2', '--repeats', '2'], seconds: 60 },
     hasPeers: false,
   },
   {

@@ -1,7 +1,7 @@
 /** `npm run bench -- --sweep`: how many fronts and worker threads this machine wants for a mix, and where more bring nothing. */
 import { availableParallelism } from 'node:os'
 import type { Stand } from '../test/support/stand.ts'
-import { leave } from './leave.ts'
+import { keepRecord, progress } from './keep-record.ts'
 import { startMixedStand } from './mixed/stand.ts'
 import { optionsOrExit } from './options.ts'
 import { measure, type Measured } from './sweep/measure.ts'
@@ -48,11 +48,10 @@ async function report(all: readonly PairFound[]): Promise<void> {
   const recommended = recommend(all, cores)
   const chosen = all.find(({ pair }) => pair === recommended?.pair)
   const sentence = recommended?.sentence ?? 'No pair can be recommended: none answered anything'
-  await leave(
+  await keepRecord(
     {
       scenario: 'sweep',
       question: `how many fronts × worker threads a machine of ${cores} cores wants for ${MIX_TEXTS[mix]}`,
-      took_seconds: Math.round(process.uptime()),
       settings: { fronts: options.fronts.join(','), workers: options.workers.join(','), mix, seconds, repeats, connections, p99_ms: p99Ms },
       subjects: [{ name: SWEPT, note: NOTE }],
       absent: [],
@@ -66,8 +65,4 @@ async function report(all: readonly PairFound[]): Promise<void> {
   )
   progress(sentence)
   if (recommended === null) process.exitCode = 1
-}
-
-function progress(text: string): void {
-  process.stderr.write(`${text}\n`)
 }

@@ -57,7 +57,7 @@ function planOf(stand: Stand, { connections, durationMs }: SweepLoad): Pick<Load
   return { host: '127.0.0.1', port: stand.port, connections, durationMs, requests: [stand.embeddings()] }
 }
 
-function foundOf(result: LoadResult, { latency }: Pick<LoadResult, 'latency'>): Found {
+export function foundOf(result: LoadResult, { latency }: Pick<LoadResult, 'latency'>): Found {
   const isGood = (status: string): boolean => status === '200' || status === '202'
   const good = Object.entries(result.statuses).reduce((sum, [status, count]) => sum + (isGood(status) ? count : 0), 0)
   const wrong = Object.entries(result.statuses).filter(([status]) => status !== '0' && !isGood(status))

@@ -39,7 +39,7 @@ export interface Bound {
 
 export async function measure(stand: Stand, load: SweepLoad, { p99Ms, progress }: Bound): Promise<Measured> {
   await ceilingOf(stand, { ...load, durationMs: WARM_MS })
-  const ceiling = await measureCeiling(stand, load)
+  const ceiling = await accounted(stand, () => ceilingOf(stand, load))
   progress(`  ceiling ${ceiling.ratePerS.toFixed(0)}/s`)
   let held: Found | null = null
   let [low, high] = SPAN
@@ -60,12 +60,13 @@ export function isInTime(found: Pick<Found, 'ratePerS' | 'latency' | 'failed'>, 
   return found.failed === 0 && found.latency.p99 <= offered.p99Ms && found.ratePerS >= offered.ratePerS * ANSWERED_MIN
 }
 
-async function measureCeiling(stand: Stand, load: SweepLoad): Promise<Ceiling> {
+/** A load with what it cost the node, and what that told of itself. */
+export async function accounted(stand: Stand, run: () => Promise<Found>): Promise<Ceiling> {
   const memory = watchMemory(stand.pid)
   // What the node tells is since it was last asked.
   await stand.admin('/metrics')
   const before = { at: performance.now(), server: treeCpuS(stand.pid), mock: mockCpuS(stand), times: cpuTimes() }
-  const found = await ceilingOf(stand, load)
+  const found = await run()
   const seconds = (performance.now() - before.at) / 1_000
   const cpuS = treeCpuS(stand.pid) - before.server
   const told = loadFrom((await stand.admin('/metrics')).text)

@@ -25,7 +25,9 @@ const NUMBERS = {
 } as const
 const TRIED: readonly number[] = [1, 2, 4]
 
-export const SWEEP_OPTIONS_TEXT = `options: --fronts ${TRIED.join(',')} --workers ${TRIED.join(',')} --only ${MIXES.join('|')} ${numbersText(NUMBERS)} --record FILE`
+export const SWEEP_OPTIONS_TEXT =
+  `options: --fronts ${TRIED.join(',')} --workers ${TRIED.join(',')} --only ${MIXES.join('|')} `
+  + `${numbersText(NUMBERS)} --record FILE`
 
 export const readSweepOptions = optionReader(
   {

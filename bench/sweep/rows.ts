@@ -23,7 +23,7 @@ export function rowsOf({ pair, repeats }: PairFound, { connections, p99Ms }: { r
 }
 
 /** @param accounts of processes, which are only taken at the ceiling */
-function sampleOf(found: Found, accounts: Pick<Ceiling, 'cpuUs' | 'rssMb'> | null): SampleRecord {
+export function sampleOf(found: Found, accounts: Pick<Ceiling, 'cpuUs' | 'rssMb'> | null): SampleRecord {
   const us = (ms: number): number => Math.round(ms * 1_000)
   const { p50, p90, p99, p99_9, max } = found.latency
   return {

@@ -1,0 +1,139 @@
+/** What the figures of `scaling` say: ratios, where more stopped to bring more, and which cores were left then. */
+import { BUSY_SHARE_MAX, IDLE_CORES_MIN } from '../../src/server/cli/doctor-load.ts'
+import {
+  checkRecord, GENERATOR_CORES_MAX, resultRow, type CheckRecord, type CurveRecord, type ResultRow, type SampleRecord,
+} from '../record.ts'
+import { pairedRatio, spread, type Spread } from '../statistics.ts'
+import type { Ceiling } from '../sweep/measure.ts'
+import { GAIN_MIN } from '../sweep/recommend.ts'
+import { sampleOf } from '../sweep/rows.ts'
+import type { ScalingOptions } from './options.ts'
+import type { WorkersSample } from './workers.ts'
+
+export type ByCount<T> = ReadonlyMap<number, readonly T[]>
+
+export interface Findings {
+  readonly rows: readonly ResultRow[]
+  readonly checks: readonly CheckRecord[]
+  readonly curves: readonly CurveRecord[]
+  readonly notes: readonly string[]
+}
+
+export const SCENARIO = 'scaling'
+/** Acceptance: two fronts over one, where their handlers are what bounds them. */
+const TWO_FRONTS_MIN = 1.6
+
+export function frontsFindings(found: ByCount<Ceiling>, { connections }: Pick<ScalingOptions, 'connections'>): Findings {
+  const rows = [...found].map(([count, all]) => resultRow(
+    { scenario: SCENARIO, case: `large embeddings calls, ${counted(count, 'front')}`, subject: 'sluice', pace: 'closed', connections, ...NO_LOAD },
+    all.map((one) => sampleOf(one, one)),
+  ))
+  const ratio = ratioOf(found, (one) => one.ratePerS)
+  return {
+    rows,
+    checks: ratio === null ? [] : [checkRecord('rate of two fronts over one, bound by their handlers', ratio, { bound: { atLeast: TWO_FRONTS_MIN }, rows })],
+    curves: [curveOf('Large embeddings calls by fronts', 'fronts', { y: 'requests a second', found, read: (one) => one.ratePerS })],
+    notes: [
+      'large embeddings calls: 36,000 token ids, some 200 KB, read, validated and measured on the loop of a front; no work is made up',
+      ...[...found].map(([count, all]) => frontsNote(count, all)),
+    ],
+  }
+}
+
+export function workersFindings(found: ByCount<WorkersSample>, { connections, payloadBytes }: Pick<ScalingOptions, 'connections' | 'payloadBytes'>): Findings {
+  const head = { scenario: SCENARIO, subject: 'sluice', pace: 'closed', connections, offered_per_second: null, payload_bytes: payloadBytes } as const
+  const rows = [...found].map(([count, all]) =>
+    resultRow({ ...head, case: `sealed uploads, ${counted(count, 'worker')}` }, all.map(workersSample)))
+  const last = lastThatBrought([...found].map(([count, all]) => ({ count, rate: median(all, (one) => one.mbPerS) })))
+  const end = last === null ? [] : found.get(last.count) ?? []
+  const idle = last === null || last.isEnd ? { median: 0, min: 0, max: 0 } : spread(end.map(({ cores }) => cores.idle))
+  return {
+    rows,
+    checks: last === null ? [] : [
+      checkRecord('cores idle where more workers brought no more', idle, { bound: { atMost: IDLE_CORES_MIN }, rows }),
+    ],
+    curves: [curveOf('Sealed uploads by worker threads, one front', 'worker threads', { y: 'MB a second', found, read: (one) => one.mbPerS })],
+    notes: [
+      'sealed uploads: fsync is answered at once, so that threads are measured and not a disk; every byte is hashed and sealed',
+      ...[...found].map(([count, all]) => workersNote(count, all)),
+      ...(last === null ? [] : [whereText(last, end)]),
+    ],
+  }
+}
+
+const NO_LOAD = { offered_per_second: null, payload_bytes: null } as const
+
+export interface Last {
+  readonly count: number
+  /** There was no larger count: what that would bring is not known. */
+  readonly isEnd: boolean
+}
+
+/** The count from which on a larger one brought less than GAIN_MIN more. */
+export function lastThatBrought(counts: readonly { readonly count: number; readonly rate: number }[]): Last | null {
+  const sorted = [...counts].sort((a, b) => a.count - b.count)
+  const at = sorted.findIndex(({ rate }, index) => sorted.slice(index + 1).every((more) => more.rate < rate * (1 + GAIN_MIN)))
+  const found = sorted[at]
+  return found === undefined ? null : { count: found.count, isEnd: at === sorted.length - 1 }
+}
+
+/** Of two over one, inside each repeat. */
+export function ratioOf<T>(found: ByCount<T>, read: (one: T) => number): Spread | null {
+  const [one, two] = [found.get(1) ?? [], found.get(2) ?? []]
+  if (one.length === 0 || two.length === 0) return null
+  const { median: middle } = pairedRatio(two.map(read), one.map(read))
+  const each = spread(two.flatMap((over, at) => (one[at] === undefined ? [] : [read(over) / read(one[at])])))
+  return { ...each, median: middle }
+}
+
+function frontsNote(count: number, all: readonly Ceiling[]): string {
+  const loop = median(all, ({ told }) => Math.min(1, ...told.each.map(({ loopShare }) => loopShare)))
+  const [server, mock, generator] = [median(all, (one) => one.serverCores), median(all, (one) => one.mockCores), median(all, (one) => one.generatorCores)]
+  const bound = loop > BUSY_SHARE_MAX ? 'their handlers are the bound' : 'their handlers are not what bounds them here'
+  const rig = generator > GENERATOR_CORES_MAX || mock > GENERATOR_CORES_MAX ? '; generator or provider was the limit' : ''
+  return `${counted(count, 'front')}: the idlest event loop is busy ${Math.round(loop * 100)} % (${bound}); cores: node ${server.toFixed(2)}, `
+    + `provider ${mock.toFixed(2)}, generator ${generator.toFixed(2)}${rig}`
+}
+
+function workersNote(count: number, all: readonly WorkersSample[]): string {
+  const [server, generator, idle] = [median(all, (one) => one.serverCores), median(all, (one) => one.generatorCores), median(all, ({ cores }) => cores.idle)]
+  return `${counted(count, 'worker')}: cores: node ${server.toFixed(2)}, generator ${generator.toFixed(2)}, idle ${idle.toFixed(2)}`
+}
+
+function whereText({ count, isEnd }: Last, all: readonly WorkersSample[]): string {
+  const cores = all[0]?.cores.all ?? 0
+  const used = cores - median(all, (one) => one.cores.idle)
+  const where = `${used.toFixed(1)} of ${cores} cores used`
+  return isEnd
+    ? `sealed uploads grow up to the most workers that were tried, ${count}, with ${where}`
+    : `sealed uploads grow up to ${counted(count, 'worker')}, with ${where}; more bring less than ${GAIN_MIN * 100} %`
+}
+
+function workersSample(one: WorkersSample): SampleRecord {
+  const { p50, p90, p99, p99_9, max } = one.latencyMs
+  const us = (ms: number): number => Math.round(ms * 1_000)
+  return {
+    cpu_us_per_request: (one.serverCores / one.filesPerS) * 1e6,
+    cpu_s_per_gb: one.mainPerGb + one.threadsPerGb + one.restPerGb,
+    requests_per_second: one.filesPerS,
+    mb_per_second: one.mbPerS,
+    latency_us: { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) },
+    rss_mb: Object.values(one.peak).reduce((sum, bytes) => sum + bytes, 0) / 1e6,
+    generator_cores: one.generatorCores,
+    failed: one.failed,
+    failures: one.failures,
+  }
+}
+
+function curveOf<T>(title: string, x: string, of: { readonly y: string; readonly found: ByCount<T>; readonly read: (one: T) => number }): CurveRecord {
+  const points = [...of.found].map(([count, all]) => [count, median(all, of.read)] as const)
+  return { scenario: SCENARIO, title, x, y: of.y, lines: [{ name: 'sluice', points }] }
+}
+
+function median<T>(all: readonly T[], read: (one: T) => number): number {
+  return spread(all.map(read)).median
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

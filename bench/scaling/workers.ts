@@ -1,0 +1,50 @@
+/** Worker threads under sealed uploads, on one front. */
+import { coresSince, cpuTimes, type Cores } from '../../src/server/cli/doctor-load.ts'
+import { startUploadGateway, type Gateway } from '../transfers/gateway.ts'
+import { sample, type TransferSample } from '../transfers/measure.ts'
+import type { ScalingOptions } from './options.ts'
+
+export interface WorkersSample extends TransferSample {
+  /** Of the whole machine while the files came. */
+  readonly cores: Cores
+}
+
+/** A load ends when its time is over, not after so many files. */
+const ROUNDS_MOST = 1_000_000
+const WARM_ROUNDS = 2
+
+/** @returns by count of workers, one of each repeat; the nth of each count were taken beside each other */
+export async function workers(options: ScalingOptions, progress: (text: string) => void): Promise<ReadonlyMap<number, readonly WorkersSample[]>> {
+  const gateways = new Map<number, Gateway>()
+  const found = new Map<number, WorkersSample[]>(options.workers.map((count) => [count, []]))
+  try {
+    for (const count of options.workers) {
+      progress(`starting ${count} workers`)
+      const gateway = await startUploadGateway({ isSynced: false, settings: { SLUICE_FRONTS: '1', SLUICE_WORKERS: String(count) } })
+      gateways.set(count, gateway)
+      await drive(gateway, options, WARM_ROUNDS)
+    }
+    for (let repeat = 0; repeat < options.repeats; repeat++) {
+      for (const [count, gateway] of repeat % 2 === 0 ? gateways : [...gateways].reverse()) {
+        const one = await drive(gateway, options, ROUNDS_MOST)
+        progress(`repeat ${repeat + 1} of ${options.repeats}: ${count} workers ${one.mbPerS.toFixed(0)} MB/s`)
+        found.get(count)?.push(one)
+      }
+    }
+    return found
+  } finally {
+    for (const gateway of gateways.values()) await gateway.stop()
+  }
+}
+
+async function drive(gateway: Gateway, { seconds, connections, payloadBytes }: ScalingOptions, rounds: number): Promise<WorkersSample> {
+  const [target] = gateway.targets
+  if (target === undefined) throw new Error('a gateway without a target of uploads')
+  let times = cpuTimes()
+  let cores: Cores = { all: 0, idle: 0 }
+  const one = await sample(target, { connections, payloadBytes, rounds, durationMs: seconds * 1_000 }, {
+    started: () => { times = cpuTimes() },
+    ended: async () => { cores = coresSince(times) },
+  })
+  return { ...one, cores }
+}
