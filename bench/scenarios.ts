@@ -35,7 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and latency of governed embeddings against nginx, Portkey, fastify and node:http with the same checks, and our ungoverned pipeline',
     options: readEmbeddingsOptions,
     help: EMBEDDINGS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '4'], seconds: 150 },
+    suite: { args: ['--duration', '2', '--repeats', '4'], seconds: 125 },
     hasPeers: true,
   },
   {
@@ -59,7 +59,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and memory of sealed uploads against nginx, node:http + busboy and @tus/server',
     options: readTransferOptions,
     help: TRANSFER_OPTIONS_TEXT,
-    suite: { args: ['--payload', '20MB', '--repeats', '3', '--sections', 'speed,tiny'], seconds: 75 },
+    suite: { args: ['--payload', '20MB', '--repeats', '4', '--sections', 'speed,tiny'], seconds: 90 },
     hasPeers: true,
   },
   {
@@ -99,7 +99,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of a call with all limits against one with none; what rate limits of all sizes let through on 1 to 4 fronts',
     options: readLimitsOptions,
     help: LIMITS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '3', '--only', 'cpu'], seconds: 45 },
+    suite: { args: ['--duration', '2', '--repeats', '4', '--only', 'cpu'], seconds: 50 },
     hasPeers: false,
   },
   {
@@ -107,7 +107,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'accepted video jobs a second and their latency against an insert and an enqueue with BullMQ alone and pg-boss alone',
     options: readVideosOptions,
     help: VIDEOS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '3'], seconds: 50 },
+    suite: { args: ['--duration', '1', '--repeats', '4'], seconds: 55 },
     hasPeers: true,
   },
   {

@@ -32,11 +32,24 @@ export function pairedRatio(over: readonly number[], under: readonly number[]): 
     return other === undefined || !Number.isFinite(value / other) ? [] : [value / other]
   })
   const medians = Array.from({ length: ratios.length === 0 ? 0 : DRAWS }, draws(ratios)).sort((a, b) => a - b)
-  return {
-    median: spread(ratios).median,
-    low: medians[Math.floor(DRAWS * 0.025)] ?? Number.NaN,
-    high: medians[Math.ceil(DRAWS * 0.975) - 1] ?? Number.NaN,
-  }
+  return { median: spread(ratios).median, ...boundsOf(medians) }
+}
+
+/**
+ * The median of one series over that of another which was taken at another time, so that no value of one belongs to one of the other.
+ * @returns that ratio, and its percentile bootstrap; the same values give the same interval
+ */
+export function changeOf(now: readonly number[], then: readonly number[]): Interval {
+  const random = steps()
+  const draw = (values: readonly number[]): number => spread(values.map(() => values[Math.floor(random() * values.length)] ?? Number.NaN)).median
+  const isEmpty = now.length === 0 || then.length === 0
+  const ratios = Array.from({ length: isEmpty ? 0 : DRAWS }, () => draw(now) / draw(then)).sort((a, b) => a - b)
+  return { median: spread(now).median / spread(then).median, ...boundsOf(ratios) }
+}
+
+/** @param sorted as many as were drawn, or none */
+function boundsOf(sorted: readonly number[]): Pick<Interval, 'low' | 'high'> {
+  return { low: sorted[Math.floor(DRAWS * 0.025)] ?? Number.NaN, high: sorted[Math.ceil(DRAWS * 0.975) - 1] ?? Number.NaN }
 }
 
 function draws(ratios: readonly number[]): () => number {

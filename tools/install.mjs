@@ -8,7 +8,20 @@ import { readFileSync } from 'node:fs'
  * @param folder holds package.json and package-lock.json
  */
 export function install(folder) {
-  if (!isStale(folder)) return
+  const problem = problemOfInstalling(folder)
+  if (problem === null) return
+  process.stderr.write(`the dependencies could not be installed: ${problem}\n`)
+  process.exit(1)
+}
+
+/** For what others can do without: says that it is not there, and goes on. */
+export function installIfPossible(folder) {
+  const problem = problemOfInstalling(folder)
+  if (problem !== null) process.stderr.write(`${folder} could not be installed: ${problem}\n`)
+}
+
+function problemOfInstalling(folder) {
+  if (!isStale(folder)) return null
   process.stderr.write(`installing ${folder === '.' ? 'the dependencies' : folder}\n`)
   const npm = process.env.npm_execpath
   const [command, head] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
@@ -17,9 +30,7 @@ export function install(folder) {
     [...head, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
     { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] },
   )
-  if (status === 0) return
-  process.stderr.write(`the dependencies could not be installed: ${error?.message ?? `npm ended with ${status}`}\n`)
-  process.exit(1)
+  return status === 0 ? null : (error?.message ?? `npm ended with ${status}`)
 }
 
 /** Compares what the lock file wants with what npm says it installed; no stamp of ours that could lie. */

@@ -1,0 +1,133 @@
+/** What `npm run bench` was asked for: which scenarios, with which of the options each. */
+import { parseArgs } from 'node:util'
+import { SCENARIOS, type Scenario } from '../scenarios.ts'
+
+export interface Command {
+  readonly runs: readonly Run[]
+  /** Of a saved run to compare with. */
+  readonly baseline: string | null
+  /** Share by which a figure may be worse than there. */
+  readonly failOn: number
+  /** Where the record goes as well, of a single scenario. */
+  readonly json: string | null
+  /** A results.json whose page is made again; nothing runs. */
+  readonly report: string | null
+  /** As it was typed, without keys. */
+  readonly text: string
+}
+
+export interface Run {
+  readonly scenario: Scenario
+  readonly args: readonly string[]
+}
+
+/** Options of the suite itself, which no scenario sees. */
+const OWN = {
+  baseline: { type: 'string' }, 'fail-on': { type: 'string' }, record: { type: 'string' }, json: { type: 'string' }, report: { type: 'string' },
+} as const
+const FAIL_ON_BY_DEFAULT = '10%'
+
+/** @returns what is wrong, in one line; 'help' when that is asked for */
+export function readCommand(args: readonly string[], scenarios: readonly Scenario[] = SCENARIOS): Command | string {
+  if (args.includes('--help') || args.includes('-h')) return 'help'
+  try {
+    const { values, positionals, tokens } = parseArgs({ args: [...args], options: optionsOf(scenarios), allowPositionals: true, tokens: true })
+    const given = tokens.flatMap((one) => (one.kind === 'option' ? [{ name: one.name, value: one.value ?? null }] : []))
+    const chosen = chosenOf(positionals, scenarios)
+    const runs = chosen.map((scenario) => runOf(scenario, given, positionals.length === 0))
+    const text = ['npm run bench --', ...positionals, ...given.map((one) => written({ ...one, value: shown(one) }))]
+    const stray = given.find(({ name }) => !Object.hasOwn(OWN, name) && !chosen.some((scenario) => takes(scenario, name)))
+    if (stray !== undefined) return `--${stray.name} is an option of ${names(scenarios.filter((one) => takes(one, stray.name)))} alone`
+    const json = values['json'] ?? values['record'] ?? null
+    if (json !== null && runs.length > 1) return '--record takes the record of one scenario'
+    return {
+      runs, baseline: textOf(values['baseline']), failOn: shareOf(textOf(values['fail-on']) ?? FAIL_ON_BY_DEFAULT), json: textOf(json),
+      report: textOf(values['report']),
+      text: text.join(' ').replace(/ --$/, ''),
+    }
+  } catch (problem) {
+    return (problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? ''
+  }
+}
+
+interface GivenOption {
+  readonly name: string
+  readonly value: string | null
+}
+
+function optionsOf(scenarios: readonly Scenario[]): Record<string, { type: 'string' | 'boolean' }> {
+  const of = (list: readonly string[], type: 'string' | 'boolean'): Record<string, { type: 'string' | 'boolean' }> =>
+    Object.fromEntries(list.map((name) => [name, { type }]))
+  return {
+    ...of(scenarios.flatMap(({ options }) => options.flags), 'boolean'),
+    ...of(scenarios.flatMap(({ options }) => options.texts), 'string'),
+    ...OWN,
+  }
+}
+
+function chosenOf(asked: readonly string[], scenarios: readonly Scenario[]): readonly Scenario[] {
+  if (asked.length === 0) return scenarios.filter(({ suite }) => suite !== null)
+  return [...new Set(asked)].map((name) => {
+    const found = scenarios.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`there is no scenario '${name}'; there are ${names(scenarios)}`)
+    return found
+  })
+}
+
+/** An option that one of several scenarios does not have is left out for it. */
+function runOf(scenario: Scenario, given: readonly GivenOption[], isSuite: boolean): Run {
+  const own = given.filter(({ name }) => !Object.hasOwn(OWN, name) && takes(scenario, name)).map(written)
+  const args = [...(isSuite ? (scenario.suite?.args ?? []) : []), ...own]
+  const problem = scenario.options(args)
+  if (typeof problem === 'string') throw new Error(`${scenario.name}: ${problem}`)
+  return { scenario, args }
+}
+
+function takes({ options }: Scenario, name: string): boolean {
+  return options.texts.includes(name) || options.flags.includes(name)
+}
+
+function written({ name, value }: GivenOption): string {
+  return value === null ? `--${name}` : `--${name}=${value}`
+}
+
+/** Neither keys nor what stands in an address besides its origin is anybody's business. */
+function shown({ name, value }: GivenOption): string | null {
+  if (name === 'key') return '…'
+  if (name !== 'target' || value === null) return value
+  return URL.canParse(value) ? new URL(value).origin : '…'
+}
+
+function shareOf(text: string): number {
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1]
+  const share = percent === undefined ? Number.NaN : Number(percent) / 100
+  if (!(share > 0 && share <= 10)) throw new Error(`--fail-on takes a share as 10%, not '${text}'`)
+  return share
+}
+
+function names(scenarios: readonly Scenario[]): string {
+  return scenarios.map(({ name }) => name).join(', ')
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+export function helpText(scenarios: readonly Scenario[] = SCENARIOS): string {
+  const widest = Math.max(...scenarios.map(({ name }) => name.length))
+  const whole = scenarios.filter(({ suite }) => suite !== null)
+  const helps = [...new Set(scenarios.map(({ help }) => help))]
+  return [
+    'npm run bench -- [<scenario>…] [options]',
+    '',
+    ...scenarios.map(({ name, text }) => `  ${name.padEnd(widest)}  ${text}`),
+    '',
+    `Without a scenario: ${names(whole)}, shortened to some ten minutes on two cores.`,
+    'Each run leaves a folder in bench/results: report.html, results.json and what each scenario left.',
+    `--baseline FILE --fail-on ${FAIL_ON_BY_DEFAULT}  compares with the results.json of another run: ends with 1 when a figure got worse by more`,
+    '--report FILE  makes the page of a saved results.json again, beside it, and runs nothing',
+    '--record FILE  puts the record of a single scenario there as well',
+    ...helps.flatMap((help) => ['', `${names(scenarios.filter((one) => one.help === help))} ${help}`]),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,112 @@
+/** `npm run bench`: what was asked for is read, run, written down and, if wished, compared; the exit code says how it went. */
+import { writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import type { ResultsFile } from '../record.ts'
+import { renderReport } from '../report-page.ts'
+import { routed, SCENARIOS, type Scenario } from '../scenarios.ts'
+import { ROOT } from '../text.ts'
+import { compare } from './baseline.ts'
+import { helpText, readCommand, type Command } from './command.ts'
+import { builtProgram, runScenarios, type SuiteEnd, type SuiteSurroundings } from './run.ts'
+import { readResults } from './shape.ts'
+
+export type Surroundings = Omit<SuiteSurroundings, 'signal'> & {
+  readonly scenarios: readonly Scenario[]
+  /** Before the first scenario, when one compares with packages. */
+  installPeers(): void
+}
+
+/** Wrong options; interrupted, as a shell counts it. */
+const WRONG = 2
+const INTERRUPTED = 130
+
+/** @returns the exit code */
+export async function runBench(given: readonly string[], around: Surroundings, signal: AbortSignal): Promise<number> {
+  const firstOption = given.findIndex((word) => word.startsWith('-'))
+  const leading = firstOption < 0 ? given : given.slice(0, firstOption)
+  const { names, args } = routed(leading, given.slice(leading.length))
+  const command = readCommand([...names, ...args], around.scenarios)
+  if (command === 'help') {
+    around.print(helpText(around.scenarios))
+    return 0
+  }
+  if (typeof command !== 'string' && command.report !== null) return pageAgain(command.report, around)
+  const baseline = typeof command === 'string' || command.baseline === null ? null : readResults(command.baseline)
+  const problem = typeof command === 'string' ? command : baseline !== null && 'problem' in baseline ? baseline.problem : null
+  if (typeof command === 'string' || problem !== null) {
+    around.screen.write(`${problem ?? ''}\n`)
+    return WRONG
+  }
+  if (command.runs.some(({ scenario }) => scenario.hasPeers)) around.installPeers()
+  const end = await runScenarios(command, { ...around, signal })
+  const resultsPath = join(end.folder, 'results.json')
+  const written = [resultsPath, await writePage(end.results, resultsPath)]
+  around.print(`\nwritten: ${written.map((path) => relative(process.cwd(), path)).join(', ')}`)
+  if (signal.aborted) return INTERRUPTED
+  const saved = baseline !== null && 'value' in baseline ? baseline.value : null
+  return saved === null ? codeOf(end) : judge(saved, end, { command, around })
+}
+
+/** Without a baseline the checks decide: figures that the product must reach. */
+function codeOf({ results, broken }: SuiteEnd): number {
+  const isMet = results.scenarios.every(({ checks }) => checks.every((one) => one.is_met))
+  return broken.length === 0 && isMet ? 0 : 1
+}
+
+interface Judging {
+  readonly command: Command
+  readonly around: Surroundings
+}
+
+function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, around }: Judging): number {
+  const { worse, remarks, compared } = compare(saved, results, command.failOn)
+  const bound = `${Math.round(command.failOn * 1_000) / 10} %`
+  around.print([
+    '',
+    `against ${command.baseline ?? ''} of ${saved.at}:`,
+    ...worse.map((line) => `WORSE  ${line}`),
+    ...remarks,
+    worse.length === 0
+      ? `${compared} figures compared, none worse by more than ${bound}`
+      : `${worse.length} of ${compared} figures are worse by more than ${bound}`,
+  ].join('\n'))
+  if (compared === 0) {
+    around.screen.write('nothing could be compared with the saved run\n')
+    return 1
+  }
+  return worse.length === 0 && broken.length === 0 ? 0 : 1
+}
+
+/** Beside the results that it is made from. @returns its path */
+async function writePage(results: ResultsFile, resultsPath: string): Promise<string> {
+  const path = join(dirname(resultsPath), 'report.html')
+  await writeFile(path, renderReport(results))
+  return path
+}
+
+/** Makes the page of a saved run again: samples are all that it needs. */
+async function pageAgain(file: string, { print, screen }: Surroundings): Promise<number> {
+  const read = readResults(file)
+  if ('problem' in read) screen.write(`${read.problem}\n`)
+  else print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)
+  return 'problem' in read ? WRONG : 0
+}
+
+/** On a terminal, as `tools/bench.mjs` starts it. The first Ctrl-C ends the child and writes what is there, the second one ends at once. */
+export async function main(args: readonly string[], installPeers: () => void): Promise<number> {
+  const interrupt = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (interrupt.signal.aborted) process.exit(INTERRUPTED)
+      interrupt.abort()
+    })
+  }
+  return runBench(args, {
+    scenarios: SCENARIOS,
+    screen: process.stderr,
+    print: (text) => void process.stdout.write(`${text}\n`),
+    program: builtProgram,
+    resultsFolder: join(ROOT, 'bench/results'),
+    installPeers,
+  }, interrupt.signal)
+}

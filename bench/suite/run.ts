@@ -1,0 +1,120 @@
+/** `npm run bench`: scenarios one after the other, each in a process of its own, and the folder that they leave. */
+import { join } from 'node:path'
+import { writeJson } from '../keep-record.ts'
+import { headLine, ROOT } from '../text.ts'
+import { machine } from '../machine.ts'
+import { RESULTS_FORM, type ResultsFile, type ScenarioRecord } from '../record.ts'
+import { recordText } from '../record-text.ts'
+import { startChild, type ChildEnd, type RunningChild } from './child.ts'
+import type { Command, Run } from './command.ts'
+import { Progress, type Screen } from './progress.ts'
+import { readRecord } from './shape.ts'
+import { versionsOf } from './versions.ts'
+
+export interface SuiteSurroundings {
+  readonly screen: Screen
+  /** Where tables go. */
+  print(text: string): void
+  /** Of a scenario's program, with its first arguments. */
+  program(name: string): readonly string[]
+  /** For the folder of this run. */
+  readonly resultsFolder: string
+  /** Aborted: the child is ended, and what is there is written. */
+  readonly signal: AbortSignal
+}
+
+export interface SuiteEnd {
+  readonly results: ResultsFile
+  readonly folder: string
+  /** Names of the scenarios that left no record. */
+  readonly broken: readonly string[]
+}
+
+/** What a scenario takes that is not run as in the suite. */
+const SECONDS_UNKNOWN = 60
+
+export async function runScenarios(command: Command, around: SuiteSurroundings): Promise<SuiteEnd> {
+  const facts = machine()
+  const startedAt = new Date()
+  const folder = join(around.resultsFolder, startedAt.toISOString().replace(/[:.]/g, '-'))
+  const progress = new Progress(around.screen, command.runs.map(({ scenario }) => scenario.suite?.seconds ?? SECONDS_UNKNOWN))
+  const scenarios: ScenarioRecord[] = []
+  const broken: string[] = []
+  for (const run of command.runs) {
+    if (around.signal.aborted) break
+    const one = await runOne(run, { ...around, progress, file: join(folder, 'raw', `${run.scenario.name}.json`) })
+    if (one.isBroken) broken.push(run.scenario.name)
+    scenarios.push(one.record)
+  }
+  progress.end()
+  const results: ResultsFile = {
+    form: RESULTS_FORM,
+    at: startedAt.toISOString(),
+    command: command.text,
+    machine: facts,
+    versions: versionsOf([...new Set(scenarios.flatMap(({ rows }) => rows.map(({ subject }) => subject)))]),
+    took_seconds: Math.round((Date.now() - startedAt.getTime()) / 1_000),
+    scenarios,
+  }
+  await writeJson(join(folder, 'results.json'), results)
+  if (command.json !== null) await writeJson(command.json, scenarios[0] ?? null)
+  around.print([headLine(facts), ...scenarios.flatMap((one) => ['', ...recordText(one)])].join('\n'))
+  return { results, folder, broken }
+}
+
+interface One {
+  readonly record: ScenarioRecord
+  readonly isBroken: boolean
+}
+
+async function runOne(
+  { scenario: { name, text, needs }, args }: Run,
+  { progress, file, signal, program }: SuiteSurroundings & { readonly progress: Progress; readonly file: string },
+): Promise<One> {
+  progress.begin(name)
+  const beganAt = performance.now()
+  const child = startChild([...program(name), ...args, '--record', file], (line) => {
+    // Of what goes to a place that somebody named, each line stays: what it is about to do there, for one.
+    if (needs === undefined) progress.step(`${name}: ${line}`)
+    else progress.say(line)
+  })
+  const end = await endOf(child, signal)
+  const read = readRecord(file)
+  // What was left says whether it is whole: a scenario ends with 1 when a check is missed.
+  if ('value' in read && read.value.scenario === name) return { record: read.value, isBroken: false }
+  const reason = signal.aborted ? 'interrupted' : brokenText(end, 'problem' in read ? read.problem : `its record is one of '${read.value.scenario}'`)
+  progress.say(`${name}: ${reason}`)
+  const took = Math.round((performance.now() - beganAt) / 1_000)
+  return { record: emptyRecord({ name, text, took, reason }), isBroken: true }
+}
+
+async function endOf(child: RunningChild, signal: AbortSignal): Promise<ChildEnd> {
+  let stopped: Promise<void> | null = null
+  const stop = (): void => {
+    stopped = child.stop()
+  }
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  const end = await child.ended
+  signal.removeEventListener('abort', stop)
+  await stopped
+  return end
+}
+
+function brokenText({ code, last }: ChildEnd, problem: string): string {
+  const how = code === null ? 'it was killed' : `it ended with ${code}`
+  return `no figures: ${how}${code === 0 ? ` and ${problem}` : ''}${last.length === 0 ? '' : `; its last words: ${last.join(' | ')}`}`
+}
+
+/** So that whoever reads the results sees that something is missing, and why. */
+function emptyRecord({ name, text, took, reason }: Readonly<Record<'name' | 'text' | 'reason', string>> & { readonly took: number }): ScenarioRecord {
+  return {
+    scenario: name, question: text, settings: {}, took_seconds: took, subjects: [], absent: [], rows: [], ratios: [], curves: [], checks: [],
+    notes: [reason],
+  }
+}
+
+/** Of a scenario as it is built. */
+export function builtProgram(name: string): readonly string[] {
+  return [join(ROOT, 'dist/bench', `${name}.js`)]
+}

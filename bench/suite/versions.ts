@@ -1,0 +1,34 @@
+/** Exact versions of what ran: figures of peers mean nothing without theirs. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageVersion, programOnPath, versionOf } from '../peers.ts'
+import { ROOT } from '../text.ts'
+
+/** Packages that a subject is made of; those of `tools/peers` unless the product has them itself. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  portkey: ['@portkey-ai/gateway'],
+  fastify: ['fastify'],
+  tus: ['@tus/server', '@tus/file-store'],
+  busboy: ['busboy'],
+  'busboy-synced': ['busboy'],
+  bullmq: ['bullmq'],
+  'pg-boss': ['pg-boss'],
+  'rate-limiter-flexible': ['rate-limiter-flexible'],
+  'rate-limiter-flexible-redis': ['rate-limiter-flexible'],
+  ajv: ['ajv'],
+  zod: ['zod'],
+  typebox: ['typebox'],
+  sinclair: ['@sinclair/typebox'],
+}
+
+/** @param subjects that have rows */
+export function versionsOf(subjects: readonly string[]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = { sluice: packageVersion(ROOT), node: process.version }
+  const nginx = subjects.includes('nginx') ? programOnPath('nginx') : null
+  if (nginx !== null) found['nginx'] = versionOf(nginx).replace('nginx/', '')
+  for (const name of subjects.flatMap((subject) => PACKAGES[subject] ?? [])) {
+    const folder = ['tools/peers/node_modules', 'node_modules'].map((place) => join(ROOT, place, name)).find((path) => existsSync(path))
+    if (folder !== undefined) found[name] = packageVersion(folder)
+  }
+  return found
+}

@@ -1,0 +1,122 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { optionReader } from '../../../bench/options.ts'
+import { checkRecord, type ResultsFile } from '../../../bench/record.ts'
+import type { Scenario } from '../../../bench/scenarios.ts'
+import { spread } from '../../../bench/statistics.ts'
+import { runBench } from '../../../bench/suite/main.ts'
+import { rowRecord, scenarioRecord } from '../../support/bench-records.ts'
+import { processRow } from '../../support/process-cpu.ts'
+import { pause } from '../../support/spawned.ts'
+
+/** What the scenarios of these tests do, after the file of their record is read from their arguments. */
+const HEAD = `const { writeFileSync, mkdirSync } = require('node:fs')
+const file = process.argv[process.argv.indexOf('--record') + 1]
+mkdirSync(require('node:path').dirname(file), { recursive: true })
+`
+
+interface Ran {
+  readonly code: number
+  readonly printed: string
+  readonly shown: string
+  readonly results: ResultsFile
+  readonly folder: string
+}
+
+async function run(bodies: Readonly<Record<string, string>>, args: readonly string[] = [], signal = new AbortController().signal): Promise<Ran> {
+  const place = mkdtempSync(join(tmpdir(), 'sluice-suite-'))
+  const [printed, shown]: [string[], string[]] = [[], []]
+  const scenarios = Object.keys(bodies).map((name): Scenario => ({
+    name, text: `what ${name} costs`, help: name, hasPeers: false, options: optionReader({ numbers: {}, lists: {}, flags: [] }, () => ({})),
+    suite: { args: [], seconds: 1 },
+  }))
+  for (const [name, body] of Object.entries(bodies)) writeFileSync(join(place, `${name}.cjs`), HEAD + body)
+  const code = await runBench(args, {
+    scenarios, screen: { write: (text) => shown.push(text) }, print: (text) => printed.push(text),
+    program: (name) => [join(place, `${name}.cjs`)], resultsFolder: join(place, 'results'), installPeers: () => undefined,
+  }, signal)
+  const path = /written: (\S+results\.json)/.exec(printed.join('\n'))?.[1] ?? ''
+  const results = (path === '' ? null : JSON.parse(readFileSync(path, 'utf8'))) as ResultsFile
+  return { code, printed: printed.join('\n'), shown: shown.join(''), results, folder: path.replace('results.json', '') }
+}
+
+const leaves = (name: string, isMet = true): string => {
+  const row = rowRecord('sluice', [1, 2, 3], { head: { scenario: name } })
+  const checks = [checkRecord('cheap', spread([1]), { bound: { atMost: isMet ? 1 : 0 }, rows: [row] })]
+  const text = JSON.stringify(JSON.stringify(scenarioRecord([row], { checks })))
+  return `process.stderr.write('half way\\n'); writeFileSync(file, ${text}); process.exitCode = ${isMet ? 0 : 1}`
+}
+
+t.test('every scenario leaves its record, all of them a results.json that says what ran where, and the table is printed', async (t) => {
+  const { code, results, folder, printed, shown } = await run({ a: leaves('a'), b: leaves('b') })
+  t.equal(code, 0)
+  t.match(results, {
+    form: 1, command: 'npm run bench', versions: { node: process.version }, machine: { cores: Number }, scenarios: [{ scenario: 'a' }, { scenario: 'b' }],
+  })
+  t.ok(existsSync(join(folder, 'raw/a.json')))
+  t.match(readFileSync(join(folder, 'report.html'), 'utf8'), /^<!doctype html>/i)
+  t.match(printed, /^sluice +2\.0 \(1\.0–3\.0\)/m)
+  t.match(shown, /\n\[#+-+\] +\d+ % +\d:\d\d left {2}b: half way\n/)
+})
+
+t.test('a missed check is the exit code, and the run goes on', async (t) => {
+  const { code, results } = await run({ a: leaves('a', false), b: leaves('b') })
+  t.equal(code, 1)
+  t.equal(results.scenarios.length, 2)
+})
+
+const BROKEN = {
+  dies: [`process.stderr.write('no such luck\\n'); process.exit(3)`, /no figures: it ended with 3; its last words: no such luck/],
+  killed: [`process.kill(process.pid, 'SIGKILL')`, /no figures: it was killed/],
+  silent: ['', /no figures: it ended with 0 and \S+ cannot be read/],
+  half: [`writeFileSync(file, '{"scenario":'); process.exit(0)`, /no figures: it ended with 0 and \S+ cannot be read/],
+  empty: [`writeFileSync(file, '{}')`, /no figures: it ended with 0 and \S+ is no record of a scenario/],
+  liar: [leaves('a'), /no figures: it ended with 0 and its record is one of 'a'/],
+} as const
+for (const [name, [body, line]] of Object.entries(BROKEN)) {
+  t.test(`a scenario that is ${name} is told, stands in the results without figures, and ends no other`, async (t) => {
+    const { code, results, shown } = await run({ [name]: body, b: leaves('b') })
+    t.equal(code, 1)
+    t.match(shown, line)
+    t.match(results.scenarios, [{ scenario: name, rows: [], notes: [line] }, { scenario: 'b', rows: [{ subject: 'sluice' }] }])
+  })
+}
+
+t.test('an interruption ends the scenario with all that it started, and writes what is there', async (t) => {
+  const interrupt = new AbortController()
+  const note = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'pid')
+  // A server in a session of its own, which nobody's end ends.
+  const hangs = `const { spawn } = require('node:child_process')
+    const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' })
+    writeFileSync(${JSON.stringify(note)}, String(server.pid)); setInterval(() => {}, 1000)`
+  const running = run({ a: leaves('a'), hangs, b: leaves('b') }, [], interrupt.signal)
+  while (!existsSync(note)) await pause(20)
+  interrupt.abort()
+  const { code, results } = await running
+  t.equal(code, 130)
+  t.match(results.scenarios, [{ scenario: 'a' }, { scenario: 'hangs', notes: ['interrupted'] }])
+  t.equal(results.scenarios.length, 2)
+  t.same(['Z', undefined].includes(processRow(Number(readFileSync(note, 'utf8')))?.state), true)
+})
+
+t.test('wrong options and a baseline that is none are told before anything runs', async (t) => {
+  t.match(await run({ a: leaves('a') }, ['--bogus']), { code: 2, printed: '', shown: /^Unknown option '--bogus'/ })
+  t.match(await run({ a: leaves('a') }, ['--baseline', '/nowhere']), { code: 2, printed: '', shown: /^\/nowhere cannot be read/ })
+  t.match(await run({ a: leaves('a') }, ['--help']), { code: 0, printed: /what a costs/ })
+})
+
+t.test('the page of a saved run is made again beside it, and of nothing else', async (t) => {
+  const { folder } = await run({ a: leaves('a') })
+  rmSync(join(folder, 'report.html'))
+  t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'results.json')]), { code: 0, printed: /report\.html$/ })
+  t.ok(existsSync(join(folder, 'report.html')))
+  t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'raw/a.json')]), { code: 2, shown: /is no results\.json of a bench/ })
+})
+
+t.test('the record of one scenario goes where it is wished as well', async (t) => {
+  const file = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'record.json')
+  await run({ a: leaves('a') }, ['a', '--json', file])
+  t.match(JSON.parse(readFileSync(file, 'utf8')), { scenario: 'a' })
+})
