@@ -95,14 +95,29 @@ async function embedWithPreset(call: EmbeddingsCall, ports: Ports): Promise<Outc
 
 const PREFERENCES = Compile(ProviderPreferences)
 
-async function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: Ports): Promise<Outcome<Success>> {
+type Answered = Outcome<Success> | Promise<Outcome<Success>>
+
+/** A promise only where it must wait: on the hot path each one costs a turn of the microtask queue. */
+function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: Ports): Answered {
   const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
   if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
   if (sessionId !== null) call.notes.sessionId = sessionId
   const hops = hopsOf(call)
   // Around a circle of endpoints each call would beget the next, until the gate has no room for anybody.
   const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
-  const known = models instanceof Promise ? await models : models
+  return models instanceof Promise
+    ? models.then((known) => embedWith(call, known, { body, sessionId, hops, ports }))
+    : embedWith(call, models, { body, sessionId, hops, ports })
+}
+
+interface Asked {
+  readonly body: Complete<EmbeddingsRequest>
+  readonly sessionId: string | null
+  readonly hops: number
+  readonly ports: Ports
+}
+
+function embedWith(call: EmbeddingsCall, known: Awaited<ReturnType<typeof modelsOf>>, { body, sessionId, hops, ports }: Asked): Answered {
   if (!known.ok) return known
   const model = known.value.resolve(body.model)
   if (model === null) return fail('model_unknown')
@@ -144,20 +159,14 @@ async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports
   const written = held.value.written()
   if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
   const isGone = asked instanceof Promise && call.signal.aborted
-  const embedded = isGone ? { ok: false as const, failure: endedBy(call.signal) } : await runHeld(plan, held.value)
-  if (!embedded.ok) {
+  try {
+    const embedded = isGone ? { ok: false as const, failure: endedBy(call.signal) } : await plan.run()
+    if (embedded.ok) return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
     held.value.release()
     return embedded
-  }
-  return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
-}
-
-/** A bug must not keep money from others either. */
-async function runHeld(plan: EmbeddingPlan, hold: Hold): ReturnType<EmbeddingPlan['run']> {
-  try {
-    return await plan.run()
   } catch (bug) {
-    hold.release()
+    // It must not keep money from others either; what is settled stays so.
+    held.value.release()
     throw bug
   }
 }
