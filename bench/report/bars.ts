@@ -1,7 +1,7 @@
 /** CPU of a request and rate, by case and subject. The values stand beside the bars, so that nobody has to measure them. */
 import type { ResultRow, ScenarioRecord } from '../record.ts'
 import type { Spread } from '../statistics.ts'
-import { PRODUCT } from './comparisons.ts'
+import { isOurs, isProduct } from './comparisons.ts'
 import { isTaken, spreadText } from './figures.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -16,21 +16,26 @@ const ROWS_OPEN_MAX = 40
 export function barFigures({ rows }: ScenarioRecord): Markup | null {
   const figures = [cpuFigure(rows), rateFigure(rows)].filter((one) => one.rows.length > 0)
   if (figures.length === 0) return null
-  const drawn = html`<div class="bar-figures">${figures.map(barFigure)}</div>`
+  const hint = rows.some((row) => row.is_generator_limit) ? html`<p class="hint">* The generator was the limit in at least one repeat.</p>` : null
+  const drawn = html`<div class="bar-figures">${figures.map(barFigure)}</div>${hint}`
   return rows.length <= ROWS_OPEN_MAX ? drawn : html`<details><summary>Bars of ${rows.length} rows</summary>${drawn}</details>`
 }
 
 function cpuFigure(rows: readonly ResultRow[]): BarFigure {
-  const isOfBytes = rows.some((row) => row.cpu_s_per_gb !== null)
-  return isOfBytes
+  return isOfBytes(rows)
     ? { title: 'CPU seconds per GB, less is better', rows: withFigure(rows, (row) => row.cpu_s_per_gb) }
     : { title: 'CPU microseconds per request, less is better', rows: withFigure(rows, (row) => row.cpu_us_per_request) }
+}
+
+/** In a mix some rows have bytes and others none: they have requests in common. */
+function isOfBytes(rows: readonly ResultRow[]): boolean {
+  return rows.length > 0 && rows.every((row) => row.cpu_s_per_gb !== null)
 }
 
 /** Under a fixed rate all serve the same. */
 function rateFigure(all: readonly ResultRow[]): BarFigure {
   const rows = all.filter(({ pace }) => pace === 'closed')
-  return rows.some((row) => row.mb_per_second !== null)
+  return isOfBytes(rows)
     ? { title: 'MB per second, more is better', rows: withFigure(rows, (row) => row.mb_per_second) }
     : { title: 'Requests per second, more is better', rows: withFigure(rows, (row) => row.requests_per_second) }
 }
@@ -54,7 +59,7 @@ function barFigure({ title, rows }: BarFigure): Markup {
 
 function bar({ subject, is_generator_limit }: ResultRow, of: Spread, most: number): Markup {
   const share = (value: number): string => `${(most > 0 ? Math.min(100, (100 * value) / most) : 0).toFixed(2)}%`
-  const tone = subject === PRODUCT ? 'ours' : subject.startsWith(PRODUCT) ? 'kin' : 'peer'
+  const tone = isProduct(subject) ? 'ours' : isOurs(subject) ? 'kin' : 'peer'
   const text = `${spreadText(of)}${is_generator_limit ? ' *' : ''}`
   return html`
 <li title="${subject}: ${text}"><span class="name">${subject}</span><span class="track" aria-hidden="true">

@@ -20,7 +20,7 @@ export interface Comparison {
   readonly verdict: Verdict
   /** Why it is unsure. */
   readonly doubt: string | null
-  /** peer: the product against another; own: against itself or against no gateway at all; other: neither side is the product. */
+  /** peer: the product against another; own: against itself or against no gateway at all; other: the product takes no part. */
   readonly kind: 'peer' | 'own' | 'other'
 }
 
@@ -34,9 +34,10 @@ export const IS_LESS_BETTER: Readonly<Record<Metric, boolean>> = {
   rss_mb: true,
 }
 
-/** As a subject, and as it is written in a sentence. */
-export const PRODUCT = 'sluice'
 export const PRODUCT_NAME = 'Sluice'
+const PRODUCT = 'sluice'
+/** Made for the bench to tell what a part of the work costs: nobody runs them, and what they win is not won. */
+const VARIANTS = new Set(['sluice-ungoverned', 'sluice-unsynced', 'sluice-unlimited'])
 /** The same load without a gateway: less than it cannot be done. */
 const NO_GATEWAY = 'direct'
 
@@ -81,16 +82,21 @@ function seenFromProduct(one: RatioRecord): Pair {
   return { ...one, over: one.under, under: one.over, ratio: { median: 1 / median, low: 1 / high, high: 1 / low } }
 }
 
-function isOurs(name: string): boolean {
+/** As it is run: sealed files and containers are subjects of their own where they are compared. */
+export function isProduct(name: string): boolean {
+  return isOurs(name) && !VARIANTS.has(name)
+}
+
+export function isOurs(name: string): boolean {
   return name === PRODUCT || name.startsWith(`${PRODUCT}-`) || name.startsWith(`${PRODUCT} `)
 }
 
 function derived(scenario: ScenarioRecord): readonly Pair[] {
   return scenario.rows
-    .filter(({ subject }) => subject === PRODUCT)
+    .filter(({ subject }) => isProduct(subject))
     .flatMap((ours) =>
       scenario.rows
-        .filter((row) => row.case === ours.case && row.subject !== PRODUCT && row.subject !== NO_GATEWAY)
+        .filter((row) => row.case === ours.case && !isProduct(row.subject) && row.subject !== NO_GATEWAY)
         .flatMap((theirs) => pairOf(ours, theirs)),
     )
 }
@@ -143,7 +149,7 @@ function verdictOf({ low, high }: Interval, metric: Metric): Verdict {
 }
 
 function kindOf({ over, under }: Pair): Comparison['kind'] {
-  if (over === PRODUCT && !isOurs(under) && under !== NO_GATEWAY) return 'peer'
+  if (isProduct(over) && !isOurs(under) && under !== NO_GATEWAY) return 'peer'
   return isOurs(over) && (isOurs(under) || under === NO_GATEWAY) ? 'own' : 'other'
 }
 
@@ -158,7 +164,7 @@ function doubtOf(pair: Pair, { over, under, repeats }: Sides): string | null {
   const refused = [over, under].find((row) => row !== undefined && row.failed > 0)
   if (refused !== undefined) return `${refused.failed.toLocaleString('en-US')} of the requests to ${refused.subject} failed`
   if (!isTaken(pair.ratio.low) || !isTaken(pair.ratio.high)) return 'no interval was taken'
-  if (repeats !== null && repeats < 2) return 'taken once, so that there is no interval'
+  if (repeats !== null && repeats < 2) return 'taken once: no interval'
   if (over === undefined || under === undefined) return null
   const slower = pair.ratio.median < 1 ? over : under
   const isOfRate = pair.metric === 'requests_per_second' || pair.metric === 'mb_per_second'

@@ -1,5 +1,6 @@
 /** Lines over one axis: drawn by the script of the page, and as a table for those who do not see or run it. */
 import type { CurveRecord } from '../record.ts'
+import { isOfLatency } from './loads.ts'
 import { figure, isTaken, NOT_TAKEN, plain } from './figures.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -28,7 +29,7 @@ function tableRows({ lines }: CurveRecord, xs: readonly number[]): readonly Mark
 }
 
 /** Latencies differ by powers of ten, and only above 0 is there a logarithm. */
-function isLogarithmic({ title, y, lines }: CurveRecord): boolean {
-  const values = lines.flatMap(({ points }) => points.map(([, value]) => value)).filter(isTaken)
-  return /latenc|\bp\d\d/i.test(`${title} ${y}`) && values.length > 0 && values.every((value) => value > 0)
+function isLogarithmic(curve: CurveRecord): boolean {
+  const values = curve.lines.flatMap(({ points }) => points.map(([, value]) => value)).filter(isTaken)
+  return isOfLatency(curve) && values.length > 0 && values.every((value) => value > 0)
 }

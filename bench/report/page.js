@@ -33,24 +33,23 @@
     })]
   }
 
-  function places(lines) {
-    const taken = new Set(lines.map(({ name }) => PLACES.indexOf(name)))
-    let next = 0
-    return lines.map(({ name }) => {
-      if (PLACES.includes(name)) return PLACES.indexOf(name)
-      while (taken.has(next)) next += 1
-      taken.add(next)
-      return next
-    })
+  /** By name, the same in every curve of a scenario. */
+  function places({ curves }) {
+    const names = [...new Set(curves.flatMap(({ lines }) => lines.map(({ name }) => name)))]
+    const known = names.filter((name) => PLACES.includes(name)).map((name) => PLACES.indexOf(name))
+    const free = names.map((_, at) => at).concat(known.map((_, at) => names.length + at)).filter((at) => !known.includes(at))
+    return new Map(names.map((name) => [name, PLACES.includes(name) ? PLACES.indexOf(name) : free.shift()]))
   }
 
-  function series(lines, unit) {
-    const at = places(lines)
-    return [{ label: unit, value: (_, value) => format(value) }, ...lines.map(({ name, points }, index) => ({
+  /** Of the same colour there is another dash. */
+  const dashAt = (place) => (place + Math.floor(place / LINE_COLOURS)) % DASHES.length
+
+  function series(lines, unit, at) {
+    return [{ label: unit, value: (_, value) => format(value) }, ...lines.map(({ name, points }) => ({
       label: name,
-      stroke: colour(`--line-${at[index] % LINE_COLOURS}`),
+      stroke: colour(`--line-${at.get(name) % LINE_COLOURS}`),
       width: name === 'sluice' ? 3 : 2,
-      dash: DASHES[at[index] % DASHES.length],
+      dash: DASHES[dashAt(at.get(name))],
       spanGaps: true,
       points: { show: points.length <= 40, size: 7 },
       value: (_, value) => format(value),
@@ -81,15 +80,16 @@
     const { scenario, curve, scale } = place.dataset
     const { x, y, lines } = results.scenarios[Number(scenario)].curves[Number(curve)]
     const isLog = scale === 'log'
+    const at = places(results.scenarios[Number(scenario)])
     const data = columns(lines, isLog)
     const plot = new uPlot({
       width: place.clientWidth,
       height: HEIGHT,
-      series: series(lines, x),
+      series: series(lines, x, at),
       scales: { x: { time: false }, y: isLog ? { distr: 3 } : { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] } },
       axes: [{ ...axis(x, 30), ...wholeSteps(data[0]) }, axis(y, sizeY)],
       cursor: { drag: { x: true, y: false } },
-      legend: { markers: { dash: (_, index) => MARKERS[DASHES.indexOf(plotDash(lines, index)) % MARKERS.length] } },
+      legend: { markers: { dash: (_, index) => MARKERS[index === 0 ? 0 : dashAt(at.get(lines[index - 1].name))] } },
     }, data, place)
     readByKeys(place, plot, { data, lines, x })
     switchByKeys(place, plot)
@@ -98,8 +98,6 @@
     }).observe(place)
     return plot
   }
-
-  const plotDash = (lines, index) => DASHES[(places(lines)[index - 1] ?? 0) % DASHES.length]
 
   /** Arrow keys go from point to point, and what stands there is said. */
   function readByKeys(place, plot, { data, lines, x }) {

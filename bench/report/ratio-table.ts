@@ -10,11 +10,11 @@ export function ratioTable(scenario: string, comparisons: readonly Comparison[])
   const hasCount = comparisons.some(({ repeats }) => repeats !== null)
   const table = html`<p class="hint">Left of the line at 1 is less, right of it is more; the scale is logarithmic. Dot: median; line: interval.</p>
 <div class="scroll" role="region" tabindex="0" aria-label="Ratios of ${scenario}"><table class="ratios">
-<thead><tr><th scope="col">Case</th><th scope="col">Figure</th><th scope="col">Of</th><th scope="col">over</th><th scope="col" class="n">Ratio</th>
+<thead><tr><th scope="col">Case</th><th scope="col">Figure</th><th scope="col">Of which</th><th scope="col" class="n">Ratio</th>
 <th scope="col" class="n">Interval</th><th scope="col">${scaleText(scale)}</th>${hasCount ? html`<th scope="col" class="n">Repeats</th>` : null}
 <th scope="col">Verdict</th></tr></thead>
 <tbody>${comparisons.map((one) => html`
-<tr><td class="text">${one.case}</td><td>${metricName(one.metric)}</td><td>${one.over}</td><td>${one.under}</td>
+<tr><td class="text">${one.case}</td><td>${metricName(one.metric)}</td><td>${one.over} <small>over</small> ${one.under}</td>
 <td class="n"><b>${ratioFigure(one.ratio.median)}</b></td><td class="n">${range(one.ratio)}</td><td>${drawn(one, scale)}</td>
 ${hasCount ? html`<td class="n">${one.repeats}</td>` : null}<td class="text ${toneOf(one)}">${verdictText(one)}</td></tr>`)}</tbody></table></div>`
   const isLong = comparisons.length > ROWS_OPEN_MAX

@@ -24,12 +24,16 @@ ${definitions('Subjects', scenario.subjects.map(({ name, note }) => ({ name, tex
 ${definitions('Not here', scenario.absent.map(({ name, reason }) => ({ name, text: reason })))}
 ${scenario.checks.length === 0 ? null : html`<h3>Checks</h3>${checkTable(scenario.checks, { isWithScenario: false })}`}
 ${barFigures(scenario)}
-${scenario.curves.length === 0 ? null : PLOT_HINT}
-${scenario.curves.map((curve, curveAt) => curveFigure(curve, { scenarioAt: at, curveAt }))}
+${curveFigures(scenario, at)}
 ${ratioTable(scenario.scenario, comparisons)}
 ${rowTable(scenario)}
 ${scenario.notes.length === 0 ? null : html`<h3>Notes</h3><ul>${scenario.notes.map((note) => html`<li>${note}</li>`)}</ul>`}
 </section>`
+}
+
+function curveFigures({ curves }: ScenarioRecord, scenarioAt: number): Markup | null {
+  if (curves.length === 0) return null
+  return html`<h3>Curves</h3>${PLOT_HINT}<div class="curves">${curves.map((curve, curveAt) => curveFigure(curve, { scenarioAt, curveAt }))}</div>`
 }
 
 const PLOT_HINT = html`<p class="hint keys">Point at a plot to read its values, or go to it with the Tab key and use the arrow keys.

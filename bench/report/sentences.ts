@@ -63,12 +63,13 @@ function detailOf(group: Group, casesOfAll: number): string {
   const why = doubts.length === 0 ? '' : `; ${doubts.slice(0, 2).join('; ')}`
   if (group.length === 1) {
     const share = casesOfAll === 1 ? '' : `, 1 of ${casesOfAll} cases`
-    return `${first.case}${share}; interval ${range(first.ratio)}${why}`
+    return `${first.case}${share}${first.repeats === 1 ? '' : `; interval ${range(first.ratio)}`}${why}`
   }
   const low = Math.min(...group.map(({ ratio }) => ratio.low))
   const high = Math.max(...group.map(({ ratio }) => ratio.high))
-  const named = group.slice(0, CASES_NAMED_MAX).map((one) => one.case)
+  const named = group.slice(0, CASES_NAMED_MAX).map((one) => `“${one.case}”`)
   const more = group.length - named.length
   const share = group.length === casesOfAll ? `all ${casesOfAll} cases` : `${group.length} of ${casesOfAll} cases`
-  return `${share}: ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}; intervals within ${range({ low, high })}${why}`
+  const intervals = group.every(({ repeats }) => repeats === 1) ? '' : `; intervals within ${range({ low, high })}`
+  return `${share}: ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}${intervals}${why}`
 }

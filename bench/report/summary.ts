@@ -4,6 +4,7 @@ import type { CheckRecord, ResultsFile } from '../record.ts'
 import type { Comparison, Verdict } from './comparisons.ts'
 import { PRODUCT_NAME } from './comparisons.ts'
 import { counted, duration, figure, isTaken } from './figures.ts'
+import { latenciesAtLoad } from './loads.ts'
 import { html, type Markup } from './markup.ts'
 import { checkTable, sectionId } from './scenario.ts'
 import { sentences } from './sentences.ts'
@@ -22,7 +23,8 @@ ${verdictList(`Where ${PRODUCT_NAME} won`, pick(peers, 'ahead'), peers)}
 ${verdictList('No clear difference', pick(peers, 'alike'), peers)}
 ${verdictList('Not to be told from these figures', pick(peers, 'unsure'), peers)}
 ${verdictList(`${PRODUCT_NAME} against itself, and against no gateway at all`, comparisons.filter(({ kind }) => kind === 'own'), comparisons)}
-${verdictList('Others against each other', comparisons.filter(({ kind }) => kind === 'other'), comparisons)}
+${verdictList('Others, and variants of Sluice that nobody runs, against each other', comparisons.filter(({ kind }) => kind === 'other'), comparisons)}
+${loadList(results)}
 <h3>How sure this is</h3>
 ${trust(results, comparisons)}
 </section>`
@@ -79,6 +81,15 @@ function verdictList(title: string, found: readonly Comparison[], of: readonly C
   )}</ul>`
 }
 
+function loadList({ scenarios }: ResultsFile): Markup | null {
+  const found = scenarios.flatMap(({ scenario, curves }) => curves.flatMap(latenciesAtLoad).map((one) => ({ ...one, scenario })))
+  if (found.length === 0) return null
+  return html`<h3>Latency at the same load</h3>
+<p class="hint">At the highest load that both were offered, read from the plots between two points: medians, without an interval.</p>
+<ul class="sentences">${found.map(({ scenario, text, detail }) => html`
+<li><a href="#${sectionId(scenario)}">${scenario}</a>: <b>${text}</b> <span class="detail">(${detail})</span></li>`)}</ul>`
+}
+
 function trust(results: ResultsFile, comparisons: readonly Comparison[]): Markup {
   const repeats = comparisons.flatMap((one) => one.repeats ?? [])
   return html`<ul>${[...repeatLines(repeats), ...machineLines(results.machine)].map((text) => html`<li>${text}</li>`)}</ul>`
@@ -96,9 +107,10 @@ function repeatLines(repeats: readonly number[]): readonly string[] {
   if (repeats.length === 0) return lines
   const [least, most] = [Math.min(...repeats), Math.max(...repeats)]
   const count = least === most ? counted(least, 'time') : `${least} to ${most} times`
-  const few = `Of ${least} repeats the least and the most have the true median between them in ${figure(100 - 100 / 2 ** (least - 1))} % of all runs, ` +
+  const fewest = Math.min(...repeats.filter((count) => count > 1))
+  const few = `Of ${fewest} repeats the least and the most have the true median between them in ${figure(100 - 100 / 2 ** (fewest - 1))} % of all runs, ` +
     'and no interval of theirs can promise more: what is near 1 wants more repeats.'
-  return [...lines, `What is compared was measured ${count}.`, ...(least >= 2 && least < REPEATS_FOR_95 ? [few] : [])]
+  return [...lines, `What is compared was measured ${count}.`, ...(fewest < REPEATS_FOR_95 ? [few] : [])]
 }
 
 /** Of a core: more than this and what else ran shows in the figures. */

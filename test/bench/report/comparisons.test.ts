@@ -61,7 +61,7 @@ t.test('who is slower than one that the generator held down is behind all the sa
 
 t.test('what was taken once has no interval, and is not believed', async (t) => {
   const rows = [rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10 }, 1), rowRecord({ subject: 'nginx' }, {}, 1)]
-  t.match(compared({ rows })[0], { verdict: 'unsure', repeats: 1, doubt: 'taken once, so that there is no interval' })
+  t.match(compared({ rows })[0], { verdict: 'unsure', repeats: 1, doubt: 'taken once: no interval' })
 })
 
 t.test('rows give the ratios that the record has not, each once', async (t) => {

@@ -30,7 +30,7 @@ t.test('cases in which the same was found make one sentence, which names some an
   t.same(sentences(behind, all), [{
     scenario: 'embeddings',
     text: 'sluice needs 1.40 to 1.80 × the CPU per request of nginx',
-    detail: '4 of 5 cases: case 0, case 1, case 2 and 1 more; intervals within 1.33–1.89',
+    detail: '4 of 5 cases: “case 0”, “case 1”, “case 2” and 1 more; intervals within 1.33–1.89',
   }])
   t.match(sentences(all.slice(4), all), [{ detail: 'case 4, 1 of 5 cases; interval 0.47–0.53' }])
 })
