@@ -4,6 +4,7 @@ import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-opt
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
+import { OPERATIONS_OPTIONS_TEXT, readOperationsOptions } from './operations/options.ts'
 import type { ReadOptions } from './options.ts'
 import { readScalingOptions, SCALING_OPTIONS_TEXT } from './scaling/options.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
@@ -43,7 +44,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'latency against offered load, 10 to 90 % of the ceiling: governed embeddings against nginx and other proxies, and a small read',
     options: readLatencyOptions,
     help: LATENCY_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '2'], seconds: 100 },
+    suite: { args: ['--duration', '1', '--repeats', '1', '--against', 'sluice-ungoverned,nginx'], seconds: 60 },
     hasPeers: true,
   },
   {
@@ -149,6 +150,14 @@ export const SCENARIOS: readonly Scenario[] = [
     options: readSweepOptions,
     help: SWEEP_OPTIONS_TEXT,
     suite: null,
+    hasPeers: false,
+  },
+  {
+    name: 'operations',
+    text: 'CPU of a request and rate of each operation of the API, from the list of operations',
+    options: readOperationsOptions,
+    help: OPERATIONS_OPTIONS_TEXT,
+    suite: { args: ['--duration', '1'], seconds: 150 },
     hasPeers: false,
   },
 ]

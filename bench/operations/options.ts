@@ -1,0 +1,26 @@
+/** What the command line of `operations` may ask for. */
+import { OPERATIONS } from '../../src/server/operations/index.ts'
+import { numbersText, optionReader } from '../options.ts'
+
+const IDS = OPERATIONS.map(({ id }) => id)
+
+export interface OperationsOptions {
+  /** Of one operation. */
+  readonly seconds: number
+  readonly connections: number
+  /** Ids of operations. */
+  readonly only: readonly string[]
+  /** File for the record; null = it is printed alone. */
+  readonly json: string | null
+}
+
+const NUMBERS = { duration: [1, 60, 1], connections: [1, 64, 4] } as const
+
+export const OPERATIONS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --only embeddings.create,keys.get --record FILE`
+
+export const readOperationsOptions = optionReader(
+  { numbers: NUMBERS, lists: { only: IDS }, flags: [] },
+  (given): OperationsOptions => ({
+    seconds: given.number('duration'), connections: given.number('connections'), only: given.some('only', IDS), json: given.json,
+  }),
+)

@@ -1,0 +1,69 @@
+/** A node with one organization that has something of each kind, and a provider of embeddings beside it. */
+import { PROVIDER_KEY, standCatalogue, startStand, type Stand } from '../../test/support/stand.ts'
+import { freePort } from '../../test/support/spawned.ts'
+import { ask, makeOwner, type Owner, type Place } from '../../test/prove/isolation/owners.ts'
+import type { KeyKind } from '../../src/schemas/api-keys.ts'
+
+/** A job of it stays open: nobody listens where its provider is said to be. */
+export const OPEN_VIDEO_MODEL = 'bench/clip'
+/** Resolved by the machine itself; a secret can be bound to it, and to no address. */
+const PROVIDER_HOST = 'localhost'
+
+export interface World {
+  readonly stand: Stand
+  readonly owner: Owner
+  /** Of the key's workspace. */
+  readonly place: Place
+  keyOf(kind: KeyKind): string
+  /** Makes what an operation will be about; throws when that is refused. @param path below `/api/v1`, or `/scim/v2/…` */
+  made(kind: KeyKind, wish: { readonly method: string; readonly path: string; readonly body?: unknown }): Promise<Readonly<Record<string, unknown>>>
+  /** Where the private endpoints' upstream is. */
+  readonly upstreamUrl: string
+  readonly upstreamHost: string
+  stop(): Promise<void>
+}
+
+export async function startWorld(): Promise<World> {
+  const nobody = await freePort()
+  const stand = await startStand({
+    settings: { SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]' },
+    catalogue: (mockOrigin) => catalogueOf(mockOrigin, nobody),
+  })
+  try {
+    return worldOf(stand, await makeOwner(stand, 'bench'))
+  } catch (failure) {
+    await stand.stop()
+    throw failure
+  }
+}
+
+function worldOf(stand: Stand, owner: Owner): World {
+  const place = owner.places.default
+  const keys = { management: owner.management, scim: owner.scimToken, intern: place.internKey, inference: place.inference.key }
+  const keyOf = (kind: KeyKind): string => keys[kind]
+  return {
+    stand, owner, place, keyOf,
+    upstreamHost: PROVIDER_HOST,
+    upstreamUrl: `https://${PROVIDER_HOST}:${stand.mock.port}/v1`,
+    async made(kind, { method, path, body }) {
+      const told = await ask(stand, { method, path: path.startsWith('/scim/v2') ? path : `/api/v1${path}`, key: keyOf(kind), body })
+      if (told.status >= 300) throw new Error(`${method} ${path}: ${told.status} ${told.text}`)
+      const { data } = told.body
+      return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
+    },
+    stop: () => stand.stop(),
+  }
+}
+
+function catalogueOf(mockOrigin: string, nobody: number): object {
+  const { providers, models } = standCatalogue(mockOrigin, '0.00000002')
+  const video = { submit: 'blind', concurrency: 1, polls_per_second: 1 }
+  return {
+    providers: [...providers, { slug: 'nobody', protocol: 'openai', base_url: `http://127.0.0.1:${nobody}/v1`, api_key_env: PROVIDER_KEY, video }],
+    models: [...models, {
+      id: OPEN_VIDEO_MODEL, name: 'Open', architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+      video: { durations: [4], resolutions: ['720p'], aspect_ratios: ['16:9'], pricing_skus: { duration_seconds: '0.0001' } },
+      endpoints: [{ provider: 'nobody', upstream_model: 'clip' }],
+    }],
+  }
+}
