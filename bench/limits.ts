@@ -3,6 +3,7 @@ import { startStand } from '../test/support/stand.ts'
 import { gatewayTarget } from './gateway.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { accuracy, type Accuracy } from './limits/accuracy.ts'
+import { besideOthers } from './limits/beside.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import { limitedKey } from './limits/owners.ts'
 import { interleave, rowsOf } from './measure.ts'
@@ -13,6 +14,8 @@ import { spread } from './statistics.ts'
 import { columns } from './text.ts'
 
 const CPU_RATIO_MAX = 1.1
+const WINDOWS = 'the limiter alone: behind the same minimal server of node:http. rate-limiter-flexible counts in fixed windows: '
+  + 'all of a minute may come at once, and twice as much around the end of one'
 
 const options = optionsOrExit(process.argv.slice(2), readLimitsOptions, LIMITS_OPTIONS_TEXT)
 const settings = {
@@ -20,20 +23,23 @@ const settings = {
 }
 
 const cost = options.only.includes('cpu') ? await cpu() : { rows: [], checks: [] }
+const beside = options.only.includes('beside') ? await besideOthers(options, progress) : { rows: [], subjects: [], absent: [], notes: [] }
 const sizes = options.only.includes('accuracy') ? await accuracy(options, progress) : []
 const sizeRows = sizes.map(sizeRow)
-const rows = [...cost.rows, ...sizeRows]
+const rows = [...cost.rows, ...beside.rows, ...sizeRows]
 await keepRecord({
   scenario: 'limits',
-  question: 'what all limits cost a call together, and what rate limits of all sizes let through',
+  question: 'what all limits cost a call together and beside other limiters, and what rate limits of all sizes let through',
   settings,
   subjects: [
     { name: 'sluice-unlimited', note: 'a key for which nothing has a limit' },
     { name: 'sluice', note: 'a key with credit, four budgets, a key limit and a rate limit, none of them near' },
+    ...beside.subjects,
   ],
-  absent: [],
+  absent: beside.absent.map(({ name, absent: reason }) => ({ name, reason })),
   rows,
-  ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request', 'requests_per_second']),
+  // Against no limiter at all there is nothing to win.
+  ratios: ratiosOver(rows.filter(({ subject }) => subject !== 'node'), 'sluice', ['cpu_us_per_request', 'requests_per_second']),
   curves: [],
   checks: [
     ...cost.checks,
@@ -45,6 +51,7 @@ await keepRecord({
     'both keep the journal and the ledger; CPU is of the whole node: supervisor, fronts, runner, embedded Postgres and Redis',
     ...(sizes.length === 0 ? [] : ['allowed: limit × the time between the first and the last call that was let in, and the burst; the bound adds 100 ms']),
     ...sizeLines(),
+    ...(beside.rows.length === 0 ? [] : [WINDOWS, ...beside.notes]),
   ],
 }, options.json)
 

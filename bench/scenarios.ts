@@ -97,11 +97,11 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'limits',
-    text: 'CPU of a call with all limits against one with none; what rate limits of all sizes let through on 1 to 4 fronts',
+    text: 'CPU of a call with all limits against one with none; the limiter beside rate-limiter-flexible; what rate limits let through on 1 to 4 fronts',
     options: readLimitsOptions,
     help: LIMITS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '4', '--only', 'cpu'], seconds: 50 },
-    hasPeers: false,
+    suite: { args: ['--duration', '1', '--repeats', '2', '--only', 'cpu,beside'], seconds: 85 },
+    hasPeers: true,
   },
   {
     name: 'videos',

@@ -1,7 +1,7 @@
 /** What the command line of `limits` may ask for. */
 import { numbersText, optionReader } from '../options.ts'
 
-export const LIMITS_PARTS = ['cpu', 'accuracy'] as const
+export const LIMITS_PARTS = ['cpu', 'beside', 'accuracy'] as const
 
 export interface LimitsOptions {
   /** Of one sample. */

@@ -1,0 +1,75 @@
+/** Limiters behind one question: may this key call now? Ours as a front has it, and the usual ones of npm. */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { createAdmission } from '../../src/server/limits/admission.ts'
+import { openState } from '../../src/server/state/open.ts'
+import { openRateAuthority } from '../../src/server/state/rates.ts'
+import { keyOf } from '../../test/support/rate-simulation.ts'
+
+export const LIMITERS = ['sluice', 'rate-limiter-flexible-redis', 'rate-limiter-flexible', 'node'] as const
+/** `node` is the server that all of them stand behind, without a limiter. */
+export type LimiterName = (typeof LIMITERS)[number]
+
+export interface LimiterMeans {
+  readonly limitRpm: number
+  /** Null for limiters that need none. */
+  readonly socketPath: string | null
+  /** Where the peers are installed. */
+  readonly packages: string
+  readonly reachableMsMax?: number
+}
+
+/** @param hash of the key */
+export type Limiter = (hash: string) => boolean | Promise<boolean>
+
+/** Milliseconds until Redis must have answered. */
+const REACHABLE_MS_MAX = 10_000
+const LOG = { debug() {}, info() {}, warn() {}, error() {} }
+
+export async function openLimiter(name: LimiterName, means: LimiterMeans): Promise<Limiter> {
+  switch (name) {
+    case 'sluice': return ours(means)
+    case 'rate-limiter-flexible-redis': return flexible(means, 'RateLimiterRedis')
+    case 'rate-limiter-flexible': return flexible(means, 'RateLimiterMemory')
+    case 'node': return () => true
+    default: return name satisfies never
+  }
+}
+
+export function needsRedis(name: LimiterName): boolean {
+  return name === 'sluice' || name === 'rate-limiter-flexible-redis'
+}
+
+async function ours({ limitRpm, socketPath, reachableMsMax = REACHABLE_MS_MAX }: LimiterMeans): Promise<Limiter> {
+  const state = openState({ url: null, socketPath: socketPath ?? '', log: LOG })
+  await state.whenReachable(reachableMsMax)
+  if (!state.isReachable) {
+    await state.close()
+    throw new Error('Redis does not answer')
+  }
+  const admission = createAdmission({ authority: openRateAuthority(state), fronts: { liveFronts: 1 }, now: () => performance.now() })
+  return (hash) => {
+    const admitted = admission.admit(keyOf(limitRpm, hash))
+    return admitted instanceof Promise ? admitted.then(({ failure }) => failure === null) : admitted.failure === null
+  }
+}
+
+/** What of the package is used here; it is none of our dependencies. */
+type Flexible = Readonly<Record<'RateLimiterRedis' | 'RateLimiterMemory', new (options: object) => { consume(key: string): Promise<unknown> }>>
+
+/** A minute's points in a window of a minute, as its own guide has it; a key that is over its limit is refused from memory. */
+function flexible({ limitRpm, socketPath, packages }: LimiterMeans, kind: keyof Flexible): Limiter {
+  const limiters = createRequire(join(packages, 'package.json'))('rate-limiter-flexible') as Flexible
+  const window = { points: limitRpm, duration: 60 }
+  const limiter = kind === 'RateLimiterMemory'
+    ? new limiters.RateLimiterMemory(window)
+    : new limiters.RateLimiterRedis({
+      ...window, inMemoryBlockOnConsumed: limitRpm + 1, storeClient: new Redis(socketPath ?? '', { enableAutoPipelining: true }),
+    })
+  return (hash) => limiter.consume(hash).then(() => true, (refusal: unknown) => {
+    // It rejects with an Error when it could not ask, and with what it counted when the answer is no.
+    if (refusal instanceof Error) throw refusal
+    return false
+  })
+}

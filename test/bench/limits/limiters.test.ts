@@ -1,0 +1,59 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { besideOthers } from '../../../bench/limits/beside.ts'
+import { limiterRequest, startLimiter } from '../../../bench/limits/limiter-targets.ts'
+import { LIMITERS, openLimiter } from '../../../bench/limits/limiters.ts'
+import { burstOf } from '../../../src/schemas/rate-burst.ts'
+import { processes, tree } from '../../support/process-cpu.ts'
+import { ROOT } from '../../support/source.ts'
+
+const LIMIT_RPM = 50
+
+async function statuses(port: number, count: number, { headers } = limiterRequest()): Promise<readonly number[]> {
+  const found: number[] = []
+  for (let at = 0; at < count; at++) found.push((await fetch(`http://127.0.0.1:${port}/`, { headers: { ...headers, connection: 'close' } })).status)
+  return found
+}
+
+for (const name of LIMITERS) {
+  t.test(`${name} lets in what its limit says, by key, and ends with its Redis`, async (t) => {
+    const target = await startLimiter(name, { limitRpm: LIMIT_RPM })
+    if ('absent' in target) return void t.comment(target.absent)
+    const pids = tree(target.pid).map(({ pid }) => pid)
+    const found = await statuses(target.port, LIMIT_RPM + 10, target.request)
+    const admitted = found.filter((status) => status === 200).length
+    t.same(found.filter((status) => status !== 200 && status !== 429), [])
+    if (name === 'node') t.equal(admitted, found.length)
+    else if (name === 'sluice') t.ok(admitted >= burstOf(LIMIT_RPM) && admitted < LIMIT_RPM, `${admitted} of ${found.length}`)
+    else t.equal(admitted, LIMIT_RPM)
+    t.same(await statuses(target.port, 1), [200], 'another key is not over its own')
+    await target.stop()
+    const left = processes().filter(({ pid, state }) => pids.includes(pid) && state !== 'Z')
+    t.same(left.map(({ arguments: words }) => words.join(' ')), [])
+  })
+}
+
+t.test('nothing of a Redis stays behind', async (t) => {
+  t.same(readdirSync(tmpdir()).filter((one) => one.startsWith('sluice-limiter-') && existsSync(join(tmpdir(), one, 'redis.sock'))), [])
+})
+
+t.test('a limiter whose Redis is not there says so before anybody asks', async (t) => {
+  const means = { limitRpm: LIMIT_RPM, socketPath: '/nowhere/redis.sock', packages: join(ROOT, 'tools/peers'), reachableMsMax: 100 }
+  await t.rejects(openLimiter('sluice', means))
+})
+
+t.test('a limiter that is not installed is left out with the way to add it', async (t) => {
+  for (const name of LIMITERS.slice(1, 3)) t.match(await startLimiter(name, { limitRpm: 1, packages: '/nowhere' }), { name, absent: /npm ci/ })
+})
+
+t.test('side by side each has a row under load, alone and at each limit, and what it let in is told', async (t) => {
+  const wish = { seconds: 0.2, connections: 4, repeats: 1, warmUpMs: 50, limits: [600] }
+  const { rows, notes, subjects, absent } = await besideOthers(wish, () => undefined)
+  t.equal(subjects.length + absent.length, LIMITERS.length)
+  const limiters = subjects.length - 1
+  t.equal(rows.length, 2 * subjects.length + limiters)
+  t.same(rows.filter(({ failed }) => failed > 0).map(({ case: name, subject, failures }) => [name, subject, failures]), [])
+  t.equal(notes.length, limiters)
+})
