@@ -143,7 +143,7 @@ export const MODELS_WORDS_CHARS_MAX = 256
 export const MODELS_NAMES_CHARS_MAX = 2_048
 /** Filters of model lists whose results a front keeps, and models in all of them together (8 bytes each). Decision. */
 export const MODEL_SELECTIONS_CACHED_MAX = 1_000
-export const MODELS_SELECTED_CACHED_MAX = 1_000_000
+export const MODELS_SELECTED_CACHED_MAX = 500_000
 
 /** Key records that a front caches, and unknown keys it remembers. Decision. */
 export const KEYS_CACHED_MAX = 50_000

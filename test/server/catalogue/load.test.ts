@@ -129,7 +129,8 @@ t.test('a resolved id costs no more than a look-up: the same object comes back e
 })
 
 t.test('providers are there before the models are indexed, and the index is made once', async (t) => {
-  const loaded = loadFiles(t, { providers: [{ slug: 'p', protocol: 'local' }], models: [{ id: 'a/b', name: 'B', endpoints: [{ provider: 'p', upstream_model: 'b' }] }] })
+  const models = [{ id: 'a/b', name: 'B', endpoints: [{ provider: 'p', upstream_model: 'b' }] }]
+  const loaded = loadFiles(t, { providers: [{ slug: 'p', protocol: 'local' }], models })
   if (!loaded.ok) throw new Error('the catalogue was refused')
   t.same(loaded.providers.map(({ slug }) => slug), ['p'])
   t.equal(loaded.catalogue, loaded.catalogue)

@@ -1,4 +1,3 @@
-import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { ModelListAnswer, PageQuery } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
@@ -21,6 +20,6 @@ export const listEmbeddingModels = defineOperation({
   example: { query: { limit: 10, offset: 0 } },
   run(call, ports) {
     const found = ports.models.select({ outputModalities: ['embeddings'] })
-    return ok(pageOf(found, { path: '/embeddings/models', query: call.query }))
+    return pageOf(found, { path: '/embeddings/models', query: call.query })
   },
 })

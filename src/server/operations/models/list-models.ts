@@ -1,4 +1,3 @@
-import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { ListModelsQuery, ModelListAnswer } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
@@ -22,6 +21,6 @@ export const listModels = defineOperation({
   run(call, ports) {
     const filter = filterOf(call.query)
     if (!filter.ok) return filter
-    return ok(pageOf(ports.models.select(filter.value), { path: '/models', query: call.query }))
+    return pageOf(ports.models.select(filter.value), { path: '/models', query: call.query })
   },
 })

@@ -1,5 +1,4 @@
 import { isModelAllowed } from '../../../schemas/allowed-models.ts'
-import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models.ts'
 import { defineOperation } from '../define.ts'
@@ -26,6 +25,6 @@ export const listUserModels = defineOperation({
     const { allowedModels } = call.key
     const models = ports.models.select(filter.value)
     const found = allowedModels === null ? models : models.filter(({ id }) => isModelAllowed(allowedModels, id))
-    return ok(pageOf(found, { path: '/models/user', query: call.query }))
+    return pageOf(found, { path: '/models/user', query: call.query })
   },
 })

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
-import { MODELS_PAGE_DEFAULT } from '../../../schemas/limits.ts'
+import { MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX } from '../../../schemas/limits.ts'
 import type { BareModelParams, ListModelsQuery, ModelParams } from '../../../schemas/models.ts'
 import type { ModelFilter, ResolvedModel } from '../../ports/models.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -72,32 +73,56 @@ interface Listing {
  * One page of a model list, joined from bodies that were rendered before; everything when neither `limit` nor
  * `offset` was given. B2.3. `links` and `total_count` are always there: clients refuse a list without (B3.1).
  */
-export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing): Success {
+export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing): Outcome<Success> | Promise<Outcome<Success>> {
   const isWhole = query.limit === undefined && query.offset === undefined
   const offset = query.offset ?? 0
   const limit = isWhole ? found.length : query.limit ?? MODELS_PAGE_DEFAULT
-  const page = found.slice(offset, offset + limit)
   const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
-  const parts: Uint8Array[] = [OPEN]
-  for (const [index, model] of page.entries()) {
-    if (index > 0) parts.push(COMMA)
-    parts.push(model.bodies.item)
+  const end = Buffer.from(`],"links":{"next":${JSON.stringify(next)}},"total_count":${found.length}}`)
+  // No page is that long: what is asked for is everything.
+  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found).then((pieces) => ok(json([OPEN, ...pieces, end])))
+  return ok(json([Buffer.concat([OPEN, ...separated(found.slice(offset, offset + limit)), end])]))
+}
+
+/** The pieces of long lists: all who ask for one of them at once are sent the same bytes, for as long as it is remembered what was found. */
+const EVERY_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Array[]>>()
+
+function everyOf(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
+  const known = EVERY_OF.get(found)
+  if (known !== undefined) return known
+  const pieces = inPieces(found)
+  EVERY_OF.set(found, pieces)
+  return pieces
+}
+
+/** Models whose bodies are rendered in one turn of the loop: 2 ms. All of 100,000 take two seconds. */
+const RENDERED_AT_ONCE = 100
+
+async function inPieces(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
+  const pieces: Uint8Array[] = []
+  for (let from = 0; from < found.length; from += RENDERED_AT_ONCE) {
+    if (from > 0) await setImmediate()
+    const models = separated(found.slice(from, from + RENDERED_AT_ONCE))
+    pieces.push(Buffer.concat(from > 0 ? [COMMA, ...models] : models))
   }
-  parts.push(Buffer.from(`],"links":{"next":${JSON.stringify(next)}},"total_count":${found.length}}`))
-  return json(Buffer.concat(parts))
+  return pieces
+}
+
+function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
+  return models.flatMap(({ bodies }, at) => (at === 0 ? [bodies.item] : [COMMA, bodies.item]))
 }
 
 /** The step of operations that read one model by the id in their path, under its variants and aliases too. */
 export function readModel(body: 'answer' | 'endpoints' | 'bare') {
   return ({ params }: { readonly params: ModelParams | BareModelParams }, { models }: Ports): Outcome<Success> => {
     const model = models.resolve('model' in params ? params.model : `${params.author}/${params.slug}`)
-    return model === null ? fail('model_unknown') : ok(json(model.bodies[body]))
+    return model === null ? fail('model_unknown') : ok(json([model.bodies[body]]))
   }
 }
 
 /** A success whose body is JSON already. */
-function json(body: Uint8Array): Success {
-  return { kind: 'bytes', parts: [body], contentType: 'application/json' }
+function json(parts: readonly Uint8Array[]): Success {
+  return { kind: 'bytes', parts, contentType: 'application/json' }
 }
 
 const OPEN = Buffer.from('{"data":[')

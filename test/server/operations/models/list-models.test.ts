@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import t from 'tap'
+import { MODELS_PAGE_MAX } from '../../../../src/schemas/limits.ts'
 import { ListModelsQuery, MODEL_SORTS } from '../../../../src/schemas/models.ts'
 import { listModels } from '../../../../src/server/operations/models/list-models.ts'
-import { filterOf } from '../../../../src/server/operations/models/model-query.ts'
+import { filterOf, pageOf } from '../../../../src/server/operations/models/model-query.ts'
 import { catalogueOf } from '../../../support/catalogue.ts'
 import { FOUR_MODELS, idsOf, read } from '../../../support/model-reads.ts'
 
@@ -120,4 +121,33 @@ t.test('a word or a name that comes twice is looked for once', async (t) => {
   const filter = filterOf({ q: 'a A  a', model_authors: 'x,X,y', providers: 'p, p' })
   t.match(filter, { ok: true })
   t.same(filter.ok && [filter.value.words, filter.value.authors, filter.value.providers], [['a'], ['x', 'y'], ['p']])
+})
+
+/** More than a page may have. */
+const MANY = {
+  providers: [{ slug: 'p', protocol: 'local' }],
+  models: Array.from({ length: MODELS_PAGE_MAX + 250 }, (_, at) =>
+    ({ id: `many/m${at}`, name: `M ${at}`, endpoints: [{ provider: 'p', upstream_model: 'm' }] })),
+}
+
+t.test('models.list 200: a list longer than any page is whole, in its order', async (t) => {
+  const catalogue = catalogueOf(t, MANY)
+  const answer = await read(listModels, catalogue, { query: {} })
+  t.same(idsOf(answer), MANY.models.map(({ id }) => id))
+  t.match(answer, { status: 200, body: { links: { next: null }, total_count: MANY.models.length } })
+  t.equal(idsOf(await read(listModels, catalogue, { query: { limit: 1_000 } })).length, 1_000)
+})
+
+t.test('models.list 200: the loop has turns while a long list is made, and who asks meanwhile is sent the same bytes', async (t) => {
+  const catalogue = catalogueOf(t, MANY)
+  let turns = 0
+  const counting = setInterval(() => (turns += 1), 0)
+  const found = catalogue.select({})
+  const listing = { path: '/models', query: {} }
+  const [first, second] = await Promise.all([pageOf(found, listing), pageOf(catalogue.select({}), listing)])
+  clearInterval(counting)
+  if (!first.ok || !second.ok || first.value.kind !== 'bytes' || second.value.kind !== 'bytes') throw new Error('no bytes')
+  const [pieces, others] = [first.value.parts, second.value.parts]
+  t.ok(pieces.length > 10 && pieces.slice(1, -1).every((piece, at) => piece === others[at + 1]))
+  t.ok(turns > 0)
 })
