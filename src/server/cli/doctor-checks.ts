@@ -243,7 +243,7 @@ async function workers(generation: Generation, runtime: Runtime | null): Promise
   const seen = runtime === null ? null : await lookAtLoad(runtime.adminUrl)
   if (seen !== null) return adviceOn(seen.load, seen.cores)
   const counts = countsOf(generation)
-  const said = good('workers', countsText(counts.fronts, counts.workers, generation.config.runners))
+  const said = good('workers', countsText(counts, generation.config.runners, generation.config))
   const advice = tooMany(counts.fronts, { all: availableParallelism() })
   return advice === null ? [said] : [said, doubtful('load', advice.detail, advice.fix)]
 }

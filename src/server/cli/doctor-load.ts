@@ -26,6 +26,8 @@ export interface NodeLoad {
   readonly fronts: number
   readonly workers: number
   readonly runners: number
+  /** What its settings say, if it tells. */
+  readonly configured?: Configured
   readonly each: readonly FrontLoad[]
 }
 
@@ -46,15 +48,23 @@ export async function lookAtLoad(adminUrl: string): Promise<{ readonly load: Nod
 
 /** What to do about it: one finding for each thing that another number would mend. */
 export function adviceOn(load: NodeLoad, cores: Cores): readonly Finding[] {
-  const { fronts, workers, runners } = load
+  const { fronts, workers, runners, configured } = load
   const found = [tooMany(fronts, cores), busyLoops(load, cores), busyThreads(load, cores), waitingJobs(load, cores)]
   const warnings = found.flatMap((one) => (one === null ? [] : [{ check: 'load', level: 'warning', ...one } as const]))
-  const counts: Finding = { check: 'workers', level: 'ok', detail: countsText(fronts, workers, runners) }
+  const counts: Finding = { check: 'workers', level: 'ok', detail: countsText({ fronts, workers }, runners, configured) }
   return warnings.length > 0 ? [counts, ...warnings] : [counts, { check: 'load', level: 'ok', detail: loadText(load) }]
 }
 
-export function countsText(fronts: number, workers: number, runners: number): string {
-  return `fronts: ${fronts}, worker threads: ${workers}, runners: ${runners}`
+export interface Configured {
+  readonly fronts: number
+  readonly workers: number
+}
+
+/** The numbers in force, and what the settings say where that is something else. */
+export function countsText({ fronts, workers }: Configured, runners: number, configured: Configured = { fronts, workers }): string {
+  const isAsSaid = fronts === configured.fronts && workers === configured.workers
+  const said = isAsSaid ? '' : `; the settings say SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
+  return `fronts: ${fronts}, worker threads: ${workers}, runners: ${runners}${said}`
 }
 
 /** Of a node that is not running: what its settings say. */
@@ -117,6 +127,7 @@ export function loadFrom(text: string): NodeLoad {
   const slots = [...values.keys()].flatMap((name) => SLOT.exec(name)?.slice(1).map(Number) ?? [])
   return {
     fronts: of('fronts_wanted'), workers: of('workers_wanted'), runners: of('runners_wanted'),
+    ...(of('fronts_configured') === 0 ? {} : { configured: { fronts: of('fronts_configured'), workers: of('workers_configured') } }),
     each: slots.map((slot) => ({
       slot,
       loopShare: of(`front_event_loop_utilization{front="${slot}"}`),

@@ -27,6 +27,8 @@ export interface BannerKeys {
 
 export interface BannerOptions {
   readonly facts: ReadyFacts
+  /** What the settings say; `facts` has what that comes to. */
+  readonly configuredWorkers: number
   readonly keys: BannerKeys
   /** Given for TLS, so that the pasted line trusts a certificate of one's own. */
   readonly certFile: string | null
@@ -40,11 +42,12 @@ export function readyLine(facts: ReadyFacts): string {
 }
 
 /** What a person sees at the start: where it is, what it runs on, and one line to paste. */
-export function banner({ facts, keys, certFile, rootKeyFile, hasColour }: BannerOptions): string {
+export function banner({ facts, configuredWorkers, keys, certFile, rootKeyFile, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string): string => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
   const kind = facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''
   const note = facts.degraded.includes('redis') ? paint(33, ' (cannot be reached: each front holds its share of every limit)') : kind
+  const workersNote = facts.workers === configuredWorkers ? '' : ` (SLUICE_WORKERS is ${configuredWorkers}; each front has at least one)`
   const lines = [
     '',
     `  ${paint(1, 'Sluice')} ${facts.version}`,
@@ -52,7 +55,7 @@ export function banner({ facts, keys, certFile, rootKeyFile, hasColour }: Banner
     row('API', paint(36, `${facts.url}${API_PREFIX}`)),
     row('Docs', paint(36, facts.docs_url)),
     row('Admin', facts.admin_url),
-    row('Workers', `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}`),
+    row('Workers', `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}${workersNote}`),
     row('Stores', `Postgres ${facts.postgres}, Redis ${facts.redis}${note}`),
     row('Files', facts.objects),
     ...(rootKeyFile === null ? [] : [row('Root key', `made in ${rootKeyFile}: back it up, no stored file opens without it`)]),

@@ -79,11 +79,17 @@ export interface Served {
   readonly wanted: number
 }
 
+/** Those whose number `sluice scale` changes. */
+export interface Scaled extends Served {
+  /** What the settings say; a front without a thread gets one all the same. */
+  readonly configured: number
+}
+
 /** Facts of the node itself among its metrics. */
 export interface NodeGauges {
-  readonly fronts: Served
+  readonly fronts: Scaled
   /** Threads for long sessions of all fronts. */
-  readonly workers: Served
+  readonly workers: Scaled
   readonly runners: Served
   /** Children that died after they were ready, since the start. */
   readonly restarts: number

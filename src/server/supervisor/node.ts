@@ -263,7 +263,9 @@ class NodeRun {
       version: VERSION,
     }
     const isTerminal = process.stdout.isTTY
-    const text = banner({ facts, keys, certFile: config.tls?.certFile ?? null, rootKeyFile: files.madeRootKey, hasColour: isTerminal })
+    const text = banner({
+      facts, configuredWorkers: config.workers, keys, certFile: config.tls?.certFile ?? null, rootKeyFile: files.madeRootKey, hasColour: isTerminal,
+    })
     // For machines stdout holds JSON alone; the banner then goes where people look for it.
     if (isTerminal) process.stdout.write(text)
     else {
@@ -290,7 +292,12 @@ class NodeRun {
 
   #counts() {
     const of = (role: Role) => ({ ready: this.#fleet.countReady(role), wanted: this.#fleet.countWanted(role) })
-    return { fronts: of('front'), workers: this.#fleet.sessionThreads, runners: of('runner') }
+    const { fronts, workers } = this.#reloader?.configured ?? this.#first.config
+    return {
+      fronts: { ...of('front'), configured: fronts },
+      workers: { ...this.#fleet.sessionThreads, configured: workers },
+      runners: of('runner'),
+    }
   }
 
   #url(): string {

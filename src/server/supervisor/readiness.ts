@@ -1,5 +1,5 @@
 import type { Log } from '../ports/observe.ts'
-import type { Served } from './node-parts.ts'
+import type { Scaled, Served } from './node-parts.ts'
 
 export type DependencyName = 'postgres' | 'redis'
 
@@ -19,9 +19,9 @@ export interface Readiness {
   /** Why it is not `ready`, in stable words. */
   readonly reasons: readonly string[]
   readonly dependencies: Readonly<Record<DependencyName, DependencyState>>
-  readonly fronts: Served
+  readonly fronts: Scaled
   /** Threads for long sessions of all fronts. */
-  readonly workers: Served
+  readonly workers: Scaled
   readonly runners: Served
 }
 

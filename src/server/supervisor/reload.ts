@@ -6,7 +6,7 @@ import type { Fleet } from './fleet.ts'
 import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration, NodeParts } from './node-parts.ts'
 import { NO_RELOAD, type ReloadRecord } from './reload-record.ts'
-import { countsOf, standsOf, stillStanding, withStands, type ScaleEnd, type ScaleWish, type Stands } from './scaling.ts'
+import { countsOf, standsOf, stillStanding, withStands, type Counts, type ScaleEnd, type ScaleWish, type Stands } from './scaling.ts'
 import { connectionsNeeded } from './shares.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -48,8 +48,8 @@ export class Reloader {
   readonly #options: ReloadOptions
   #current: NodeGeneration
   #record: ReloadRecord = NO_RELOAD
-  /** The settings as they were last read, before any stand. */
-  #given: Texts
+  /** As it was last read, before any stand. */
+  #given: NodeGeneration
   #stands: Stands = {}
   #last: Promise<unknown> = Promise.resolve()
   #queued: Promise<void> | null = null
@@ -58,12 +58,18 @@ export class Reloader {
   constructor(options: ReloadOptions) {
     this.#options = options
     this.#current = options.first
-    this.#given = options.first.settings
+    this.#given = options.first
     options.tell(this.#record)
   }
 
   get current(): NodeGeneration {
     return this.#current
+  }
+
+  /** What the settings say of what `scale` changes. */
+  get configured(): Counts {
+    const { fronts, workers } = this.#given.config
+    return { fronts, workers }
   }
 
   ask(): Promise<void> {
@@ -104,7 +110,7 @@ export class Reloader {
       const startedAt = performance.now()
       await fleet.roll(childParts(generation))
       this.#current = generation
-      this.#given = read.settings
+      this.#given = read
       this.#stands = stands
       adopt(generation)
       parts.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
@@ -120,7 +126,7 @@ export class Reloader {
     const before = countsOf(this.#current)
     try {
       if (this.#isEnded) throw new StartRefused('the node is ending')
-      const stands = standsOf(wish, this.#stands, this.#given)
+      const stands = standsOf(wish, this.#stands, this.#given.settings)
       const generation = withStands(this.#current, stands)
       const now = countsOf(generation)
       // Fewer fit whatever other nodes hold by now.

@@ -53,6 +53,14 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
   })
 }
 
+t.test('numbers in force that the settings do not say are told with what those say', (t) => {
+  const load = loadFrom('sluice_fronts_wanted 4\nsluice_workers_wanted 4\nsluice_runners_wanted 1\nsluice_fronts_configured 2\nsluice_workers_configured 4\n')
+  t.match(adviceOn(load, IDLE)[0], {
+    detail: 'fronts: 4, worker threads: 4, runners: 1; the settings say SLUICE_FRONTS=2 SLUICE_WORKERS=4',
+  })
+  t.end()
+})
+
 t.test('what a node does not tell, or tells oddly, is 0', (t) => {
   t.same(loadFrom(''), { fronts: 0, workers: 0, runners: 0, each: [] })
   const text = 'sluice_fronts_wanted 3\nsluice_front_event_loop_utilization{front="2"} 0.5\nsluice_workers_wanted NaN\n# HELP\n'

@@ -19,9 +19,12 @@ t.test('a running node', async (t) => {
       pid: node.pid, fronts: 2, workers: 2, before: { fronts: 1, workers: 1 },
     })
     t.ok(node.pidsOf('front').includes(first ?? 0), 'the one that has what it should have stays')
-    t.same(await shown(node), { fronts: { ready: 2, wanted: 2 }, workers: { ready: 2, wanted: 2 } })
+    t.same(await shown(node), { fronts: { ready: 2, wanted: 2, configured: 1 }, workers: { ready: 2, wanted: 2, configured: 1 } })
     const { body } = await node.admin('/metrics')
-    for (const line of ['fronts_ready 2', 'fronts_wanted 2', 'workers_ready 2', 'workers_wanted 2']) t.match(body, `sluice_${line}\n`)
+    const lines = ['fronts_ready 2', 'fronts_wanted 2', 'fronts_configured 1', 'workers_ready 2', 'workers_wanted 2', 'workers_configured 1']
+    for (const line of lines) t.match(body, `sluice_${line}\n`)
+    const { stdout } = await runToEnd(settings, sluice('doctor'))
+    t.match(stdout, /fronts: 2, worker threads: 2, runners: 1; the settings say SLUICE_FRONTS=1 SLUICE_WORKERS=1\n/)
   })
 
   await t.test('is not changed by what it cannot have, and says why', async (t) => {
@@ -31,7 +34,7 @@ t.test('a running node', async (t) => {
     t.match(connections, { code: 1, stderr: /256 fronts and 1 runners may need \d+ connections; Postgres gives \d+ by its max_connections/ })
     t.match(await runToEnd(settings, sluice('scale')), { code: 2, stderr: /give --fronts, --workers, or both/ })
     t.match(await runToEnd(settings, sluice('scale', '--workers', 'many')), { code: 2 })
-    t.same(await shown(node), { fronts: { ready: 2, wanted: 2 }, workers: { ready: 2, wanted: 2 } })
+    t.same(await shown(node), { fronts: { ready: 2, wanted: 2, configured: 1 }, workers: { ready: 2, wanted: 2, configured: 1 } })
   })
 
   await t.test('brings back a front that is killed while it grows, and then says that it serves', async (t) => {
@@ -63,7 +66,7 @@ t.test('a running node', async (t) => {
     const { code, stdout } = await runToEnd(settings, sluice('reload', '--json'))
     t.equal(code, 0)
     t.same(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
-    t.same((await shown(node)).fronts, { ready: 3, wanted: 3 })
+    t.same((await shown(node)).fronts, { ready: 3, wanted: 3, configured: 3 })
     const named = node.lines().filter(({ event }) => event === 'settings_need_restart')
     t.match(named, [{ settings: ['SLUICE_ADMIN_HOST'], fix: 'restart' }])
   })
