@@ -30,6 +30,7 @@ export function renderReport(results: ResultsFile): string {
 <a class="skip" href="#summary">To the summary</a>
 <header>
 <h1>Sluice bench <small>${day}</small></h1>
+<p>Sluice is a self-hosted AI gateway. Each scenario below puts the same load on it and on others, in turns, on the machine named here.</p>
 ${facts(results)}
 <p><a id="download" href="#data" download="results.json">Download results.json</a>: all figures of this page, every repeat of them.</p>
 </header>

@@ -13,6 +13,8 @@ import { startSized, type SizedNode } from './size/node.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readSizeOptions, SIZE_OPTIONS_TEXT)
+// Where the record goes says nothing about what was measured.
+const { json, ...settings } = options
 const SMALL = { keys: 10, models: 100, files: 10 }
 const LARGE = { keys: options.keys, models: options.models, files: options.files }
 const DIMENSIONS = 256
@@ -27,7 +29,7 @@ try {
     progress(`starting and filling a node with ${told(sizes)}`)
     nodes.push(await startSized(name, sizes, provider))
   }
-  await leave(await measured(), options.json)
+  await leave(await measured(), json)
 } finally {
   for (const node of nodes) await node.stop()
   await mock.stop()
@@ -53,7 +55,7 @@ async function measured(): Promise<ScenarioRecord> {
   return {
     scenario: 'size',
     question: 'Does a call cost more on a node with very many keys, models and files than on one with few, warm and at the first touch?',
-    settings: { ...options, json: options.json ?? '', dimensions: DIMENSIONS },
+    settings: { ...settings, dimensions: DIMENSIONS },
     took_seconds: (Date.now() - startedAt) / 1_000,
     subjects: nodes.map(({ name, sizes }) => ({ name, note: `the whole node with one front, and ${told(sizes)}` })),
     absent: [],

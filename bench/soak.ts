@@ -12,6 +12,8 @@ import { holdsRate, RATE_STEP } from './soak/rate.ts'
 import { watch } from './soak/watch.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readSoakOptions, SOAK_OPTIONS_TEXT)
+// Where the record goes says nothing about what was measured.
+const { json, ...settings } = options
 /** Looks at memory, and readings of the loop, that a load has at least, however short. */
 const [LOOKS_MIN, READINGS_MIN] = [40, 10]
 const [LOOK_EVERY_MS, READING_EVERY_MS] = [2_000, 30_000]
@@ -22,7 +24,7 @@ const progress = (text: string): void => void process.stderr.write(`${text}\n`)
 const startedAt = Date.now()
 const stand = await startStand({ dimensions: options.dimensions, settings: { SLUICE_FRONTS: String(options.fronts) } })
 try {
-  await leave(await soak(), options.json)
+  await leave(await soak(), json)
 } finally {
   await stand.stop()
 }
@@ -42,7 +44,7 @@ async function soak(): Promise<ScenarioRecord> {
   return {
     scenario: 'soak',
     question: 'Do memory, descriptors and the event loop of a node stay where they are under governed embeddings that go on?',
-    settings: { ...options, json: options.json ?? '', rate },
+    settings: { ...settings, rate },
     took_seconds: (Date.now() - startedAt) / 1_000,
     subjects: [{ name: 'sluice', note: 'the whole node: supervisor, fronts, runner, embedded Postgres and Redis; key checks, limits, validation, metering' }],
     absent: [],

@@ -51,7 +51,7 @@
       width: name === 'sluice' ? 3 : 2,
       dash: DASHES[dashAt(at.get(name))],
       spanGaps: true,
-      points: { show: points.length <= 40, size: 7 },
+      points: { show: points.length <= 40, size: 7, fill: colour('--paper') },
       value: (_, value) => format(value),
     }))]
   }

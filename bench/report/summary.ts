@@ -16,6 +16,7 @@ export function summary(results: ResultsFile, comparisons: readonly Comparison[]
 <h2 id="summary-title">In short</h2>
 <p class="lead">${headline(results, peers)}</p>
 <p>${checksLine(results)}</p>
+${missing(results)}
 ${missed.length === 0 ? null : html`<h3>Checks that were missed</h3>${checkTable(missed, { isWithScenario: true })}`}
 ${peers.length === 0 ? null : peerTable(peers)}
 ${verdictList(`Where ${PRODUCT_NAME} lost`, pick(peers, 'behind'), peers)}
@@ -55,6 +56,17 @@ function checksLine({ scenarios }: ResultsFile): string {
   const missed = checks.filter((one) => !one.is_met).length
   const found = missed === 0 ? 'and every one was' : `and ${missed} ${missed === 1 ? 'was' : 'were'} not`
   return `${counted(checks.length, 'figure')} had to be reached, ${found}.`
+}
+
+/** What a reader would look for and not find. */
+function missing({ scenarios }: ResultsFile): Markup | null {
+  const broken = scenarios.filter(({ rows, curves }) => rows.length === 0 && curves.length === 0)
+  const absent = new Map<string, readonly string[]>()
+  for (const one of scenarios) for (const { name } of one.absent) absent.set(name, [...(absent.get(name) ?? []), one.scenario])
+  const names = [...absent].map(([name, of]) => `${name} (${of.join(', ')})`)
+  if (broken.length === 0 && names.length === 0) return null
+  return html`${broken.map(({ scenario, notes }) => html`
+<p class="bad"><a href="#${sectionId(scenario)}">${scenario}</a> left no figures${notes[0] === undefined ? null : `: ${notes[0]}`}</p>`)}${names.length === 0 ? null : html`<p>Not there, and so not compared: ${list(names)}. Their scenarios say how they are added.</p>`}`
 }
 
 const VERDICTS: readonly (readonly [Verdict, string])[] = [

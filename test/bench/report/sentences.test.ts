@@ -66,6 +66,17 @@ t.test('without peers the summary does not speak of winning', async (t) => {
   t.notMatch(text, /Where Sluice/)
 })
 
+t.test('the summary names peers that were not there and scenarios that left nothing', async (t) => {
+  const absent = [{ name: 'portkey', reason: 'not installed' }]
+  const text = summaryText(
+    scenarioRecord({ scenario: 'embeddings', absent, rows: [rowRecord({ subject: 'sluice' })] }),
+    scenarioRecord({ scenario: 'videos', absent, notes: ['it was killed'] }),
+  )
+  t.match(text, 'Not there, and so not compared: portkey (embeddings, videos).')
+  t.match(text, 'videos</a> left no figures: it was killed')
+  t.notMatch(text, 'embeddings</a> left no figures')
+})
+
 t.test('without scenarios it says that there is nothing', async (t) => {
   t.match(summaryText(), 'No scenario was run: there is nothing to compare.')
 })
