@@ -15,7 +15,7 @@ import { spread } from './statistics.ts'
 import { readMemory, totalOf } from './transfers/resources.ts'
 
 const SCENARIO = 'operations'
-const WARM_UP_MS = 200
+const WARM_UP_MS = 100
 /** Jobs that stay open keep a runner busy behind their row. */
 const LAST = 'video.create'
 
@@ -34,7 +34,7 @@ try {
   await keepRecord({
     scenario: SCENARIO,
     question: `what each of ${rows.length} operations costs at ${connections} connections, closed pace`,
-    settings: { connections, durationMs: options.seconds * 1_000 },
+    settings: { connections, durationMs: options.durationMs },
     subjects: [{ name: 'sluice', note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis' }],
     absent: [],
     rows,
@@ -56,7 +56,7 @@ async function rowOf(operation: AnyOperation, of: World): Promise<ResultRow> {
   const { requests, requestsMax } = await loadOf(operation, { preparation, world: of })
   const before = treeCpuS(of.stand.pid)
   const result = await runLoad({
-    host: '127.0.0.1', port: of.stand.port, connections: Math.min(connections, requestsMax ?? connections), durationMs: options.seconds * 1_000,
+    host: '127.0.0.1', port: of.stand.port, connections: Math.min(connections, requestsMax ?? connections), durationMs: options.durationMs,
     pace: { kind: 'closed' }, requests, isInTurn: true,
     ...(preparation.fresh === null ? { warmUpMs: WARM_UP_MS } : {}), ...(requestsMax === null ? {} : { requestsMax }),
   })

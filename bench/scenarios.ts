@@ -44,7 +44,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'latency against offered load, 10 to 90 % of the ceiling: governed embeddings against nginx and other proxies, and a small read',
     options: readLatencyOptions,
     help: LATENCY_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '1', '--against', 'sluice-ungoverned,nginx'], seconds: 60 },
+    suite: { args: ['--duration', '1', '--repeats', '1', '--shares', '25,50,90', '--against', 'sluice-ungoverned,nginx'], seconds: 45 },
     hasPeers: true,
   },
   {
@@ -52,7 +52,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: '90 % embeddings, 5 % reads, 4 % uploads of 1 to 20 MB and 1 % videos at a fixed rate: latency of each kind, CPU and memory of all',
     options: readMixedOptions,
     help: MIXED_OPTIONS_TEXT,
-    suite: { args: ['--duration', '10', '--repeats', '2'], seconds: 45 },
+    suite: { args: ['--duration', '10', '--repeats', '1'], seconds: 28 },
     hasPeers: false,
   },
   {
@@ -157,7 +157,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of a request and rate of each operation of the API, from the list of operations',
     options: readOperationsOptions,
     help: OPERATIONS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1'], seconds: 150 },
+    suite: { args: ['--duration-ms', '300'], seconds: 75 },
     hasPeers: false,
   },
 ]

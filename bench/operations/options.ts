@@ -5,8 +5,8 @@ import { numbersText, optionReader } from '../options.ts'
 const IDS = OPERATIONS.map(({ id }) => id)
 
 export interface OperationsOptions {
-  /** Of one operation. */
-  readonly seconds: number
+  /** Milliseconds of one operation. */
+  readonly durationMs: number
   readonly connections: number
   /** Ids of operations. */
   readonly only: readonly string[]
@@ -14,13 +14,17 @@ export interface OperationsOptions {
   readonly json: string | null
 }
 
-const NUMBERS = { duration: [1, 60, 1], connections: [1, 64, 4] } as const
+const NUMBERS = { duration: [1, 60, 1], 'duration-ms': [0, 60_000, 0], connections: [1, 64, 4] } as const
 
-export const OPERATIONS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --only embeddings.create,keys.get --record FILE`
+export const OPERATIONS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --only embeddings.create,keys.get --record FILE
+--duration-ms stands in for --duration where a second of each operation is too long`
 
 export const readOperationsOptions = optionReader(
   { numbers: NUMBERS, lists: { only: IDS }, flags: [] },
   (given): OperationsOptions => ({
-    seconds: given.number('duration'), connections: given.number('connections'), only: given.some('only', IDS), json: given.json,
+    durationMs: given.number('duration-ms') === 0 ? given.number('duration') * 1_000 : given.number('duration-ms'),
+    connections: given.number('connections'),
+    only: given.some('only', IDS),
+    json: given.json,
   }),
 )

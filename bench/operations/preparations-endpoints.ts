@@ -3,6 +3,8 @@ import { again, fresh, type Preparation } from './preparation.ts'
 import type { World } from './world.ts'
 
 const SECRET = 'bench_upstream'
+/** An endpoint is validated by one call at a time: as many as connections ask. */
+const AT_ONCE = 64
 
 function draftOf({ upstreamUrl }: World, name: string): object {
   return {
@@ -49,9 +51,11 @@ export const ENDPOINTS: Readonly<Record<string, Preparation>> = {
   'private_endpoints.get': withDraft,
   'private_endpoints.update': again(({ place }) => ['one', 'two'].map((name) => ({ params: { id: place.endpointId }, body: { upstream_model_id: name } }))),
   'private_endpoints.delete': fresh(40, async (world, nth) => ({ params: { id: await drafted(world, `leaving-${nth}`) } })),
-  'private_endpoints.validate': again(async (world) => [{
-    params: { id: await validated(world, 'validated') }, body: { workspace_id: world.place.workspaceId },
-  }]),
+  'private_endpoints.validate': again(async (world) => {
+    await storeSecret(world)
+    const ids = await Promise.all(Array.from({ length: AT_ONCE }, (_, nth) => drafted(world, `validated-${nth}`)))
+    return ids.map((id) => ({ params: { id }, body: { workspace_id: world.place.workspaceId } }))
+  }),
   'private_endpoints.activate': fresh(20, async (world, nth) => ({ params: { id: await validated(world, `activated-${nth}`) } })),
   'private_endpoints.disable': fresh(20, async (world, nth) => ({ params: { id: await activated(world, `disabled-${nth}`) } })),
   'private_endpoints.enable': fresh(20, async (world, nth) => {
