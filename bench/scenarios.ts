@@ -10,6 +10,7 @@ import { readScalingOptions, SCALING_OPTIONS_TEXT } from './scaling/options.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
 import { readSweepOptions, SWEEP_OPTIONS_TEXT } from './sweep/options.ts'
+import { readStartOptions, START_OPTIONS_TEXT } from './start/options.ts'
 import { readTransferOptions, TRANSFER_OPTIONS_TEXT } from './transfers/options.ts'
 import { readValidatorsOptions, VALIDATORS_OPTIONS_TEXT } from './validators/options.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT } from './vault/options.ts'
@@ -84,7 +85,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of checking small, large and wrong bodies by typebox 1.x as the product has it, typebox 0.34, ajv and zod',
     options: readValidatorsOptions,
     help: VALIDATORS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '2'], seconds: 40 },
+    suite: { args: ['--duration', '1', '--repeats', '1'], seconds: 25 },
     hasPeers: true,
   },
   {
@@ -110,6 +111,14 @@ export const SCENARIOS: readonly Scenario[] = [
     help: VIDEOS_OPTIONS_TEXT,
     suite: { args: ['--duration', '1', '--repeats', '4'], seconds: 55 },
     hasPeers: true,
+  },
+  {
+    name: 'start',
+    text: 'time from exec to the first good answer: on empty data, on data that is there, by npm start, and with --clone from a fresh clone',
+    options: readStartOptions,
+    help: START_OPTIONS_TEXT,
+    suite: { args: ['--repeats', '2'], seconds: 25 },
+    hasPeers: false,
   },
   {
     name: 'soak',

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readStartOptions } from '../../../bench/start/options.ts'
+import { cloneStart, openPlace } from '../../../bench/start/places.ts'
+import { timedStart, type Launch } from '../../../bench/start/timed.ts'
+import { processes } from '../../support/process-cpu.ts'
+import { freePort } from '../../support/spawned.ts'
+import { ROOT } from '../../support/source.ts'
+
+const MARK = 'sluice-start-test'
+
+/** A program of a few lines in the place of a node. */
+async function launchOf(t: Test, code: string, patienceMs = 20_000): Promise<Launch> {
+  const folder = mkdtempSync(join(tmpdir(), `${MARK}-`))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [port, keyFile] = [await freePort(), join(folder, 'keys.json')]
+  writeFileSync(join(folder, 'main.mjs'), `const [port, keyFile] = process.argv.slice(2)\n${code}`)
+  return { command: process.execPath, args: [join(folder, 'main.mjs'), String(port), keyFile], cwd: folder, env: {}, port, keyFile, patienceMs }
+}
+
+function left(): readonly string[] {
+  return processes().filter(({ state, arguments: words }) => state !== 'Z' && words.some((word) => word.includes(`${MARK}-`))).map(({ name }) => name)
+}
+
+const SERVER = `
+import { createServer } from 'node:http'
+import { writeFileSync } from 'node:fs'
+let calls = 0
+writeFileSync(keyFile, '{"inference_key":"k')
+setTimeout(() => writeFileSync(keyFile, '{"inference_key":"k"}'), 100)
+createServer((request, response) => {
+  calls += 1
+  if (calls === 1) return request.socket.destroy()
+  response.writeHead(request.headers.authorization === 'Bearer k' && calls > 4 ? 200 : 503).end('{}')
+}).listen(Number(port), '127.0.0.1')
+`
+
+t.test('the first good answer counts: no half key, no refusal, no cut connection', async (t) => {
+  const start = await timedStart(await launchOf(t, SERVER))
+  t.ok(start.tookMs >= 100)
+  t.ok(start.cpuS > 0)
+  await start.stop()
+  t.same(left(), [])
+})
+
+t.test('a node that ends is told with its last words', async (t) => {
+  await t.rejects(timedStart(await launchOf(t, 'console.error("no room"); process.exit(3)')), /ended before it answered:\nno room/)
+})
+
+t.test('a node that never answers is given up, and nothing of it stays', async (t) => {
+  await t.rejects(timedStart(await launchOf(t, 'setInterval(() => {}, 1000)', 300)), /no good answer within 300 ms/)
+  t.same(left(), [])
+})
+
+t.test('a program that is not there is told', async (t) => {
+  await t.rejects(timedStart({ ...await launchOf(t, ''), command: '/nowhere/node' }), /ENOENT/)
+})
+
+t.test('a folder that is no repository cannot be cloned, and nothing of the try stays', async (t) => {
+  await t.rejects(cloneStart('/nowhere'), /git clone failed/)
+})
+
+t.test('a node starts on empty data, and answers', async (t) => {
+  const place = await openPlace(ROOT)
+  t.teardown(() => place.remove())
+  const start = await place.serve()
+  t.ok(start.tookMs > 0 && start.cpuS > 0 && (start.rssBytes ?? 0) > 0)
+  await start.stop()
+})
+
+t.test('repeats and the clone are asked for', async (t) => {
+  t.match(readStartOptions(['--repeats', '2', '--clone']), { repeats: 2, isClone: true, json: null })
+  t.match(readStartOptions(['--duration', '2']), /^Unknown option/)
+})
