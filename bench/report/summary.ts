@@ -65,8 +65,10 @@ function missing({ scenarios }: ResultsFile): Markup | null {
   for (const one of scenarios) for (const { name } of one.absent) absent.set(name, [...(absent.get(name) ?? []), one.scenario])
   const names = [...absent].map(([name, of]) => `${name} (${of.join(', ')})`)
   if (broken.length === 0 && names.length === 0) return null
-  return html`${broken.map(({ scenario, notes }) => html`
-<p class="bad"><a href="#${sectionId(scenario)}">${scenario}</a> left no figures${notes[0] === undefined ? null : `: ${notes[0]}`}</p>`)}${names.length === 0 ? null : html`<p>Not there, and so not compared: ${list(names)}. Their scenarios say how they are added.</p>`}`
+  const lines = broken.map(({ scenario, notes: [why] }) => html`
+<p class="bad"><a href="#${sectionId(scenario)}">${scenario}</a> left no figures${why === undefined ? null : `: ${why}`}</p>`)
+  if (names.length === 0) return html`${lines}`
+  return html`${lines}<p>Not there, and so not compared: ${list(names)}. Their scenarios say how they are added.</p>`
 }
 
 const VERDICTS: readonly (readonly [Verdict, string])[] = [
