@@ -75,6 +75,8 @@ export interface Around {
 }
 
 export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: Around): SampleRecord {
+  // 0 stands for no whole answer, whose reason is among the failures.
+  const wrong = Object.keys(result.statuses).filter((status) => !['0', String(successStatus)].includes(status))
   return {
     cpu_us_per_request: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6,
     cpu_s_per_gb: null,
@@ -84,7 +86,7 @@ export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: 
     rss_mb: rssBytes === null ? null : rssBytes / 1e6,
     generator_cores: result.generatorCores,
     failed: result.requests - (result.statuses[successStatus] ?? 0),
-    failures: result.failures,
+    failures: [...wrong.map((status) => `status ${status}`), ...result.failures].slice(0, 3),
   }
 }
 

@@ -61,7 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and memory of sealed uploads against nginx, node:http + busboy and @tus/server',
     options: readTransferOptions,
     help: TRANSFER_OPTIONS_TEXT,
-    suite: { args: ['--payload', '20MB', '--repeats', '4', '--sections', 'speed,tiny'], seconds: 90 },
+    suite: { args: ['--payload', '20MB', '--repeats', '4', '--sections', 'speed'], seconds: 55 },
     hasPeers: true,
   },
   {
@@ -93,7 +93,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'latency of a small read beside 300 secrets a second, against the same beside an equal CPU burner; CPU of a write',
     options: readVaultOptions,
     help: VAULT_OPTIONS_TEXT,
-    suite: { args: ['--duration', '4', '--repeats', '2'], seconds: 60 },
+    suite: { args: ['--duration', '3', '--repeats', '2'], seconds: 50 },
     hasPeers: false,
   },
   {
@@ -125,7 +125,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'memory, descriptors and event-loop delay of every process under 1,000 governed embeddings a second that go on',
     options: readSoakOptions,
     help: SOAK_OPTIONS_TEXT,
-    suite: { args: ['--duration', '30'], seconds: 55 },
+    suite: { args: ['--duration', '20'], seconds: 45 },
     hasPeers: false,
   },
   {

@@ -4,7 +4,8 @@ import type { LoadRequest } from '../test/support/load-plan.ts'
 import { startMock } from '../test/support/mock.ts'
 import { treeCpuS } from '../test/support/process-cpu.ts'
 import { memoryByRole } from '../test/support/process-memory.ts'
-import { leave, sampleOf } from './leave.ts'
+import { keepRecord } from './keep-record.ts'
+import { sampleOf } from './measure.ts'
 import { optionsOrExit } from './options.ts'
 import { resultRow, type ResultRow, type SampleRecord, type ScenarioRecord } from './record.ts'
 import { CELLS, type Cell } from './size/cells.ts'
@@ -29,7 +30,7 @@ try {
     progress(`starting and filling a node with ${told(sizes)}`)
     nodes.push(await startSized(name, sizes, provider))
   }
-  await leave(await measured(), json)
+  await keepRecord(await measured(), json)
 } finally {
   for (const node of nodes) await node.stop()
   await mock.stop()
@@ -78,7 +79,7 @@ async function sample(cell: Cell, node: SizedNode, round: number): Promise<Sampl
   const cpuBefore = treeCpuS(node.stand.pid)
   const result = await ask(node, requests, cell.warmth === 'cold' ? { requestsMax: requests.length } : {})
   const resident = [...memoryByRole(node.stand.pid).values()].reduce((sum, bytes) => sum + bytes, 0)
-  return { ...sampleOf(result, treeCpuS(node.stand.pid) - cpuBefore), rss_mb: resident / 1e6 }
+  return sampleOf(result, { cpuS: treeCpuS(node.stand.pid) - cpuBefore, rssBytes: resident, successStatus: 200 })
 }
 
 function ask({ stand }: SizedNode, requests: readonly LoadRequest[], { requestsMax }: { readonly requestsMax?: number }) {

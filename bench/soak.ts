@@ -5,7 +5,8 @@ import { treeCpuS } from '../test/support/process-cpu.ts'
 import { startStand, type Stand } from '../test/support/stand.ts'
 import { optionsOrExit } from './options.ts'
 import { resultRow, type ResultRow, type ScenarioRecord } from './record.ts'
-import { leave, sampleOf } from './leave.ts'
+import { keepRecord } from './keep-record.ts'
+import { sampleOf } from './measure.ts'
 import { peakMb, soakChecks, soakCurves, soakNotes } from './soak/findings.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
 import { holdsRate, RATE_STEP } from './soak/rate.ts'
@@ -24,7 +25,7 @@ const progress = (text: string): void => void process.stderr.write(`${text}\n`)
 const startedAt = Date.now()
 const stand = await startStand({ dimensions: options.dimensions, settings: { SLUICE_FRONTS: String(options.fronts) } })
 try {
-  await leave(await soak(), json)
+  await keepRecord(await soak(), json)
 } finally {
   await stand.stop()
 }
@@ -80,5 +81,5 @@ function rowOf(result: LoadResult, { rate, cpuS, rssMb }: { readonly rate: numbe
   return resultRow({
     scenario: 'soak', case: `${rate} a second for ${options.duration} s`, subject: 'sluice', pace: 'open', connections: options.connections,
     offered_per_second: rate, payload_bytes: stand.mock.answerBytes,
-  }, [{ ...sampleOf(result, cpuS), rss_mb: rssMb }])
+  }, [sampleOf(result, { cpuS, rssBytes: rssMb * 1e6, successStatus: 200 })])
 }

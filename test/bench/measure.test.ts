@@ -40,9 +40,9 @@ t.test('CPU is divided by the warm-up too, the rate is not, and what had another
   const result: LoadResult = {
     statuses: { 200: 90, 503: 10 }, requests: 100, requestsWithWarmUp: 200, measuredMs: 500,
     latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 },
-    generatorCores: 0.5, failures: ['503'], sockets: [], rows: [], answerBytes: 0,
+    generatorCores: 0.5, failures: ['closed'], sockets: [], rows: [], answerBytes: 0,
   } as unknown as LoadResult
   t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
-    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, max: 5_000 }, rss_mb: 5, failed: 10, failures: ['503'],
+    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, max: 5_000 }, rss_mb: 5, failed: 10, failures: ['status 503', 'closed'],
   })
 })
