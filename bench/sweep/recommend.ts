@@ -37,15 +37,22 @@ export function recommend(all: readonly PairFound[], cores: number): Recommended
   const [chosen = best] = [...enough].sort((a, b) => sizeOf(a.pair) - sizeOf(b.pair) || a.pair.fronts - b.pair.fronts)
   const { fronts, workers } = chosen.pair
   const head = `On this machine of ${cores} ${cores === 1 ? 'core' : 'cores'} this mix wants SLUICE_FRONTS=${fronts} SLUICE_WORKERS=${workers}`
-  return { pair: chosen.pair, sentence: `${head}: ${reason({ chosen, fit, rateOf })}` }
+  return { pair: chosen.pair, sentence: `${head}: ${reason({ chosen, fit, rateOf, tried: all.length })}` }
 }
 
-function reason({ chosen, fit, rateOf }: { readonly chosen: PairFound; readonly fit: readonly PairFound[]; readonly rateOf: Judged }): string {
+interface Reasoned {
+  readonly chosen: PairFound
+  readonly fit: readonly PairFound[]
+  readonly rateOf: Judged
+  readonly tried: number
+}
+
+function reason({ chosen, fit, rateOf, tried }: Reasoned): string {
   const others = fit.filter((one) => one !== chosen)
   const [larger] = others.filter((one) => sizeOf(one.pair) > sizeOf(chosen.pair)).sort((a, b) => rateOf(b) - rateOf(a))
   if (larger !== undefined) return `${textOf(larger.pair)} ${gainText(rateOf(larger) / rateOf(chosen))} and costs ${costText(larger, chosen)}`
   const [smaller] = others.sort((a, b) => rateOf(b) - rateOf(a))
-  if (smaller === undefined) return 'no other pair that fits its cores was tried'
+  if (smaller === undefined) return tried === 1 ? 'no other pair was tried' : 'no other pair that fits its cores answers in time'
   return `${textOf(smaller.pair)} ${gainText(rateOf(smaller) / rateOf(chosen))}`
 }
 
@@ -80,12 +87,14 @@ export function limitText({ pair, repeats }: PairFound): string {
   const [server, generator, mock] = [of((one) => one.serverCores), of((one) => one.generatorCores), of((one) => one.mockCores)]
   const idle = of(({ cores }) => cores.idle)
   const all = repeats[0]?.ceiling.cores.all ?? 0
+  const others = all - idle - server - generator - mock
   const loop = of(({ told }) => Math.max(0, ...told.each.map(({ loopShare }) => loopShare)))
   const used = `${server.toFixed(2)} of ${all} cores for the node, ${mock.toFixed(2)} for the provider, generator ${generator.toFixed(2)}`
   const limits = [
     ...(generator > GENERATOR_CORES_MAX ? ['the generator was the limit'] : []),
     ...(mock > GENERATOR_CORES_MAX ? ['the provider that stands in for others was the limit'] : []),
     ...(idle < IDLE_CORES_MIN ? ['no core was idle'] : []),
+    ...(others >= IDLE_CORES_MIN ? [`other programs had ${others.toFixed(1)} cores, and these figures are theirs too`] : []),
     ...(loop > BUSY_SHARE_MAX ? [`its busiest event loop was busy ${Math.round(loop * 100)} % of the time`] : []),
   ]
   return `${textOf(pair)}: ${used}; ${limits.length === 0 ? `${idle.toFixed(1)} cores idle` : limits.join(', ')}`

@@ -39,7 +39,8 @@ t.test('the smaller pair is wanted when more bring next to nothing, and the sent
 
 t.test('the larger pair is wanted when it brings more, and the sentence says what less would lose', async (t) => {
   t.match(recommend([pair(1, 1, { held: 70 }), pair(2, 2)], 2)?.sentence, /SLUICE_FRONTS=2 SLUICE_WORKERS=2: 1 × 1 gives 30 % less$/)
-  t.match(recommend([pair(1, 1)], 1)?.sentence, /^On this machine of 1 core .*: no other pair that fits its cores was tried$/)
+  t.match(recommend([pair(1, 1)], 1)?.sentence, /^On this machine of 1 core .*: no other pair was tried$/)
+  t.match(recommend([pair(1, 1), pair(1, 2, { held: null })], 2)?.sentence, /: no other pair that fits its cores answers in time$/)
 })
 
 t.test('more fronts than cores are never wanted, as doctor has it, and nothing is where nothing answers', async (t) => {
@@ -51,10 +52,11 @@ t.test('more fronts than cores are never wanted, as doctor has it, and nothing i
 t.test('what was the limit is said, by the bounds of doctor', async (t) => {
   t.equal(limitText(pair(1, 1)), '1 × 1: 1.20 of 2 cores for the node, 0.20 for the provider, generator 0.40; no core was idle')
   const told = { fronts: 1, workers: 1, runners: 1, each: [{ ...quiet, loopShare: 0.9 }] }
-  const limited = { generatorCores: 0.95, mockCores: 0.97, cores: { all: 8, idle: 3 }, told }
+  const limited = { serverCores: 3, generatorCores: 0.95, mockCores: 0.97, cores: { all: 8, idle: 3 }, told }
   const text = limitText(pair(1, 1, { ceiling: limited }))
   t.match(text, /; the generator was the limit, the provider .* was the limit, its busiest event loop was busy 90 % of the time$/)
   t.match(limitText(pair(1, 1, { ceiling: { cores: { all: 4, idle: 2 } } })), /; 2\.0 cores idle$/)
+  t.match(limitText(pair(1, 1, { ceiling: { cores: { all: 4, idle: 0.2 } } })), /; no core was idle, other programs had 2\.0 cores, and these figures/)
   t.match(doctorText(pair(1, 1, { ceiling: limited })), /^doctor at the ceiling of 1 × 1: the event loop of front 0 is busy 90 % .*\(sluice scale --fronts 2; /)
 })
 
