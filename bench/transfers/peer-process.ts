@@ -68,12 +68,13 @@ function startBusboy({ folder, port }: PeerSettings): void {
 }
 
 /** As the product's own: a timer of one millisecond, which is taken off again. */
-const loop = monitorEventLoopDelay({ resolution: 1 })
+const RESOLUTION_MS = 1
+const loop = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 loop.enable()
 
 process.on('message', (message: PeerSettings | 'loop') => {
   if (message === 'loop') {
-    process.send?.(delayOf(loop.percentile(99)) * 1_000)
+    process.send?.(delayOf(loop.percentile(99), RESOLUTION_MS) * 1_000)
     loop.reset()
   } else if (message.kind === 'tus') void startTus(message)
   else startBusboy(message)
