@@ -1,6 +1,6 @@
 /** `npm run bench -- [embeddings latency operations uploads] --target URL --key KEY`: a load test of a running deployment, within bounds. */
 import { askerOf, type Place } from './deployment/ask.ts'
-import { drive, type Driven } from './deployment/drive.ts'
+import { drive, type Driven, type Driving } from './deployment/drive.ts'
 import { FAILED_SHARE_MAX, REACH_MS } from './deployment/limits.ts'
 import { listenerOf } from './deployment/local-server.ts'
 import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'
@@ -14,6 +14,10 @@ import type { ScenarioRecord } from './record.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readDeploymentOptions, DEPLOYMENT_OPTIONS_TEXT)
 const { origin, key, issuers, json, repeats } = options
+
+/** What was begun is ended, and files that were uploaded are removed, before the program ends; a second one ends it at once. */
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
 
 progress(summaryOf(options))
 const reached = await reach(origin, { key, issuers }, { method: 'GET', path: '/api/v1/key' })
@@ -77,7 +81,8 @@ async function driveAll(
   for (let repeat = 0; repeat < repeats; repeat++) {
     for (const [cell, all] of found) {
       progress(`${repeats === 1 ? '' : `repeat ${repeat + 1} of ${repeats}: `}${cell.case}, ${cell.seconds} s`)
-      const driven = await drive(cell, place, localPid)
+      const driven = await driveOnce(cell, { place, localPid, signal: interrupted.signal })
+      if (driven === null) return ['interrupted: the rest was left out']
       all.push(driven)
       const { sample, requests } = driven
       progress(`  ${drivenText(driven)}`)
@@ -89,6 +94,15 @@ async function driveAll(
     }
   }
   return []
+}
+
+/** Null when it was interrupted: the generator may have been, too, and has no figures then. */
+async function driveOnce(cell: Cell, driving: Driving): Promise<Driven | null> {
+  const driven = driving.signal.aborted ? null : await drive(cell, driving).catch((problem: unknown) => {
+    if (driving.signal.aborted) return null
+    throw problem
+  })
+  return driving.signal.aborted ? null : driven
 }
 
 function drivenText({ sample, limited }: Driven): string {

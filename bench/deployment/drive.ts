@@ -1,5 +1,5 @@
 /** Sends one cell of a load test, once. */
-import { runLoad } from '../../test/support/load.ts'
+import { startLoad } from '../../test/support/load.ts'
 import type { LoadResult } from '../../test/support/load-plan.ts'
 import { treeCpuS } from '../../test/support/process-cpu.ts'
 import type { SampleRecord } from '../record.ts'
@@ -16,15 +16,22 @@ export interface Driven {
   readonly requests: number
 }
 
-/** @param localPid root of the processes that serve, where they are on this machine; null: elsewhere, and CPU has no figure */
-export async function drive(cell: Cell, place: Place, localPid: number | null): Promise<Driven> {
+export interface Driving {
+  readonly place: Place
+  /** Root of the processes that serve, where they are on this machine; null: elsewhere, and CPU has no figure. */
+  readonly localPid: number | null
+  /** Nothing more is begun. */
+  readonly signal: AbortSignal
+}
+
+export async function drive(cell: Cell, { place, localPid, signal }: Driving): Promise<Driven> {
   const before = localPid === null ? Number.NaN : treeCpuS(localPid)
   const cpuUs = (requests: number): number =>
     localPid === null ? Number.NaN : ((treeCpuS(localPid) - before) / Math.max(1, requests)) * 1e6
-  if (cell.load === 'uploads') return runUploads(cell, place, cpuUs)
+  if (cell.load === 'uploads') return runUploads(cell, { place, signal, cpuUs })
   // A closed pace sends when it is connected: whatever is answered counts, the refusals of the first moment too.
   const settleMs = cell.pace.kind === 'open' ? SETTLE_MS : 0
-  const result = await runLoad({
+  const load = await startLoad({
     host: place.address,
     port: place.origin.port,
     origin: {
@@ -40,6 +47,9 @@ export async function drive(cell: Cell, place: Place, localPid: number | null): 
     answerTimeoutMs: REACH_MS,
     requests: [{ ...cell.request, headers: { ...cell.request.headers, authorization: `Bearer ${place.key}` } }],
   })
+  const stop = (): void => void load.stop()
+  signal.addEventListener('abort', stop)
+  const result = await load.result.finally(() => signal.removeEventListener('abort', stop))
   return drivenOf(result, cpuUs(result.requestsWithWarmUp))
 }
 

@@ -12,9 +12,15 @@ import { requestsOfCell, type Cell } from './plan.ts'
 const UPLOAD_MS = 60_000
 const FAILURES_KEPT = 20
 
-/** @param cpuUs microseconds of the server for each of so many requests */
-export async function runUploads(cell: Cell, place: Place, cpuUs: (requests: number) => number): Promise<Driven> {
-  const uploads = new Uploads(cell, place)
+export interface Uploading {
+  readonly place: Place
+  readonly signal: AbortSignal
+  /** Microseconds of the server for each of so many requests. */
+  readonly cpuUs: (requests: number) => number
+}
+
+export async function runUploads(cell: Cell, { place, signal, cpuUs }: Uploading): Promise<Driven> {
+  const uploads = new Uploads(cell, place, signal)
   return uploads.run(cpuUs)
 }
 
@@ -22,6 +28,7 @@ class Uploads {
   readonly #cell: Cell
   readonly #asker: Asker
   readonly #key: string
+  readonly #signal: AbortSignal
   readonly #body: Buffer
   readonly #failures: string[] = []
   readonly #histogram = buildHistogram({ lowestDiscernibleValue: 1, highestTrackableValue: 600_000_000, numberOfSignificantValueDigits: 3 })
@@ -31,7 +38,8 @@ class Uploads {
   #limited = 0
   #failed = 0
 
-  constructor(cell: Cell, place: Place) {
+  constructor(cell: Cell, place: Place, signal: AbortSignal) {
+    this.#signal = signal
     this.#cell = cell
     this.#key = place.key
     this.#asker = askerOf(place, cell.connections)
@@ -70,7 +78,7 @@ class Uploads {
     const endsAt = this.#beganAt + seconds * 1_000
     for (;;) {
       const dueAt = this.#beganAt + (this.#begun * 1_000) / ratePerS
-      if (this.#begun >= most || Math.max(dueAt, performance.now()) >= endsAt) return
+      if (this.#signal.aborted || this.#begun >= most || Math.max(dueAt, performance.now()) >= endsAt) return
       this.#begun++
       await sleep(Math.max(0, dueAt - performance.now()))
       const waitMs = await this.#upload()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { fakeDeployment, loadTest, type Conduct } from './fake-deployment.ts'
+import { fakeDeployment, interruptedTest, loadTest, type Conduct } from './fake-deployment.ts'
 
 t.test('operations that the key may not call are left out, and none is called that writes', async (t) => {
   const good: Conduct = (_request, response) => void response.end('{}')
@@ -21,4 +21,20 @@ t.test('uploads need leave, and each file is removed again', async (t) => {
   const times = (method: string): number => server.seen.filter((one) => one.startsWith(method)).length
   t.ok(times('POST') > 1 && times('POST') <= 6)
   t.equal(times('DELETE'), times('POST'))
+})
+
+t.test('an interrupted test begins nothing more, and leaves no file behind', async (t) => {
+  const server = await fakeDeployment(t)
+  const times = (method: string): number => server.seen.filter((one) => one.startsWith(method)).length
+  const args = ['--only', 'uploads', '--allow-writes', '--payload', '10KB', '--duration', '60']
+  const { code, record, output } = await interruptedTest(server.origin, args, () => times('POST') > 1)
+  t.same([code, record?.notes], [1, ['interrupted: the rest was left out']], output)
+  t.ok(times('POST') < 20)
+  t.equal(times('DELETE'), times('POST'))
+})
+
+t.test('an interrupted rate ends at once', async (t) => {
+  const server = await fakeDeployment(t)
+  const { code, record } = await interruptedTest(server.origin, ['--only', 'latency', '--duration', '60'], () => server.seen.length > 4)
+  t.same([code, record?.rows], [1, []])
 })

@@ -57,7 +57,12 @@ export interface Ran {
 export const KEY = 'sk-fake-0123456789'
 const PROGRAM = fileURLToPath(new URL('../../../bench/deployment.js', import.meta.url))
 
-export async function loadTest(target: string, ...args: readonly string[]): Promise<Ran> {
+export function loadTest(target: string, ...args: readonly string[]): Promise<Ran> {
+  return interruptedTest(target, args, () => false)
+}
+
+/** @param isTime looked at all the time: the first true interrupts it */
+export async function interruptedTest(target: string, args: readonly string[], isTime: () => boolean): Promise<Ran> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-deployment-'))
   try {
     const file = join(folder, 'record.json')
@@ -65,7 +70,13 @@ export async function loadTest(target: string, ...args: readonly string[]): Prom
     const child = spawn(process.execPath, all, { env: plainEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => void (output += bytes.toString()))
+    const look = setInterval(() => {
+      if (!isTime()) return
+      clearInterval(look)
+      child.kill('SIGINT')
+    }, 5)
     const [code] = await once(child, 'close') as [number | null]
+    clearInterval(look)
     const written = await readFile(file, 'utf8').catch(() => '')
     return { code, output, written, record: written === '' ? null : JSON.parse(written) as ScenarioRecord }
   } finally {
