@@ -15,7 +15,9 @@ export interface Comparison {
 }
 
 /** Whom figures are divided by, the first of these that both runs have in the case. */
-const PEERS: readonly string[] = ['nginx', 'node', 'fastify', 'busboy', 'tus', 'bullmq', 'pg-boss', 'portkey', 'rate-limiter-flexible', 'direct']
+const PEERS: readonly string[] = [
+  'nginx', 'node', 'fastify', 'busboy', 'tus', 'bullmq', 'pg-boss', 'portkey', 'rate-limiter-flexible', 'typebox-0.34', 'direct',
+]
 /** Fewer repeats have no interval. */
 const REPEATS_MIN = 3
 

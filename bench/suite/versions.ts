@@ -7,7 +7,8 @@ import { ROOT } from '../text.ts'
 /** Packages that a subject is made of; those of `tools/peers` unless the product has them itself. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   portkey: ['@portkey-ai/gateway'],
-  fastify: ['fastify'],
+  fastify: ['fastify', 'undici'],
+  node: ['undici'],
   tus: ['@tus/server', '@tus/file-store'],
   busboy: ['busboy'],
   'busboy-synced': ['busboy'],
@@ -17,8 +18,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'rate-limiter-flexible-redis': ['rate-limiter-flexible'],
   ajv: ['ajv'],
   zod: ['zod'],
-  typebox: ['typebox'],
-  sinclair: ['@sinclair/typebox'],
+  'typebox-0.34': ['@sinclair/typebox', 'typebox'],
 }
 
 /** @param subjects that have rows */
