@@ -1,7 +1,7 @@
 /** What the command line of `embeddings` may ask for. */
 import { numbersText, optionReader } from './options.ts'
 
-export const EMBEDDINGS_TARGETS = ['direct', 'nginx', 'ungoverned', 'sluice', 'fastify', 'node', 'portkey'] as const
+export const EMBEDDINGS_TARGETS = ['direct', 'nginx', 'sluice-ungoverned', 'sluice', 'fastify', 'node', 'portkey'] as const
 export type EmbeddingsTarget = (typeof EMBEDDINGS_TARGETS)[number]
 
 export interface EmbeddingsOptions {

@@ -67,7 +67,7 @@ function starters(): readonly (() => Promise<Target | Absent>)[] {
   const all: Readonly<Record<EmbeddingsTarget, () => Promise<Target | Absent>>> = {
     direct: () => Promise.resolve(direct()),
     nginx: () => startNginx(upstream),
-    ungoverned: () => startUngoverned(stand),
+    'sluice-ungoverned': () => startUngoverned(stand),
     sluice: () => Promise.resolve(gatewayTarget(stand)),
     fastify: () => startProxy('fastify', stand, { root: ROOT }),
     node: () => startProxy('node', stand, { root: ROOT }),

@@ -37,6 +37,8 @@ export interface ReadOptions<T> {
   /** Of those that take a value, without their dashes. */
   readonly texts: readonly string[]
   readonly flags: readonly string[]
+  /** What may stand in each list. */
+  readonly lists: Lists
 }
 
 /** Another name for the same option. */
@@ -69,7 +71,7 @@ export function optionReader<const N extends Numbers, const L extends Lists, T>(
       return (problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? ''
     }
   }
-  return Object.assign(read, { texts, flags: shape.flags })
+  return Object.assign(read, { texts, flags: shape.flags, lists: shape.lists })
 }
 
 type Words = Readonly<Record<string, string | boolean | undefined>>

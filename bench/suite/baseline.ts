@@ -144,9 +144,9 @@ function rowsOf({ scenarios }: ResultsFile): readonly ResultRow[] {
   return scenarios.flatMap(({ rows }) => rows)
 }
 
-/** What is not somebody else's: a peer that got slower is no fault of ours. */
+/** What is not somebody else's: a peer that got slower is no fault of ours. A running deployment is `target`. */
 function isOurs({ subject }: ResultRow): boolean {
-  return subject === 'sluice' || subject.startsWith('sluice-')
+  return subject === 'sluice' || subject === 'target' || subject.startsWith('sluice-')
 }
 
 function isSame(one: ResultRow, other: ResultRow): boolean {

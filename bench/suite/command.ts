@@ -25,6 +25,8 @@ export interface Run {
 const OWN = {
   baseline: { type: 'string' }, 'fail-on': { type: 'string' }, record: { type: 'string' }, json: { type: 'string' }, report: { type: 'string' },
 } as const
+/** The list of whom is compared with. */
+const PEERS = 'against'
 const FAIL_ON_BY_DEFAULT = '10%'
 
 /** @returns what is wrong, in one line; 'help' when that is asked for */
@@ -38,6 +40,9 @@ export function readCommand(args: readonly string[], scenarios: readonly Scenari
     const text = ['npm run bench --', ...positionals, ...given.map((one) => written({ ...one, value: shown(one) }))]
     const stray = given.find(({ name }) => !Object.hasOwn(OWN, name) && !chosen.some((scenario) => takes(scenario, name)))
     if (stray !== undefined) return `--${stray.name} is an option of ${names(scenarios.filter((one) => takes(one, stray.name)))} alone`
+    const unknown = given.filter(({ name }) => name === PEERS).flatMap(({ value }) => value?.split(',') ?? [])
+      .find((peer) => !chosen.some(({ options }) => options.lists[PEERS]?.includes(peer)))
+    if (unknown !== undefined) return `--${PEERS}: no scenario that runs has '${unknown}'`
     const json = values['json'] ?? values['record'] ?? null
     if (json !== null && runs.length > 1) return '--record takes the record of one scenario'
     return {
@@ -76,11 +81,19 @@ function chosenOf(asked: readonly string[], scenarios: readonly Scenario[]): rea
 
 /** An option that one of several scenarios does not have is left out for it. */
 function runOf(scenario: Scenario, given: readonly GivenOption[], isSuite: boolean): Run {
-  const own = given.filter(({ name }) => !Object.hasOwn(OWN, name) && takes(scenario, name)).map(written)
+  const own = given.filter(({ name }) => !Object.hasOwn(OWN, name) && takes(scenario, name)).flatMap((one) => narrowed(one, scenario)).map(written)
   const args = [...(isSuite ? (scenario.suite?.args ?? []) : []), ...own]
   const problem = scenario.options(args)
   if (typeof problem === 'string') throw new Error(`${scenario.name}: ${problem}`)
   return { scenario, args }
+}
+
+/** Peers that another of the named scenarios has. */
+function narrowed(one: GivenOption, { options }: Scenario): readonly GivenOption[] {
+  const known = options.lists[PEERS]
+  if (one.name !== PEERS || one.value === null || known === undefined) return [one]
+  const value = one.value.split(',').filter((name) => known.includes(name)).join(',')
+  return value === '' ? [] : [{ ...one, value }]
 }
 
 function takes({ options }: Scenario, name: string): boolean {

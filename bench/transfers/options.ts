@@ -46,11 +46,11 @@ const ALL_SECTIONS: readonly Section[] = [...new Set([...SECTIONS.uploads, ...SE
 
 export const TRANSFER_OPTIONS_TEXT =
   `options: ${numbersText(NUMBERS)} ` +
-  `--only ${TRANSFER_TARGETS.join(',')} --sections ${byDefault().join(',')} --all --record FILE\n` +
+  `--against ${TRANSFER_TARGETS.filter((name) => name !== 'sluice').join(',')} --only sluice --sections ${byDefault().join(',')} --all --record FILE\n` +
   `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; egress ${SECTIONS.egress.join(',')}; --all runs every one`
 
 export const readTransferOptions = optionReader(
-  { numbers: NUMBERS, lists: { only: TRANSFER_TARGETS, sections: ALL_SECTIONS }, flags: ['all'] },
+  { numbers: NUMBERS, lists: { only: TRANSFER_TARGETS, against: TRANSFER_TARGETS, sections: ALL_SECTIONS }, flags: ['all'] },
   (given): TransferOptions => ({
     repeats: given.number('repeats'),
     connections: given.number('connections'),
@@ -58,7 +58,7 @@ export const readTransferOptions = optionReader(
     crowd: given.number('crowd'),
     readers: given.number('readers'),
     readerSeconds: given.number('reader-seconds'),
-    only: given.some('only', TRANSFER_TARGETS),
+    only: given.some('only', [...given.some('against', TRANSFER_TARGETS), 'sluice']),
     sections: given.some('sections', given.has('all') ? ALL_SECTIONS : byDefault()),
     json: given.json,
   }),

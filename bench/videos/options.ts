@@ -18,13 +18,15 @@ export type VideosTarget = (typeof VIDEOS_TARGETS)[number]
 const NUMBERS = { duration: [1, 10, 2], repeats: [1, 20, 5], connections: [1, 256, 64] } as const
 
 export const VIDEOS_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --only ${VIDEOS_TARGETS.join(',')} --record FILE\n` +
+  `options: ${numbersText(NUMBERS)} --against ${VIDEOS_TARGETS.filter((name) => name !== 'sluice').join(',')} --only sluice --record FILE\n` +
   `a sample may accept ${VIDEO_JOBS_OPEN_MAX} jobs at most; the default takes some two minutes`
 
-export const readVideosOptions = optionReader({ numbers: NUMBERS, lists: { only: VIDEOS_TARGETS }, flags: [] }, (given): VideosOptions => ({
+const LISTS = { only: VIDEOS_TARGETS, against: VIDEOS_TARGETS } as const
+
+export const readVideosOptions = optionReader({ numbers: NUMBERS, lists: LISTS, flags: [] }, (given): VideosOptions => ({
   seconds: given.number('duration'),
   repeats: given.number('repeats'),
   connections: given.number('connections'),
-  only: given.some('only', VIDEOS_TARGETS),
+  only: given.some('only', [...given.some('against', VIDEOS_TARGETS), 'sluice']),
   json: given.json,
 }))

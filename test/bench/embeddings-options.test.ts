@@ -26,7 +26,7 @@ const wrong = [
   [['stray'], /^Unexpected argument 'stray'[^\n]*$/],
   [['--duration', 'soon'], /^--duration takes a whole number from 1 to 600, not 'soon'$/],
   [['--repeats', '0'], /^--repeats takes a whole number from 1 to 100, not '0'$/],
-  [['--only', 'apache'], /^--only takes some of direct,nginx,ungoverned,sluice,fastify,node,portkey, not 'apache'$/],
+  [['--only', 'apache'], /^--only takes some of direct,nginx,sluice-ungoverned,sluice,fastify,node,portkey, not 'apache'$/],
   [['--help'], /^help$/],
 ] as const
 for (const [args, line] of wrong) {

@@ -5,7 +5,9 @@ import { helpText, readCommand, type Command } from '../../../bench/suite/comman
 
 const scenario = (name: string, numbers: Record<string, readonly [number, number, number]>, isInSuite = true): Scenario => ({
   name, text: `what ${name} costs`, help: `options of ${name}`, hasPeers: false,
-  options: optionReader({ numbers, lists: {}, flags: name === 'b' ? ['all'] : [], words: ['target', 'key'] }, (given) =>
+  options: optionReader({
+    numbers, lists: { against: name === 'a' ? ['x'] : ['x', 'y'] }, flags: name === 'b' ? ['all'] : [], words: ['target', 'key'],
+  }, (given) =>
     ({ all: Object.keys(numbers).map((one) => given.number(one)) })),
   suite: isInSuite ? { args: ['--duration', '1'], seconds: 1 } : null,
 })
@@ -26,6 +28,11 @@ t.test('named ones run as they are, each once, and each sees the options that it
   t.same(runs('a', 'b', '--repeats', '2', '--all', '--duration=4'), [['a', '--duration=4'], ['b', '--repeats=2', '--all', '--duration=4']])
 })
 
+t.test('peers are those that a scenario has', async (t) => {
+  t.same(runs('a', 'b', '--against', 'y,x'), [['a', '--against=x'], ['b', '--against=y,x']])
+  t.same(runs('a', 'b', '--against=y'), [['a'], ['b', '--against=y']])
+})
+
 t.test('the suite keeps its own options to itself', async (t) => {
   t.match(read('a', '--baseline', 'x.json', '--fail-on', '12.5%', '--json', 'y'), { baseline: 'x.json', failOn: 0.125, json: 'y', runs: [{ args: [] }] })
   t.match(read(), { baseline: null, failOn: 0.1, json: null, text: 'npm run bench' })
@@ -38,6 +45,7 @@ t.test('what was typed is told without keys, and without what an address may hol
 })
 
 const wrong = [
+  [['a', '--against', 'x,y'], /^--against: no scenario that runs has 'y'$/],
   [['d'], /^there is no scenario 'd'; there are a, b, c$/],
   [['a', '--bogus'], /^Unknown option '--bogus'/],
   [['a', '--repeats', '2'], /^--repeats is an option of b alone$/],
