@@ -19,7 +19,7 @@ export function scriptedReload(settings: Texts = {}) {
   const first = generationOf(settings)
   let next = first
   const reloader = new Reloader({
-    parts: { log: { ...log, release: () => undefined }, readGeneration: () => next },
+    parts: { log: { ...log, release: () => undefined }, rereadGeneration: () => Promise.resolve(next) },
     fleet: {
       roll(_parts: readonly ChildPart[], wish: RollWish = {}) {
         rolls.push(wish)

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Secret } from '../../schemas/secret.ts'
+import { checkAside, type CheckedCatalogue } from '../catalogue/check-aside.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
-import { ConfigInvalid, readConfig, type Config, type Problem, type Texts } from '../config.ts'
+import { ConfigInvalid, readConfig, type Config, type Generation, type Problem, type Texts } from '../config.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
@@ -41,13 +42,14 @@ export async function serve(): Promise<number> {
   endOnCrash({ error: log.error, flush: lines.flush })
   const ledger = new MetricLedger()
   const openStore = openNodeStore(log)
+  const hidden = (generation: NodeGeneration): NodeGeneration => {
+    lines.hide(secretsOf(generation))
+    return generation
+  }
   const node = runNode({
     log,
-    readGeneration() {
-      const generation = readGeneration()
-      lines.hide(secretsOf(generation))
-      return generation
-    },
+    readGeneration: () => hidden(readGeneration()),
+    rereadGeneration: async () => hidden(await rereadGeneration()),
     adopt: ({ config }) => lines.setLevel(config.logLevel),
     openStore(url, node) {
       lines.hide([new Secret(url)])
@@ -94,10 +96,43 @@ function prepareFiles(config: Config): PreparedFiles {
 
 /** The configuration and the files it names: all must be right before anything is started or replaced. */
 function readGeneration(): NodeGeneration {
+  const { config, ...read } = readSettings()
+  for (let text = textOf(config.catalogFile); ;) {
+    const providers = providersOf(loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }))
+    const after = textOf(config.catalogFile)
+    if (after === text) return generationOf({ config, ...read }, { providers, text })
+    text = after
+  }
+}
+
+/** The same of a node that runs: a large catalogue is checked beside its loop. */
+async function rereadGeneration(): Promise<NodeGeneration> {
+  const { config, ...read } = readSettings()
+  if ((textOf(config.catalogFile)?.length ?? 0) < CHECKED_HERE_CHARS_MAX) return readGeneration()
+  for (let text = textOf(config.catalogFile); ;) {
+    const providers = providersOf(await checkAside({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }))
+    const after = textOf(config.catalogFile)
+    if (after === text) return generationOf({ config, ...read }, { providers, text })
+    text = after
+  }
+}
+
+/** Characters of a catalogue that is checked in some 50 ms. */
+const CHECKED_HERE_CHARS_MAX = 1_000_000
+
+function readSettings(): Generation {
   const reading = readConfig()
   if (!reading.ok) throw new ConfigInvalid(reading.problems)
-  const { config, settings, unknown, providerKeys } = reading.generation
-  const { providers, text } = readCatalogue(config.catalogFile)
+  return reading.generation
+}
+
+/** The providers of the catalogue and the text that it was checked from: a file that changes meanwhile is read again. */
+interface ReadCatalogue {
+  readonly providers: readonly Provider[]
+  readonly text: string | null
+}
+
+function generationOf({ config, settings, unknown, providerKeys }: Generation, { providers, text }: ReadCatalogue): NodeGeneration {
   const names = providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
   const frozen = {
@@ -128,23 +163,18 @@ function roots(frozen: Texts): Texts {
   return frozen
 }
 
-/** The providers of the catalogue and the text that it was checked from: a file that changes meanwhile is read again. */
-function readCatalogue(extraFile: string | null): { providers: readonly Provider[]; text: string | null } {
-  const read = (): string | null => {
-    try {
-      return extraFile === null ? null : readFileSync(extraFile, 'utf8')
-    } catch {
-      // A folder, say: what the catalogue's own loader says of it is for the operator.
-      return null
-    }
+function textOf(extraFile: string | null): string | null {
+  try {
+    return extraFile === null ? null : readFileSync(extraFile, 'utf8')
+  } catch {
+    // A folder, say: what the catalogue's own loader says of it is for the operator.
+    return null
   }
-  for (let text = read(); ;) {
-    const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
-    if (!loaded.ok) throw new ConfigInvalid(loaded.problems.map(problemOf))
-    const after = read()
-    if (after === text) return { providers: loaded.providers, text }
-    text = after
-  }
+}
+
+function providersOf(checked: CheckedCatalogue): readonly Provider[] {
+  if (!checked.ok) throw new ConfigInvalid(checked.problems.map(problemOf))
+  return checked.providers
 }
 
 function problemOf(problem: CatalogueProblem): Problem {

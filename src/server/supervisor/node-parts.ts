@@ -103,6 +103,8 @@ export interface NodeParts {
   readonly log: HeldLog
   /** Throws `ConfigInvalid`. */
   readGeneration(): NodeGeneration
+  /** The same while the node runs: its loop goes on. Rejects with `ConfigInvalid`. */
+  rereadGeneration(): Promise<NodeGeneration>
   /** Every child runs on this generation now: what the supervisor itself takes of it follows. */
   adopt(generation: NodeGeneration): void
   /** @param node this node's name in the store */

@@ -28,7 +28,7 @@ const FIXED = {
 const TLS = ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'] as const
 
 export interface ReloadOptions {
-  readonly parts: Pick<NodeParts, 'log' | 'readGeneration'>
+  readonly parts: Pick<NodeParts, 'log' | 'rereadGeneration'>
   readonly fleet: Pick<Fleet, 'roll'>
   readonly first: NodeGeneration
   childParts(generation: NodeGeneration): readonly ChildPart[]
@@ -101,7 +101,7 @@ export class Reloader {
     const { parts, fleet, childParts, check, adopt } = this.#options
     this.#tell({ number: this.#record.number + 1, state: 'running', reason: null, needRestart: [] })
     try {
-      const { generation: read, moved } = withFixed(parts.readGeneration(), this.#current)
+      const { generation: read, moved } = withFixed(await parts.rereadGeneration(), this.#current)
       const stands = stillStanding(this.#stands, read.settings)
       const generation = withStands(read, stands)
       if (moved.length > 0) parts.log.warn('settings_need_restart', { settings: moved, fix: 'restart' })

@@ -1,0 +1,21 @@
+import { Worker } from 'node:worker_threads'
+import type { Provider } from '../ports/models.ts'
+import type { CatalogueFiles } from './load.ts'
+import type { CatalogueProblem } from './sources.ts'
+
+export type CheckedFiles = Pick<CatalogueFiles, 'shippedFile' | 'extraFile'>
+
+export type CheckedCatalogue =
+  | { readonly ok: true; readonly providers: readonly Provider[] }
+  | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
+
+/** Checks a catalogue beside the loop: 100,000 models take a second and more, in which a supervisor would answer nobody. */
+export function checkAside({ shippedFile, extraFile }: CheckedFiles): Promise<CheckedCatalogue> {
+  const workerData: CheckedFiles = { shippedFile, extraFile }
+  const thread = new Worker(new URL('./check-thread.js', import.meta.url), { workerData })
+  return new Promise((resolve, reject) => {
+    thread.once('message', resolve)
+    thread.once('error', reject)
+    thread.once('exit', (code) => reject(new Error(`the check of the catalogue ended with ${code}`)))
+  })
+}
