@@ -171,21 +171,6 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ]
 
-/**
- * `--target` makes scenarios loads of a running deployment, and `--sweep` makes them mixes that worker counts are found for.
- * The names may stand on either side of that word.
- */
-export function routed(names: readonly string[], args: readonly string[]): { readonly names: readonly string[]; readonly args: readonly string[] } {
-  const isAtTarget = args.some((word) => word === '--target' || word.startsWith('--target='))
-  const name = args.includes('--sweep') ? 'sweep' : isAtTarget ? 'deployment' : null
-  if (name === null) return { names, args }
-  const rest = args.filter((word) => word !== '--sweep')
-  const behind = rest.findIndex((word, at) => !word.startsWith('-') && rest[at - 1]?.startsWith('--') !== true)
-  const options = behind < 0 ? rest : rest.slice(0, behind)
-  const only = [...names, ...(behind < 0 ? [] : rest.slice(behind))].filter((one) => one !== name)
-  return { names: [name], args: only.length === 0 ? options : ['--only', only.join(','), ...options] }
-}
-
 export function scenarioOf(name: string): Scenario | null {
   return SCENARIOS.find((one) => one.name === name) ?? null
 }

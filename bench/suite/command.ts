@@ -42,7 +42,8 @@ export function readCommand(args: readonly string[], scenarios: readonly Scenari
     if (stray !== undefined) return `--${stray.name} is an option of ${names(scenarios.filter((one) => takes(one, stray.name)))} alone`
     const unknown = given.filter(({ name }) => name === PEERS).flatMap(({ value }) => value?.split(',') ?? [])
       .find((peer) => !chosen.some(({ options }) => options.lists[PEERS]?.includes(peer)))
-    if (unknown !== undefined) return `--${PEERS}: no scenario that runs has '${unknown}'`
+    if (unknown !== undefined) return `--${PEERS}: no scenario that runs has '${unknown}'; there are ${peersOf(chosen).join(',')}`
+    if (values['fail-on'] !== undefined && values['baseline'] === undefined) return '--fail-on says how much worse than --baseline FILE: it needs one'
     const json = values['json'] ?? values['record'] ?? null
     if (json !== null && runs.length > 1) return '--record takes the record of one scenario'
     return {
@@ -55,12 +56,17 @@ export function readCommand(args: readonly string[], scenarios: readonly Scenari
   }
 }
 
+function peersOf(scenarios: readonly Scenario[]): readonly string[] {
+  return [...new Set(scenarios.flatMap(({ options }) => options.lists[PEERS] ?? []))].filter((name) => name !== 'sluice')
+}
+
 interface GivenOption {
   readonly name: string
   readonly value: string | null
 }
 
-function optionsOf(scenarios: readonly Scenario[]): Record<string, { type: 'string' | 'boolean' }> {
+/** Of all of them, and of the suite itself. */
+export function optionsOf(scenarios: readonly Scenario[]): Record<string, { type: 'string' | 'boolean' }> {
   const of = (list: readonly string[], type: 'string' | 'boolean'): Record<string, { type: 'string' | 'boolean' }> =>
     Object.fromEntries(list.map((name) => [name, { type }]))
   return {

@@ -3,10 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { ResultsFile } from '../record.ts'
 import { renderReport } from '../report-page.ts'
-import { routed, SCENARIOS, type Scenario } from '../scenarios.ts'
+import { SCENARIOS, type Scenario } from '../scenarios.ts'
 import { ROOT } from '../text.ts'
 import { compare } from './baseline.ts'
 import { helpText, readCommand, type Command } from './command.ts'
+import { routed } from './routed.ts'
 import { builtProgram, runScenarios, type SuiteEnd, type SuiteSurroundings } from './run.ts'
 import { readResults } from './shape.ts'
 
@@ -22,10 +23,7 @@ const INTERRUPTED = 130
 
 /** @returns the exit code */
 export async function runBench(given: readonly string[], around: Surroundings, signal: AbortSignal): Promise<number> {
-  const firstOption = given.findIndex((word) => word.startsWith('-'))
-  const leading = firstOption < 0 ? given : given.slice(0, firstOption)
-  const { names, args } = routed(leading, given.slice(leading.length))
-  const command = readCommand([...names, ...args], around.scenarios)
+  const command = readCommand(routed(given, around.scenarios), around.scenarios)
   if (command === 'help') {
     around.print(helpText(around.scenarios))
     return 0

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import t from 'tap'
 import { optionReader } from '../../bench/options.ts'
-import { routed, scenarioOf, SCENARIOS } from '../../bench/scenarios.ts'
+import { scenarioOf, SCENARIOS } from '../../bench/scenarios.ts'
 import { ROOT } from '../support/source.ts'
 
 t.test('each scenario is a program, and its part in the suite is what it takes', async (t) => {
@@ -16,20 +16,6 @@ t.test('each scenario is a program, and its part in the suite is what it takes',
 
 t.test('the whole suite takes less than a quarter of an hour', async (t) => {
   t.ok(SCENARIOS.reduce((sum, { suite }) => sum + (suite?.seconds ?? 0), 0) <= 900)
-})
-
-t.test('with a target the names are loads of a deployment', async (t) => {
-  const target = ['--target', 'https://a.example']
-  t.same(routed(['embeddings', 'latency'], target), { names: ['deployment'], args: ['--only', 'embeddings,latency', ...target] })
-  t.same(routed([], ['--target=https://a.example']), { names: ['deployment'], args: ['--target=https://a.example'] })
-  t.same(routed(['deployment'], target), { names: ['deployment'], args: target })
-  t.same(routed(['uploads'], ['--repeats', '2']), { names: ['uploads'], args: ['--repeats', '2'] })
-})
-
-t.test('a sweep takes its mix before and behind its options', async (t) => {
-  t.same(routed([], ['--sweep', '--fronts', '1,2', 'embeddings']), { names: ['sweep'], args: ['--only', 'embeddings', '--fronts', '1,2'] })
-  t.same(routed(['mixed'], ['--sweep']), { names: ['sweep'], args: ['--only', 'mixed'] })
-  t.same(routed([], ['--sweep', 'mixed']), { names: ['sweep'], args: ['--only', 'mixed'] })
 })
 
 const read = optionReader(

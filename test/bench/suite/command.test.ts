@@ -45,13 +45,14 @@ t.test('what was typed is told without keys, and without what an address may hol
 })
 
 const wrong = [
-  [['a', '--against', 'x,y'], /^--against: no scenario that runs has 'y'$/],
+  [['a', '--against', 'x,y'], /^--against: no scenario that runs has 'y'; there are x$/],
   [['d'], /^there is no scenario 'd'; there are a, b, c$/],
   [['a', '--bogus'], /^Unknown option '--bogus'/],
   [['a', '--repeats', '2'], /^--repeats is an option of b alone$/],
   [['a', '--duration', '10'], /^a: --duration takes a whole number from 1 to 9, not '10'$/],
-  [['--fail-on', '10'], /^--fail-on takes a share as 10%, not '10'$/],
-  [['--fail-on', '0%'], /^--fail-on takes a share as 10%, not '0%'$/],
+  [['--fail-on', '20%'], /^--fail-on says how much worse than --baseline FILE: it needs one$/],
+  [['--baseline', 'x', '--fail-on', '10'], /^--fail-on takes a share as 10%, not '10'$/],
+  [['--baseline', 'x', '--fail-on', '0%'], /^--fail-on takes a share as 10%, not '0%'$/],
   [['a', 'b', '--record', 'x'], /^--record takes the record of one scenario$/],
   [['a', '-h'], /^help$/],
 ] as const
