@@ -33,6 +33,10 @@ export class CallTime {
     return this.#controller.signal
   }
 
+  get hasEnded(): boolean {
+    return this.#ended !== null
+  }
+
   /** Starts the deadline. After it the signal ends the call; DEADLINE_GRACE_MS later `expire` is called. */
   limit(deadlineMs: number): void {
     this.#deadlineMs = deadlineMs

@@ -78,6 +78,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     return this.exchange.time.signal
   }
 
+  get hasEnded(): boolean {
+    return this.exchange.time.hasEnded
+  }
+
   get turn(): Turn | null {
     return this.kept?.turn ?? null
   }

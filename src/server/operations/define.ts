@@ -154,6 +154,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly deadlineAt: number
   /** Created on first use; its reason is a `CallEnded`. */
   readonly signal: AbortSignal
+  /** Whether the signal is aborted: asking this makes none. */
+  readonly hasEnded: boolean
   readonly notes: CallNotes
 }
 

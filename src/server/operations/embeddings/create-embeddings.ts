@@ -158,9 +158,9 @@ async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports
   if (!held.ok) return held
   const written = held.value.written()
   if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
-  const isGone = asked instanceof Promise && call.signal.aborted
   try {
-    const embedded = isGone ? { ok: false as const, failure: endedBy(call.signal) } : await plan.run()
+    // Whoever left while the take was written has nothing sent for him, and pays nothing. C24.
+    const embedded = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await plan.run()
     if (embedded.ok) return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
     held.value.release()
     return embedded

@@ -194,6 +194,31 @@ t.test('a client that leaves while its call waits for money is not charged, and 
   t.equal(first.calls.length, 0)
 })
 
+t.test('a client that leaves while its take is written is not charged, and nothing is sent', async (t) => {
+  let asked: (ask: HoldAsk) => void = () => undefined
+  let wrote: (isWritten: boolean) => void = () => undefined
+  const ends: ('released' | CallCost)[] = []
+  const isAsked = new Promise<HoldAsk>((resolve) => void (asked = resolve))
+  const spend: Spend = {
+    hold(ask) {
+      asked(ask)
+      const written = new Promise<boolean>((resolve) => void (wrote = resolve))
+      return ok({ written: () => written, settle: (cost) => void ends.push(cost), release: () => void ends.push('released') })
+    },
+  }
+  const { url, first, untilSettled } = await openEmbeddings(t, { spend })
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
+  const signal = (await isAsked).signal?.()
+  const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
+  client.abort()
+  await Promise.all([call, left])
+  wrote(true)
+  await untilSettled(1)
+  t.same(ends, ['released'])
+  t.equal(first.calls.length, 0)
+})
+
 t.test('a client that leaves after its call was sent is charged once', async (t) => {
   const spend = recorder()
   const { url, first, untilSettled } = await openEmbeddings(t, { spend })
