@@ -22,7 +22,7 @@ const CODE = load()
 /**
  * Reads over numbers as embeddings have them (`-0.0123, 0.5,`: one digit, a point, more digits; spaces and line breaks behind
  * commas), 16 bytes at a time. Each of them is a valid and finite number of JSON; what is written otherwise is not judged.
- * One list at a time: all share the memory that the code can see.
+ * Made for one answer and used up before the next one's: all share the memory that the code can see. Places only go up.
  */
 export class PlainNumbers {
   readonly #bytes: Uint8Array

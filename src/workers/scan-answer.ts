@@ -4,7 +4,8 @@ import type { ShortJobTypes, VectorEncoding } from '../server/ports/short-jobs.t
 import {
   BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, isDigit, isSpace, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span, ZERO,
 } from './json-bytes.ts'
-import { endOfNumbers, endOfSpace } from './number-list.ts'
+import { endOfNumbers, endOfSpace, type NumberBytes } from './number-list.ts'
+import { PlainNumbers } from './plain-numbers.ts'
 
 type Scan = ShortJobTypes['scan_answer']
 
@@ -57,7 +58,7 @@ const FLOAT32_BYTES = 4
 
 class Scanner {
   readonly #bytes: Buffer
-  readonly #view: DataView
+  readonly #numbers: NumberBytes
   readonly #countMax: number
   #data: Span | null = null
   #usage: Span | null = null
@@ -66,7 +67,8 @@ class Scanner {
 
   constructor(bytes: Buffer, countMax: number) {
     this.#bytes = bytes
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#numbers = { bytes, view, plain: new PlainNumbers(bytes) }
     this.#countMax = countMax
   }
 
@@ -143,7 +145,7 @@ class Scanner {
     if (this.#encoding !== null && this.#encoding !== encoding) return FAILED
     this.#encoding = encoding
     if (encoding === 'base64') return this.#base64(at)
-    return this.#bytes[at] === OPEN_LIST ? endOfNumbers(this.#bytes, this.#view, at + 1) : FAILED
+    return this.#bytes[at] === OPEN_LIST ? endOfNumbers(this.#numbers, at + 1) : FAILED
   }
 
   #value(at: number, depth: number): number {

@@ -77,6 +77,41 @@ t.test('a list longer than the memory of the code is read in windows', async (t)
   t.equal(endOf(Buffer.from(`${text.slice(0, at)}x${text.slice(at + 1)}`)), -1)
 })
 
+const PLAIN = '0.12345,-0.5, 0.0625,-1.25,\n0.9876543,0.1,-0.33333333, 4.75,0.0009765625,-2.5,0.6,'
+
+/** What is wrong with what is taken of these bytes, if anything. */
+function mistake(text: string): string | null {
+  const bytes = Buffer.from(text, 'latin1')
+  const read = text.slice(0, new PlainNumbers(bytes).endFrom(0))
+  return read === '' || (read.endsWith(',') && isListOfFinite(read.slice(0, -1))) ? null : JSON.stringify(text)
+}
+
+t.test('every byte at every place of a step, and across its border, is taken only where a parser takes it', async (t) => {
+  for (let shift = 0; shift < 16; shift++) {
+    const text = `0.${'7'.repeat(shift)}1,${PLAIN}`
+    for (let at = 0; at < 50; at++) {
+      for (let byte = 0; byte < 256; byte++) {
+        const wrong = mistake(text.slice(0, at) + String.fromCharCode(byte) + text.slice(at + 1))
+        if (wrong !== null) t.fail(wrong)
+      }
+    }
+  }
+  t.pass()
+})
+
+t.test('every four of the bytes that numbers are made of, across the border of two steps, are taken only where a parser takes them', async (t) => {
+  const signs = ['0', '5', '.', '-', ',', ' ', '\n']
+  const fours = signs.flatMap((a) => signs.flatMap((b) => signs.flatMap((c) => signs.map((d) => a + b + c + d))))
+  for (let at = 11; at < 19; at++) {
+    for (const four of fours) {
+      const wrong = mistake(PLAIN.slice(0, at) + four + PLAIN.slice(at + 4))
+      if (wrong !== null) t.fail(wrong)
+    }
+  }
+  t.pass()
+})
+
 function endOf(bytes: Buffer): number {
-  return endOfNumbers(bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 1)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  return endOfNumbers({ bytes, view, plain: new PlainNumbers(bytes) }, 1)
 }

@@ -68,6 +68,23 @@ t.test('floats of every length and place in the buffer are taken', async (t) => 
   }
 })
 
+t.test('bytes are looked at in the memory of the vector code about once, however short the vectors are', async (t) => {
+  const item = (index: number): string => `{"object":"embedding","index":${index},"embedding":[${'-0.0123456,'.repeat(16)}0.5]}`
+  const answer = Buffer.from(`{"data":[${Array.from({ length: 2_000 }, (_, at) => item(at)).join(',')}]}`)
+  const { set } = Uint8Array.prototype
+  let copied = 0
+  Uint8Array.prototype.set = function (this: Uint8Array, from: ArrayLike<number>, at?: number) {
+    copied += from.length
+    set.call(this, from, at)
+  }
+  const spans = scanAnswer(answer)
+  Uint8Array.prototype.set = set
+  t.equal(spans?.count, 2_000)
+  t.ok(copied <= 1.1 * answer.length, `${copied} of ${answer.length}`)
+  const at = answer.lastIndexOf('-0.01')
+  t.equal(scanAnswer(Buffer.concat([answer.subarray(0, at), Buffer.from('x'), answer.subarray(at + 1)])), null)
+})
+
 t.test('what costs a parser on the loop is left to a short job: long usage, white space, long strings', async (t) => {
   const usage = `{"prompt_tokens":1,"more":[${'1,'.repeat(USAGE_BYTES_MAX / 2)}1]}`
   t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"usage":${usage}}`)), null)
