@@ -42,7 +42,8 @@ export function askerOf(place: Place, connections: number): Asker {
   const agent = origin.isTls ? new SecureAgent({ keepAlive: true, maxSockets: connections }) : new Agent({ keepAlive: true, maxSockets: connections })
   const start = origin.isTls ? askSecurely : askPlainly
   const name = isIP(origin.hostname) === 0 ? { servername: origin.hostname } : {}
-  const trust = issuers === null ? {} : { ca: issuers }
+  // Also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise: the key is for this server alone.
+  const trust = { rejectUnauthorized: true, ...(issuers === null ? {} : { ca: issuers }) }
   return {
     close: () => agent.destroy(),
     ask: ({ method, path, headers, body }, ms) => new Promise((resolve) => {

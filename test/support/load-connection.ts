@@ -113,7 +113,8 @@ export class LoadConnection {
     let at = 0
     for (;;) {
       const lineEnd = bytes.indexOf('\r\n', at)
-      const size = lineEnd < 0 ? 0 : Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
+      const size = lineEnd < 0 ? 0 : chunkBytes(bytes.toString('latin1', at, lineEnd))
+      if (size === null) return this.destroy('a chunk without a size')
       if (lineEnd < 0 || lineEnd + 2 + size + 2 > bytes.length) {
         this.#held = Buffer.from(bytes.subarray(at))
         return
@@ -153,20 +154,26 @@ export class LoadConnection {
   #isEnded = false
 }
 
+/** Null for what is no size: a server that is not ours may say anything. */
+function chunkBytes(line: string): number | null {
+  const digits = /^([0-9a-f]{1,8})[ \t]*(?:;|$)/i.exec(line)?.[1]
+  return digits === undefined ? null : Number.parseInt(digits, 16)
+}
+
 export interface LoadAddress {
   readonly host: string
   readonly port: number
   readonly origin?: LoadOrigin
 }
 
-/** The certificate is checked always: a load test of the wrong server is an attack on it. */
+/** The certificate is checked always, whatever the environment says: a load test of the wrong server is an attack on it. */
 function openSocket({ host, port, origin }: LoadAddress): Socket {
   const name = origin?.serverName ?? null
   if (name === null) return connect(port, host)
   const issuers = origin?.issuers ?? null
   // An address is no server name: it is checked against the certificate all the same.
   const named = isIP(name) === 0 ? { servername: name } : {}
-  return connectSecurely({ host, port, ...named, ...(issuers === null ? {} : { ca: issuers }), ALPNProtocols: ['http/1.1'] })
+  return connectSecurely({ host, port, ...named, ...(issuers === null ? {} : { ca: issuers }), ALPNProtocols: ['http/1.1'], rejectUnauthorized: true })
 }
 
 const HEAD = -1

@@ -83,6 +83,15 @@ t.test('a chunked answer ends with its last chunk', async (t) => {
   t.same((await runLoad(plan(server.port, { requestsMax: 3 }))).statuses, { 200: 3 })
 })
 
+t.test('a chunk without a size is a failed request, and no end of the generator', async (t) => {
+  for (const size of ['', 'xyz', '-9', '0x2', '123456789']) {
+    const server = await rawServer(t, [`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\nhi\r\n0\r\n\r\n`, OK])
+    t.same((await runLoad(plan(server.port, { requestsMax: 2 }))).statuses, { 0: 1, 200: 1 }, size)
+  }
+  const server = await rawServer(t, ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2 ;of=two\r\nhi\r\n0\r\n\r\n'])
+  t.same((await runLoad(plan(server.port, { requestsMax: 2 }))).statuses, { 200: 2 })
+})
+
 t.test('a reset connection is a failed request and a cut socket, and the next one is opened', async (t) => {
   const server = await rawServer(t, [OK, 'reset', OK])
   const result = await runLoad(plan(server.port, { requestsMax: 3 }))
@@ -163,6 +172,12 @@ t.test('over TLS: its name is checked, and the plain request arrives', { skip: N
   const origin = { authority: 'localhost', serverName: 'localhost', issuers }
   const good = await runLoad(plan(port, { origin, requestsMax: 3 }))
   t.same([good.statuses, heads[0]?.split('\r\n')[1]], [{ 200: 3 }, 'host: localhost'])
+  const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env
+  t.teardown(() => {
+    if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+    else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
+  })
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
   for (const wrong of [{ ...origin, serverName: 'other.example' }, { ...origin, issuers: null }]) {
     const refused = await runLoad(plan(port, { origin: wrong, ratePerSMax: 10, durationMs: 200 }))
     t.same(refused.statuses, { 0: 1 })
