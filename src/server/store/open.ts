@@ -65,9 +65,9 @@ export class Store {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new StoreSlow()), timeoutMs)
     })
-    const answer = Promise.resolve(run(this.#current))
-    this.#hearOf(answer)
     try {
+      const answer = Promise.resolve(run(this.#current))
+      this.#hearOf(answer)
       return await Promise.race([answer, late])
     } catch (problem) {
       if (problem instanceof StoreSlow) this.#replaceWhenSilent()

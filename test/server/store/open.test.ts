@@ -22,6 +22,20 @@ t.test('an answer that comes too late is given up', async (t) => {
   t.ok(problem instanceof StoreSlow && isAway(problem))
 })
 
+t.test('work that cannot even be begun has failed, and nothing of it comes later', async (t) => {
+  const store = await openTestStore(t)
+  const late: unknown[] = []
+  const note = (problem: unknown): void => void late.push(problem)
+  process.on('unhandledRejection', note)
+  t.teardown(() => process.off('unhandledRejection', note))
+  const bug = new Error('a bug')
+  t.equal(await problemOf(store.within(10, () => {
+    throw bug
+  })), bug)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.same(late, [])
+})
+
 t.test('a cut store is away, and answers as soon as it is back', async (t) => {
   const { store, relay } = await openFarStore(t)
   await store.sql`SELECT 1`
