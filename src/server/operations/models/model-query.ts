@@ -80,19 +80,36 @@ export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing
   const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
   const end = Buffer.from(`],"links":{"next":${JSON.stringify(next)}},"total_count":${found.length}}`)
   // No page is that long: what is asked for is everything.
-  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found).then((pieces) => ok(json([OPEN, ...pieces, end])))
+  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found, end)
   return ok(json([Buffer.concat([OPEN, ...separated(found.slice(offset, offset + limit)), end])]))
 }
 
-/** The pieces of long lists: all who ask for one of them at once are sent the same bytes, for as long as it is remembered what was found. */
-const EVERY_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Array[]>>()
+/** Pieces of a long list, and for how many answers they are. */
+interface Every {
+  readonly pieces: Promise<readonly Uint8Array[]>
+  answers: number
+}
 
-function everyOf(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
-  const known = EVERY_OF.get(found)
-  if (known !== undefined) return known
-  const pieces = inPieces(found)
-  EVERY_OF.set(found, pieces)
-  return pieces
+/**
+ * All who ask for one long list at once are sent the same bytes. They are kept no longer than anybody reads them: each order
+ * and filter is another list, of as many bytes as all models have.
+ */
+const EVERY_OF = new WeakMap<readonly ResolvedModel[], Every>()
+
+async function everyOf(found: readonly ResolvedModel[], end: Uint8Array): Promise<Outcome<Success>> {
+  const every = EVERY_OF.get(found) ?? { pieces: inPieces(found), answers: 0 }
+  EVERY_OF.set(found, every)
+  every.answers += 1
+  const done = (): void => {
+    every.answers -= 1
+    if (every.answers === 0 && EVERY_OF.get(found) === every) EVERY_OF.delete(found)
+  }
+  try {
+    return ok({ ...json([OPEN, ...await every.pieces, end]), done })
+  } catch (bug) {
+    done()
+    throw bug
+  }
 }
 
 /** Models whose bodies are rendered in one turn of the loop: 2 ms. All of 100,000 take two seconds. */
@@ -121,7 +138,7 @@ export function readModel(body: 'answer' | 'endpoints' | 'bare') {
 }
 
 /** A success whose body is JSON already. */
-function json(parts: readonly Uint8Array[]): Success {
+function json(parts: readonly Uint8Array[]): Extract<Success, { readonly kind: 'bytes' }> {
   return { kind: 'bytes', parts, contentType: 'application/json' }
 }
 
