@@ -77,20 +77,28 @@ export interface Around {
 export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: Around): SampleRecord {
   // 0 stands for no whole answer, whose reason is among the failures.
   const wrong = Object.keys(result.statuses).filter((status) => !['0', String(successStatus)].includes(status))
+  const isNothing = result.requests === 0
   return {
     cpu_us_per_request: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6,
     cpu_s_per_gb: null,
-    requests_per_second: (result.requests / result.measuredMs) * 1_000,
+    requests_per_second: answeredPerS(result),
     mb_per_second: null,
-    latency_us: latencyUs(result),
+    latency_us: isNothing ? null : latencyUs(result),
     rss_mb: rssBytes === null ? null : rssBytes / 1e6,
     generator_cores: result.generatorCores,
-    failed: result.requests - (result.statuses[successStatus] ?? 0),
-    failures: [...wrong.map((status) => `status ${status}`), ...result.failures].slice(0, 3),
+    // A server that takes no connection refuses nothing, and costs nothing.
+    failed: isNothing ? 1 : result.requests - (result.statuses[successStatus] ?? 0),
+    failures: isNothing ? ['nothing was answered'] : [...wrong.map((status) => `status ${status}`), ...result.failures].slice(0, 3),
   }
 }
 
-export function latencyUs({ latency: { p50, p90, p99, p99_9, max } }: Pick<LoadResult, 'latency'>): LatencyRecord<number> {
+/** Answers that came, good or not: what was never sent or never answered is no throughput. */
+export function answeredPerS({ requests, statuses, measuredMs }: Pick<LoadResult, 'requests' | 'statuses' | 'measuredMs'>): number {
+  return ((requests - (statuses[0] ?? 0)) / measuredMs) * 1_000
+}
+
+/** Milliseconds in, microseconds out. */
+export function latencyUs({ latency: { p50, p90, p99, p99_9, max } }: { readonly latency: LatencyRecord<number> }): LatencyRecord<number> {
   const us = (ms: number): number => ms * 1_000
   return { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) }
 }

@@ -2,6 +2,7 @@
 import { treeCpuS } from '../test/support/process-cpu.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { GENERATOR_LATE_MS_MAX } from './latency/steps.ts'
+import { answeredPerS } from './measure.ts'
 import { mixedCeiling, startMixedLoad } from './mixed/load.ts'
 import { MIXED_KINDS, MIXED_SHARES, UPLOAD_BYTES_LEAST, UPLOAD_BYTES_MOST } from './mixed/mix.ts'
 import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
@@ -55,8 +56,8 @@ try {
 
 async function shareOfCeiling(): Promise<number> {
   progress('what the machine holds of the mix')
-  const { requests, measuredMs } = await mixedCeiling(stand, { durationMs: CEILING_MS, warmUpMs: WARM_UP_MS, connections, seed })
-  return Math.max(1, Math.round(((requests / measuredMs) * 1_000 * options.share) / 100))
+  const ceiling = await mixedCeiling(stand, { durationMs: CEILING_MS, warmUpMs: WARM_UP_MS, connections, seed })
+  return Math.max(1, Math.round((answeredPerS(ceiling) * options.share) / 100))
 }
 
 async function oneRepeat(ratePerS: number): Promise<MixedRepeat & { readonly looks: readonly WatchedLook[] }> {

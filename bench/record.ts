@@ -58,7 +58,7 @@ export interface ResultRow {
   readonly requests_per_second: Spread
   readonly mb_per_second: Spread | null
   readonly latency_us: LatencyRecord<Spread> | null
-  /** The most that all processes of the subject had resident together. */
+  /** What all processes of the subject had resident together: at the end of a cell, and where it was watched at the most. */
   readonly rss_mb: Spread | null
   readonly generator_cores: Spread
   /** The rate was the generator's limit in at least one repeat; CPU of a request still holds. */
@@ -152,9 +152,9 @@ export function resultRow(head: RowHead, samples: readonly SampleRecord[]): Resu
   }
 }
 
-/** @returns null when one of the two has no such figure */
+/** Of the nth repeats of both: one that lacks the figure leaves its pair out, and shifts no other. @returns null when no pair has it */
 export function ratioRecord(metric: RatioMetric, over: ResultRow, under: ResultRow): RatioRecord | null {
-  const of = (row: ResultRow): readonly number[] => row.samples.flatMap((one) => one[metric] ?? [])
+  const of = (row: ResultRow): readonly number[] => row.samples.map((one) => one[metric] ?? Number.NaN)
   const ratio = pairedRatio(of(over), of(under))
   if (!Number.isFinite(ratio.median)) return null
   return { scenario: over.scenario, case: over.case, metric, over: over.subject, under: under.subject, ratio }

@@ -13,9 +13,9 @@ export interface Interval {
   readonly high: number
 }
 
-/** @returns NaN in each field for no values */
+/** Values that were not taken (NaN) are left out. @returns NaN in each field for no values */
 export function spread(values: readonly number[]): Spread {
-  const sorted = [...values].sort((a, b) => a - b)
+  const sorted = values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b)
   return { median: medianOf(sorted), min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
 }
 
@@ -31,7 +31,8 @@ export function pairedRatio(over: readonly number[], under: readonly number[]): 
     const other = under[at]
     return other === undefined || !Number.isFinite(value / other) ? [] : [value / other]
   })
-  const medians = Array.from({ length: ratios.length === 0 ? 0 : DRAWS }, draws(ratios)).sort((a, b) => a - b)
+  const draw = redrawn()
+  const medians = Array.from({ length: ratios.length === 0 ? 0 : DRAWS }, () => draw(ratios)).sort((a, b) => a - b)
   return { median: spread(ratios).median, ...boundsOf(medians) }
 }
 
@@ -40,8 +41,7 @@ export function pairedRatio(over: readonly number[], under: readonly number[]): 
  * @returns that ratio, and its percentile bootstrap; the same values give the same interval
  */
 export function changeOf(now: readonly number[], then: readonly number[]): Interval {
-  const random = steps()
-  const draw = (values: readonly number[]): number => spread(values.map(() => values[Math.floor(random() * values.length)] ?? Number.NaN)).median
+  const draw = redrawn()
   const isEmpty = now.length === 0 || then.length === 0
   const ratios = Array.from({ length: isEmpty ? 0 : DRAWS }, () => draw(now) / draw(then)).sort((a, b) => a - b)
   return { median: spread(now).median / spread(then).median, ...boundsOf(ratios) }
@@ -52,9 +52,10 @@ function boundsOf(sorted: readonly number[]): Pick<Interval, 'low' | 'high'> {
   return { low: sorted[Math.floor(DRAWS * 0.025)] ?? Number.NaN, high: sorted[Math.ceil(DRAWS * 0.975) - 1] ?? Number.NaN }
 }
 
-function draws(ratios: readonly number[]): () => number {
+/** @returns the median of as many values as there are, each drawn from all of them */
+function redrawn(): (values: readonly number[]) => number {
   const random = steps()
-  return () => spread(ratios.map(() => ratios[Math.floor(random() * ratios.length)] ?? Number.NaN)).median
+  return (values) => spread(values.map(() => values[Math.floor(random() * values.length)] ?? Number.NaN)).median
 }
 
 /** The generator of Park and Miller: 0 to 1, the same numbers each time, so that a report can be made again from its samples. */

@@ -4,6 +4,7 @@ import { runLoad } from '../../test/support/load.ts'
 import type { LoadResult } from '../../test/support/load-plan.ts'
 import { treeCpuS } from '../../test/support/process-cpu.ts'
 import { startStand } from '../../test/support/stand.ts'
+import { answeredPerS } from '../measure.ts'
 import type { LimitsOptions } from './options.ts'
 import { ratedKey } from './owners.ts'
 
@@ -66,7 +67,7 @@ function judged({ fronts, rpm, result, cpuS }: Taken): Accuracy {
   const lastAt = rows.reduce((most, { endedAt }) => Math.max(most, endedAt), firstAt)
   const spanMs = rows.length === 0 ? 0 : lastAt - firstAt
   const allowedIn = (ms: number): number => burstOf(rpm) + (rpm * ms) / 60_000
-  const offeredPerS = (result.requests / result.measuredMs) * 1_000
+  const offeredPerS = answeredPerS(result)
   return {
     fronts, rpm,
     admitted: rows.length,

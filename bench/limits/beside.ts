@@ -2,7 +2,7 @@
 import { burstOf } from '../../src/schemas/rate-burst.ts'
 import { runLoad } from '../../test/support/load.ts'
 import { treeCpuS } from '../../test/support/process-cpu.ts'
-import { interleave, rowsOf, type Settings } from '../measure.ts'
+import { answeredPerS, interleave, rowsOf, type Settings } from '../measure.ts'
 import { resultRow, type ResultRow } from '../record.ts'
 import type { Absent, Target } from '../target.ts'
 import { limiterRequest, startLimiter } from './limiter-targets.ts'
@@ -91,7 +91,7 @@ async function pressed(target: Target, limitRpm: number, { connections, duration
       scenario: 'limits', case: name, subject: target.name, pace: 'closed', connections, offered_per_second: null, payload_bytes: null,
     }, [{
       cpu_us_per_request: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6, cpu_s_per_gb: null, mb_per_second: null, latency_us: null,
-      requests_per_second: (result.requests / result.measuredMs) * 1_000, rss_mb: null, generator_cores: result.generatorCores,
+      requests_per_second: answeredPerS(result), rss_mb: null, generator_cores: result.generatorCores,
       failed: result.requests - admitted - refused, failures: result.failures,
     }]),
     note: `${target.name}, ${name}: ${admitted} of ${result.requests} let in within ${(result.measuredMs / 1_000).toFixed(1)} s; `

@@ -1,5 +1,5 @@
 /** Rows of the mix: one for each kind and one for all together. */
-import { latencyUs } from '../measure.ts'
+import { answeredPerS, latencyUs } from '../measure.ts'
 import { resultRow, type ResultRow, type SampleRecord } from '../record.ts'
 import { failedOf, reasonsOf, type MixedResult } from './load.ts'
 import { MIXED_KINDS, MIXED_SHARES, type MixedKind } from './mix.ts'
@@ -36,7 +36,7 @@ function wholeSample({ result, cpuS, peakBytes }: MixedRepeat): SampleRecord {
   return {
     cpu_us_per_request: (cpuS / Math.max(1, sum((one) => one.requestsWithWarmUp))) * 1e6,
     cpu_s_per_gb: null,
-    requests_per_second: sum((one) => (one.requests / one.measuredMs) * 1_000),
+    requests_per_second: sum(answeredPerS),
     mb_per_second: sum((one) => one.sentBytes / one.measuredMs / 1_000),
     latency_us: null,
     rss_mb: peakBytes / 1e6,
@@ -51,7 +51,7 @@ function kindSample(kind: MixedKind, { kinds }: MixedResult): SampleRecord {
   return {
     cpu_us_per_request: UNKNOWN,
     cpu_s_per_gb: null,
-    requests_per_second: (one.requests / one.measuredMs) * 1_000,
+    requests_per_second: answeredPerS(one),
     mb_per_second: kind === 'uploads' ? one.sentBytes / one.measuredMs / 1_000 : null,
     latency_us: latencyUs(one),
     rss_mb: null,

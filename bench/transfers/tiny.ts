@@ -1,6 +1,6 @@
 /** A small request beside a load, and beside processes that burn as much CPU and serve nobody. */
 import { runLoad } from '../../test/support/load.ts'
-import { latencyUs } from '../measure.ts'
+import { answeredPerS, latencyUs } from '../measure.ts'
 import type { LatencyRecord } from '../record.ts'
 import { startBurner } from './burner.ts'
 import type { Gateway } from './gateway.ts'
@@ -86,7 +86,7 @@ export async function tinyLatency(gateway: Gateway, durationMs: number): Promise
     p50: result.latency.p50,
     p99: result.latency.p99,
     latencyUs: latencyUs(result),
-    ratePerS: (result.requests / result.measuredMs) * 1_000,
+    ratePerS: answeredPerS(result),
     generatorCores: result.generatorCores,
     failures: result.failures,
     failed: result.requests - (result.statuses[200] ?? 0),

@@ -1,7 +1,7 @@
 import { startLoad } from '../../test/support/load.ts'
 import { tree } from '../../test/support/process-cpu.ts'
 import type { Stand } from '../../test/support/stand.ts'
-import { latencyUs } from '../measure.ts'
+import { answeredPerS, latencyUs } from '../measure.ts'
 import { isFront, type Gateway } from '../transfers/gateway.ts'
 import { cpuBetween, readCpu, readMemory, totalOf, type CpuReading } from '../transfers/resources.ts'
 import { besideLoad, HEAD_MS, tinyLatency, type Busy } from '../transfers/tiny.ts'
@@ -63,7 +63,7 @@ async function write(stand: Stand, { series, ratePerS: offeredPerS, durationMs, 
   const result = await load.result
   const cpu = perSecond(cpuBetween(before, readCpu(stand.pid, isFront)), performance.now() - beganAt)
   const own = { mainS: cpu.mainS - ofReads.mainS, threadsS: cpu.threadsS - ofReads.threadsS, restS: cpu.restS - ofReads.restS }
-  const ratePerS = (result.requests / result.measuredMs) * 1_000
+  const ratePerS = answeredPerS(result)
   const perWriteUs = (cores: number): number => (cores / ratePerS) * 1e6
   return {
     ratePerS,

@@ -36,13 +36,27 @@ t.test('a row is compared with the others of its case alone, in figures that bot
   t.equal(ratiosOver(rows, 'x', ['cpu_us_per_request', 'mb_per_second']).length, 1)
 })
 
+const loaded = (more: Partial<LoadResult>): LoadResult => ({
+  latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }, generatorCores: 0.5, failures: ['closed'], sockets: [], rows: [], answerBytes: 0, ...more,
+} as LoadResult)
+
 t.test('CPU is divided by the warm-up too, the rate is not, and what had another status failed', async (t) => {
-  const result: LoadResult = {
+  const result = loaded({
     statuses: { 200: 90, 503: 10 }, requests: 100, requestsWithWarmUp: 200, measuredMs: 500,
-    latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 },
-    generatorCores: 0.5, failures: ['closed'], sockets: [], rows: [], answerBytes: 0,
-  } as unknown as LoadResult
+  })
   t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
-    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, max: 5_000 }, rss_mb: 5, failed: 10, failures: ['status 503', 'closed'],
+    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 }, rss_mb: 5, failed: 10, failures: ['status 503', 'closed'],
+  })
+})
+
+t.test('what was never sent or answered is no throughput, and has failed', async (t) => {
+  const result = loaded({ statuses: { 0: 60, 200: 40 }, requests: 100, requestsWithWarmUp: 40, measuredMs: 1_000 })
+  t.match(sampleOf(result, { cpuS: 1, rssBytes: null, successStatus: 200 }), { requests_per_second: 40, failed: 60 })
+})
+
+t.test('a subject that takes no connection is not a quick and cheap one: it has failed', async (t) => {
+  const result = loaded({ statuses: {}, requests: 0, requestsWithWarmUp: 0, measuredMs: 1_000 })
+  t.match(sampleOf(result, { cpuS: 0, rssBytes: null, successStatus: 200 }), {
+    requests_per_second: 0, latency_us: null, failed: 1, failures: ['nothing was answered'],
   })
 })

@@ -22,13 +22,19 @@ t.test('the interval of a ratio lies around its median, within its values, and i
   const [over, under] = [[1, 1.2, 0.9, 1.1, 1.4], [1, 1, 1, 1, 1]]
   const { median, low, high } = pairedRatio(over, under)
   t.equal(median, 1.1)
-  t.ok(low >= 0.9 && low < median && high > median && high <= 1.4)
+  t.same([low, high], [0.9, 1.4], 'in one of 17 draws each of the outer ones is the median')
   t.same(pairedRatio(over, under), { median, low, high })
 })
 
 t.test('repeats without a partner, and those divided by nothing, say nothing', async (t) => {
   t.equal(pairedRatio([2, 4, 9], [1, 0]).median, 2)
   t.ok(Number.isNaN(pairedRatio([], [1]).median))
+})
+
+t.test('a repeat that lacks a figure leaves its pair out, and shifts no other', async (t) => {
+  const rows = (...values: readonly (number | null)[]) => resultRow(head('x'), values.map((value) => sample(1, { mb_per_second: value })))
+  t.equal(ratioRecord('mb_per_second', rows(null, 20, 300), rows(1, 10, 150))?.ratio.median, 2)
+  t.same(spread([3, Number.NaN, 1, 2]), { median: 2, min: 1, max: 3 })
 })
 
 t.test('a row has the median of its repeats, and nothing where no repeat has a figure', async (t) => {
@@ -53,6 +59,8 @@ t.test('a figure is missed above its bound, when something failed, and when noth
   t.equal(checkRecord('f', spread([1.1]), { bound, rows: [row] }).is_met, true)
   t.equal(checkRecord('f', spread([1.3]), { bound, rows: [row] }).is_met, false)
   t.equal(checkRecord('f', spread([1.1]), { bound: { atLeast: 1.2 }, rows: [row] }).is_met, false)
+  t.equal(checkRecord('f', spread([1, 1.3, 1.4]), { bound, rows: [row] }).is_met, false, 'the median counts')
+  t.equal(checkRecord('f', spread([1, 1.1, 1.4]), { bound: { atLeast: 1.2 }, rows: [row] }).is_met, false)
   t.equal(checkRecord('f', spread([1.1]), { bound, rows: [{ ...row, failed: 1 }] }).is_met, false)
   t.equal(checkRecord('f', spread([1.1]), { bound, rows: [] }).is_met, false)
 })

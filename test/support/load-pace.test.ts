@@ -1,73 +1,20 @@
 import t from 'tap'
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
-import { createServer, type Socket } from 'node:net'
+import { createServer } from 'node:http'
 import { runLoad, startLoad } from './load.ts'
-import type { LoadPlan } from './load-plan.ts'
 import { sizesOf } from './load-request.ts'
-
-interface Raw {
-  readonly port: number
-  readonly heads: string[]
-}
-
-/** Answers each request with the next of the texts, the last one for ever. */
-async function rawServer(t: { teardown(done: () => void): unknown }, texts: readonly string[]): Promise<Raw> {
-  const heads: string[] = []
-  const sockets = new Set<Socket>()
-  let at = 0
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('data', (bytes) => {
-      heads.push(bytes.toString())
-      const text = texts[Math.min(at++, texts.length - 1)] ?? ''
-      if (text === 'reset') socket.resetAndDestroy()
-      else socket.write(text)
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const address = server.address()
-  return { port: typeof address === 'object' && address !== null ? address.port : 0, heads }
-}
-
-const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'
-const plan = (port: number, more: Partial<LoadPlan>): LoadPlan => ({
-  host: '127.0.0.1',
-  port,
-  connections: 1,
-  pace: { kind: 'closed' },
-  durationMs: 60_000,
-  requests: [{ method: 'POST', path: '/a', headers: { b: 'c' }, body: 'd' }],
-  ...more,
-})
+import { bytesServer, loadPlan as plan, OK, portOf, rawServer } from './raw-server.ts'
 
 /** Answers at once, but for half a second from the hundredth request on: then nobody is answered. */
-async function stallingServer(t: { teardown(done: () => void): unknown }): Promise<number> {
-  const sockets = new Set<Socket>()
+function stallingServer(t: Parameters<typeof bytesServer>[0]): Promise<number> {
   let count = 0
   let stalledUntil = 0
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('data', () => {
-      if (++count === 100) stalledUntil = performance.now() + 500
-      const wait = stalledUntil - performance.now()
-      if (wait <= 0) socket.write(OK)
-      else setTimeout(() => socket.write(OK), wait)
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
+  return bytesServer(t, (socket) => {
+    if (++count === 100) stalledUntil = performance.now() + 500
+    const wait = stalledUntil - performance.now()
+    if (wait <= 0) socket.write(OK)
+    else setTimeout(() => socket.write(OK), wait)
   })
-  const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 t.test('what is due while a server stands still is sent all the same, and its wait is latency', async (t) => {
@@ -100,6 +47,21 @@ t.test('a backlog that is answered behind the end is no throughput', async (t) =
   t.equal(found.unsent, 0)
 })
 
+t.test('of a closed pace too what is answered behind the end took the time that it took', async (t) => {
+  const port = await bytesServer(t, (socket) => void setTimeout(() => socket.write(OK), 400))
+  const found = await runLoad(plan(port, { durationMs: 500 }))
+  t.same(found.statuses, { 200: 2 })
+  t.ok(found.measuredMs >= 780, String(found.measuredMs))
+})
+
+t.test('a request that is never answered does not make the others slower', async (t) => {
+  let count = 0
+  const port = await bytesServer(t, (socket) => ++count <= 3 && socket.write(OK))
+  const found = await runLoad(plan(port, { durationMs: 200, answerTimeoutMs: 1_500 }))
+  t.same(found.statuses, { 0: 1, 200: 3 })
+  t.ok(found.measuredMs < 1_000, String(found.measuredMs))
+})
+
 t.test('a generator that is itself late says so', async (t) => {
   const server = await rawServer(t, [OK])
   const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 1_500 }))
@@ -115,7 +77,7 @@ t.test('a generator that is itself late says so', async (t) => {
 
 t.test('a payload is of another size each time, the same sizes for the same seed, and whole', async (t) => {
   const bodies: string[] = []
-  const server = createHttpServer((req, res) => {
+  const server = createServer((req, res) => {
     let text = ''
     req.setEncoding('latin1').on('data', (piece: string) => (text += piece))
     req.on('end', () => {
@@ -125,8 +87,7 @@ t.test('a payload is of another size each time, the same sizes for the same seed
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const port = portOf(server)
   const payload = { leastBytes: 10_000, mostBytes: 1_000_000, seed: 7, after: '--end' }
   const requests = [{ method: 'POST', path: '/a', headers: {}, body: 'begin--', payload }]
   await runLoad(plan(port, { requests, requestsMax: 6 }))

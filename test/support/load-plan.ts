@@ -95,7 +95,7 @@ export interface LoadResult {
   readonly requests: number
   /** The warm-up's too: what CPU seconds from before to after the load are divided by. */
   readonly requestsWithWarmUp: number
-  /** Of the open pace up to the last answer, so that a backlog is no throughput. */
+  /** Up to the last answer, so that neither a backlog nor what was in flight at the end is throughput that was not there. */
   readonly measuredMs: number
   /** Milliseconds; open pace counts from when the request was due. */
   readonly latency: LoadLatency

@@ -210,7 +210,7 @@ class Load {
     }
     const isMeasured = (this.#plan.pace.kind === 'open' ? at.dueAt : at.endedAt) >= this.#measureFrom
     if (!isMeasured) return false
-    this.#lastAt = at.endedAt
+    if (status !== 0) this.#lastAt = at.endedAt
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (failure !== '') this.#fail(failure)
     if ('bytes' in outcome) this.#answerBytes += outcome.bytes
@@ -260,8 +260,8 @@ class Load {
 
   #result(): LoadResult {
     const used = process.cpuUsage(this.#cpuAtStart)
-    const endedAt = Math.min(monotonicMs(), this.#endsAt)
-    const measuredMs = Math.max(1, (this.#plan.pace.kind === 'open' ? Math.max(endedAt, this.#lastAt) : endedAt) - this.#measureFrom)
+    // What is answered behind the end counts, and so does the time that it took.
+    const measuredMs = Math.max(1, Math.max(Math.min(monotonicMs(), this.#endsAt), this.#lastAt) - this.#measureFrom)
     return {
       statuses: this.#statuses,
       requests: Object.values(this.#statuses).reduce((sum, count) => sum + count, 0),

@@ -1,52 +1,11 @@
 import t from 'tap'
 import { readFileSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
 import { createServer as createSecureServer } from 'node:tls'
 import { once } from 'node:events'
 import { NO_OPENSSL, selfSigned } from './certificate.ts'
 import { runLoad, startLoad } from './load.ts'
-import type { LoadPlan } from './load-plan.ts'
+import { loadPlan as plan, OK, portOf, rawServer } from './raw-server.ts'
 import { freePort } from './spawned.ts'
-
-interface Raw {
-  readonly port: number
-  readonly heads: string[]
-}
-
-/** Answers each request with the next of the texts, the last one for ever. */
-async function rawServer(t: { teardown(done: () => void): unknown }, texts: readonly string[]): Promise<Raw> {
-  const heads: string[] = []
-  const sockets = new Set<Socket>()
-  let at = 0
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('data', (bytes) => {
-      heads.push(bytes.toString())
-      const text = texts[Math.min(at++, texts.length - 1)] ?? ''
-      if (text === 'reset') socket.resetAndDestroy()
-      else socket.write(text)
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const address = server.address()
-  return { port: typeof address === 'object' && address !== null ? address.port : 0, heads }
-}
-
-const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'
-const plan = (port: number, more: Partial<LoadPlan>): LoadPlan => ({
-  host: '127.0.0.1',
-  port,
-  connections: 1,
-  pace: { kind: 'closed' },
-  durationMs: 60_000,
-  requests: [{ method: 'POST', path: '/a', headers: { b: 'c' }, body: 'd' }],
-  ...more,
-})
 
 t.test('requests in turn are sent equally often, by whichever connection is free', async (t) => {
   const server = await rawServer(t, [OK])
@@ -167,8 +126,7 @@ t.test('over TLS: its name is checked, and the plain request arrives', { skip: N
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const port = portOf(server)
   const origin = { authority: 'localhost', serverName: 'localhost', issuers }
   const good = await runLoad(plan(port, { origin, requestsMax: 3 }))
   t.same([good.statuses, heads[0]?.split('\r\n')[1]], [{ 200: 3 }, 'host: localhost'])
