@@ -11,8 +11,7 @@ import { summaryOf } from './tap-summary.mjs'
 
 /** Decision: two test files at once. Many of them start several processes of their own. */
 const JOBS = 2
-/** Decision: beside them two of those that for most of their time wait for processes, leases and delays of the product's own. */
-const WAITING_JOBS = 2
+/** Decision: beside them one of those that for most of their time wait for processes, leases and delays of the product's own. */
 const isWaiting = (path) => /^dist\/test\/(?:prove|server\/supervisor)\//.test(path)
 /** Decision: a test that has said nothing else may take 300 s, on a machine that does ten other things. */
 const TIMEOUT_S = 300
@@ -42,10 +41,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-await Promise.all([
-  ...Array.from({ length: WAITING_JOBS }, () => work([waiting])),
-  ...Array.from({ length: JOBS }, () => work([others, waiting])),
-])
+await Promise.all([work([waiting]), ...Array.from({ length: JOBS }, () => work([others, waiting]))])
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 

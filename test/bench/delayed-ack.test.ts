@@ -66,6 +66,9 @@ function modes(stand: Stand, bigStand: Stand): Readonly<Record<string, readonly 
   }
 }
 
+/** What waits for an acknowledgement does so each time; a crowded machine holds up some once. */
+const TRIES = 3
+
 t.test('a server that answers in two packets and waits in between is seen', async (t) => {
   const server = createServer({ noDelay: false }, (request, response) => {
     response.writeHead(200, { 'content-length': '4' }).flushHeaders()
@@ -96,9 +99,13 @@ t.test('no way of asking the product takes some 40 ms', async (t) => {
   const [stand, bigStand] = await Promise.all([startStand({ dimensions: 64 }), startStand({ dimensions: 8_192 })])
   t.teardown(() => Promise.all([stand.stop(), bigStand.stop()]))
   for (const [name, [{ port }, request]] of Object.entries(modes(stand, bigStand))) {
-    const histogram = await drive(port, request)
-    const found = clusterAt(histogram, 40)
-    t.notOk(found.isCluster, `${name}: ${JSON.stringify(found)}, p50 ${(histogram.getValueAtPercentile(50) / 1e3).toFixed(2)} ms`)
-    t.equal(histogram.totalCount, REQUESTS)
+    const told: string[] = []
+    for (let tried = 0; tried < TRIES && told.length === tried; tried++) {
+      const histogram = await drive(port, request)
+      const found = clusterAt(histogram, 40)
+      if (found.isCluster) told.push(`${JSON.stringify(found)}, p50 ${(histogram.getValueAtPercentile(50) / 1e3).toFixed(2)} ms`)
+      t.equal(histogram.totalCount, REQUESTS)
+    }
+    t.ok(told.length < TRIES, `${name}: ${told.join('; ')}`)
   }
 })

@@ -14,7 +14,6 @@ import { freePort, stopServer, untilListening } from './spawned.ts'
 /** Microseconds; enough of them that the system's clock, which ticks a hundred times a second, tells the difference. */
 const BURN_US = 700
 const REQUESTS = 200
-const REPEATS = 8
 const LONG_MS = 60_000
 
 /** By the process' own clock: a crowded machine makes it slower, not more. */
@@ -35,7 +34,7 @@ async function serve(port: number, us: number): Promise<void> {
   process.exit(0)
 }
 
-async function measure(slowerPercent: number, file: string | null): Promise<void> {
+async function measure(slowerPercent: number, repeats: number, file: string | null): Promise<void> {
   const servers = await Promise.all([['sluice', BURN_US * (1 + slowerPercent / 100)], ['node', BURN_US]].map(async ([name, us]) => {
     const port = await freePort()
     const child = fork(fileURLToPath(import.meta.url), ['serve', String(port), String(us)], { env: plainEnvironment(), execArgv: [] })
@@ -43,7 +42,7 @@ async function measure(slowerPercent: number, file: string | null): Promise<void
     const samples: SampleRecord[] = []
     return { name: String(name), port, child, samples }
   }))
-  for (let repeat = 0; repeat <= REPEATS; repeat++) {
+  for (let repeat = 0; repeat <= repeats; repeat++) {
     for (const { child, port, samples } of servers) {
       const before = treeCpuS(child.pid ?? 0)
       const result = await runLoad({
@@ -68,6 +67,6 @@ async function measure(slowerPercent: number, file: string | null): Promise<void
 
 if (process.argv[2] === 'serve') await serve(Number(process.argv[3]), Number(process.argv[4]))
 else {
-  const { values } = parseArgs({ options: { slower: { type: 'string', default: '0' }, record: { type: 'string' } } })
-  await measure(Number(values.slower), values.record ?? null)
+  const { values } = parseArgs({ options: { slower: { type: 'string', default: '0' }, repeats: { type: 'string', default: '8' }, record: { type: 'string' } } })
+  await measure(Number(values.slower), Number(values.repeats), values.record ?? null)
 }
