@@ -4,7 +4,7 @@ import type { LoadRequest } from '../test/support/load-plan.ts'
 import { startMock } from '../test/support/mock.ts'
 import { treeCpuS } from '../test/support/process-cpu.ts'
 import { memoryByRole } from '../test/support/process-memory.ts'
-import { keepRecord } from './keep-record.ts'
+import { keepRecord, progress } from './keep-record.ts'
 import { sampleOf } from './measure.ts'
 import { optionsOrExit } from './options.ts'
 import { resultRow, type ResultRow, type SampleRecord, type ScenarioRecord } from './record.ts'
@@ -19,9 +19,7 @@ const { json, ...settings } = options
 const SMALL = { keys: 10, models: 100, files: 10 }
 const LARGE = { keys: options.keys, models: options.models, files: options.files }
 const DIMENSIONS = 256
-const progress = (text: string): void => void process.stderr.write(`${text}\n`)
 
-const startedAt = Date.now()
 const mock = await startMock({ dimensions: DIMENSIONS, latencyMs: 0 })
 const nodes: SizedNode[] = []
 try {
@@ -36,7 +34,7 @@ try {
   await mock.stop()
 }
 
-async function measured(): Promise<ScenarioRecord> {
+async function measured(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
   const samples = new Map<string, SampleRecord[]>()
   for (let round = 0; round < options.repeats; round++) {
     for (const cell of CELLS) {
@@ -57,7 +55,6 @@ async function measured(): Promise<ScenarioRecord> {
     scenario: 'size',
     question: 'Does a call cost more on a node with very many keys, models and files than on one with few, warm and at the first touch?',
     settings: { ...settings, dimensions: DIMENSIONS },
-    took_seconds: (Date.now() - startedAt) / 1_000,
     subjects: nodes.map(({ name, sizes }) => ({ name, note: `the whole node with one front, and ${told(sizes)}` })),
     absent: [],
     rows: found.flatMap(({ large, small }) => (small === null ? [large] : [large, small])),

@@ -5,7 +5,7 @@ import { treeCpuS } from '../test/support/process-cpu.ts'
 import { startStand, type Stand } from '../test/support/stand.ts'
 import { optionsOrExit } from './options.ts'
 import { resultRow, type ResultRow, type ScenarioRecord } from './record.ts'
-import { keepRecord } from './keep-record.ts'
+import { keepRecord, progress } from './keep-record.ts'
 import { sampleOf } from './measure.ts'
 import { peakMb, soakChecks, soakCurves, soakNotes } from './soak/findings.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
@@ -20,9 +20,7 @@ const [LOOKS_MIN, READINGS_MIN] = [40, 10]
 const [LOOK_EVERY_MS, READING_EVERY_MS] = [2_000, 30_000]
 const TRIAL_MS = 5_000
 const WARM_UP_MS = 3_000
-const progress = (text: string): void => void process.stderr.write(`${text}\n`)
 
-const startedAt = Date.now()
 const stand = await startStand({ dimensions: options.dimensions, settings: { SLUICE_FRONTS: String(options.fronts) } })
 try {
   await keepRecord(await soak(), json)
@@ -30,14 +28,14 @@ try {
   await stand.stop()
 }
 
-async function soak(): Promise<ScenarioRecord> {
+async function soak(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
   const rate = await heldRate()
   progress(`${rate} a second for ${options.duration} s`)
   const every = (ms: number, least: number): number => Math.min(ms, (options.duration * 1_000) / least)
   const watching = await watch(stand, { lookEveryMs: every(LOOK_EVERY_MS, LOOKS_MIN), loopEveryMs: every(READING_EVERY_MS, READINGS_MIN) })
   const cpuBefore = treeCpuS(stand.pid)
   const load = await startLoad(planOf(stand, rate, options.duration * 1_000))
-  const beat = setInterval(() => progress(`${Math.round((Date.now() - startedAt) / 1_000)} s`), READING_EVERY_MS)
+  const beat = setInterval(() => progress(`${Math.round(process.uptime())} s`), READING_EVERY_MS)
   const result = await load.result.finally(() => clearInterval(beat))
   const cpuS = treeCpuS(stand.pid) - cpuBefore
   const watched = await watching.stop()
@@ -46,7 +44,6 @@ async function soak(): Promise<ScenarioRecord> {
     scenario: 'soak',
     question: 'Do memory, descriptors and the event loop of a node stay where they are under governed embeddings that go on?',
     settings: { ...settings, rate },
-    took_seconds: (Date.now() - startedAt) / 1_000,
     subjects: [{ name: 'sluice', note: 'the whole node: supervisor, fronts, runner, embedded Postgres and Redis; key checks, limits, validation, metering' }],
     absent: [],
     rows: [row],

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import type { Stand } from '../test/support/stand.ts'
 import { keepRecord, progress } from './keep-record.ts'
+import { rotated } from './measure.ts'
 import { startMixedStand } from './mixed/stand.ts'
 import { optionsOrExit } from './options.ts'
 import { measure, type Measured } from './sweep/measure.ts'
@@ -23,9 +24,7 @@ const NOTE = 'a node of its own for each pair: fronts, runner, embedded Postgres
 
 const found = new Map<Pair, Measured[]>(pairs.map((pair) => [pair, []]))
 for (let repeat = 0; repeat < repeats; repeat++) {
-  // Each repeat begins with another pair, so that none is always measured on the quiet machine.
-  const at = repeat % pairs.length
-  for (const pair of [...pairs.slice(at), ...pairs.slice(0, at)]) {
+  for (const pair of rotated(pairs, repeat)) {
     progress(`${repeats === 1 ? '' : `repeat ${repeat + 1} of ${repeats}: `}${textOf(pair)}`)
     found.get(pair)?.push(await onItsOwn(pair))
   }

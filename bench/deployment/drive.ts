@@ -2,6 +2,7 @@
 import { startLoad } from '../../test/support/load.ts'
 import type { LoadResult } from '../../test/support/load-plan.ts'
 import { treeCpuS } from '../../test/support/process-cpu.ts'
+import { latencyUs } from '../measure.ts'
 import type { SampleRecord } from '../record.ts'
 import type { Place } from './ask.ts'
 import { REACH_MS } from './limits.ts'
@@ -61,8 +62,6 @@ function drivenOf(result: LoadResult, cpuUs: number): Driven {
   const others = Object.entries(result.statuses).filter(([status]) => !['0', '200', String(LIMITED)].includes(status))
   const failures = [...others.map(([status, times]) => `${statusText(Number(status))}, ${times} times`), ...new Set(result.failures)]
   const isNothing = result.requests === 0
-  const { p50, p90, p99, p99_9, max } = result.latency
-  const us = (ms: number): number => Math.round(ms * 1_000)
   return {
     limited,
     requests: result.requests,
@@ -71,7 +70,7 @@ function drivenOf(result: LoadResult, cpuUs: number): Driven {
       cpu_s_per_gb: null,
       requests_per_second: (good / result.measuredMs) * 1_000,
       mb_per_second: null,
-      latency_us: isNothing ? null : { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) },
+      latency_us: isNothing ? null : latencyUs(result),
       rss_mb: null,
       generator_cores: result.generatorCores,
       failed: isNothing ? 1 : result.requests - good - limited,

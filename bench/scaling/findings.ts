@@ -1,12 +1,12 @@
 /** What the figures of `scaling` say: ratios, where more stopped to bring more, and which cores were left then. */
 import { BUSY_SHARE_MAX, IDLE_CORES_MIN } from '../../src/server/cli/doctor-load.ts'
-import {
-  checkRecord, GENERATOR_CORES_MAX, resultRow, type CheckRecord, type CurveRecord, type ResultRow, type SampleRecord,
-} from '../record.ts'
-import { pairedRatio, spread, type Spread } from '../statistics.ts'
+import { eachRatio } from '../ratios.ts'
+import { checkRecord, GENERATOR_CORES_MAX, resultRow, type CheckRecord, type CurveRecord, type ResultRow } from '../record.ts'
+import { spread, type Spread } from '../statistics.ts'
 import type { Ceiling } from '../sweep/measure.ts'
 import { GAIN_MIN } from '../sweep/recommend.ts'
 import { sampleOf } from '../sweep/rows.ts'
+import { transferSample } from '../transfers/report.ts'
 import type { ScalingOptions } from './options.ts'
 import type { WorkersSample } from './workers.ts'
 
@@ -43,7 +43,7 @@ export function frontsFindings(found: ByCount<Ceiling>, { connections }: Pick<Sc
 export function workersFindings(found: ByCount<WorkersSample>, { connections, payloadBytes }: Pick<ScalingOptions, 'connections' | 'payloadBytes'>): Findings {
   const head = { scenario: SCENARIO, subject: 'sluice', pace: 'closed', connections, offered_per_second: null, payload_bytes: payloadBytes } as const
   const rows = [...found].map(([count, all]) =>
-    resultRow({ ...head, case: `sealed uploads, ${counted(count, 'worker')}` }, all.map(workersSample)))
+    resultRow({ ...head, case: `sealed uploads, ${counted(count, 'worker')}` }, all.map((one) => transferSample(one, payloadBytes))))
   const last = lastThatBrought([...found].map(([count, all]) => ({ count, rate: median(all, (one) => one.mbPerS) })))
   const end = last === null ? [] : found.get(last.count) ?? []
   const idle = last === null || last.isEnd ? { median: 0, min: 0, max: 0 } : spread(end.map(({ cores }) => cores.idle))
@@ -81,9 +81,7 @@ export function lastThatBrought(counts: readonly { readonly count: number; reado
 export function ratioOf<T>(found: ByCount<T>, read: (one: T) => number): Spread | null {
   const [one, two] = [found.get(1) ?? [], found.get(2) ?? []]
   if (one.length === 0 || two.length === 0) return null
-  const { median: middle } = pairedRatio(two.map(read), one.map(read))
-  const each = spread(two.flatMap((over, at) => (one[at] === undefined ? [] : [read(over) / read(one[at])])))
-  return { ...each, median: middle }
+  return eachRatio(two, one, read)
 }
 
 function frontsNote(count: number, all: readonly Ceiling[]): string {
@@ -107,22 +105,6 @@ function whereText({ count, isEnd }: Last, all: readonly WorkersSample[]): strin
   return isEnd
     ? `sealed uploads grow up to the most workers that were tried, ${count}, with ${where}`
     : `sealed uploads grow up to ${counted(count, 'worker')}, with ${where}; more bring less than ${GAIN_MIN * 100} %`
-}
-
-function workersSample(one: WorkersSample): SampleRecord {
-  const { p50, p90, p99, p99_9, max } = one.latencyMs
-  const us = (ms: number): number => Math.round(ms * 1_000)
-  return {
-    cpu_us_per_request: (one.serverCores / one.filesPerS) * 1e6,
-    cpu_s_per_gb: one.mainPerGb + one.threadsPerGb + one.restPerGb,
-    requests_per_second: one.filesPerS,
-    mb_per_second: one.mbPerS,
-    latency_us: { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) },
-    rss_mb: Object.values(one.peak).reduce((sum, bytes) => sum + bytes, 0) / 1e6,
-    generator_cores: one.generatorCores,
-    failed: one.failed,
-    failures: one.failures,
-  }
 }
 
 function curveOf<T>(title: string, x: string, of: { readonly y: string; readonly found: ByCount<T>; readonly read: (one: T) => number }): CurveRecord {

@@ -1,6 +1,7 @@
 /** What the size of a node costs. */
+import { eachRatio } from '../ratios.ts'
 import { checkRecord, ratioRecord, type CheckRecord, type RatioRecord, type ResultRow } from '../record.ts'
-import { spread, type Spread } from '../statistics.ts'
+import type { Spread } from '../statistics.ts'
 import type { Cell } from './cells.ts'
 
 /** Issue 8, acceptance 5: less than 10 % more. */
@@ -41,9 +42,5 @@ export function sizeChecks(found: readonly CellRows[]): readonly CheckRecord[] {
 }
 
 function over(text: string, above: ResultRow, below: ResultRow, atMost: number): CheckRecord {
-  const ratios = above.samples.flatMap((one, at) => {
-    const other = below.samples[at]
-    return other === undefined ? [] : [one.cpu_us_per_request / other.cpu_us_per_request]
-  })
-  return checkRecord(text, spread(ratios), { bound: { atMost }, rows: [above, below] })
+  return checkRecord(text, eachRatio(above.samples, below.samples, (one) => one.cpu_us_per_request), { bound: { atMost }, rows: [above, below] })
 }

@@ -2,7 +2,7 @@
 import { checkRecord, type CheckRecord, type CurveRecord, type ResultRow } from '../record.ts'
 import { spread, type Spread } from '../statistics.ts'
 import type { Holding } from './holding.ts'
-import { after, growth, slopePerMinute, sumOf, type Reading } from './trend.ts'
+import { after, growth, slopePerMinute, type Reading } from './trend.ts'
 import { seriesOf, type LoopReading, type Watched } from './watch.ts'
 
 export const MB = 1_000_000
@@ -35,16 +35,15 @@ export function soakChecks(watched: Watched, { seconds, rows }: Wish): readonly 
   const settled = (read: (holding: Holding) => number | null) =>
     [...seriesOf(watched.looks, read)].map(([name, readings]) => [name, after(readings, from)] as const)
   const memory = settled(countedBytes)
-  const descriptors = settled((holding) => holding.descriptors)
+  const descriptors = after(totalOf(watched.looks, (holding) => holding.descriptors ?? 0), from)
   const slopes = seconds < SLOPE_SECONDS_MIN ? [] : [
     ...memory.map(([name, readings]) => check(`memory of ${name}, MB a minute`, one(slopePerMinute(readings) / MB), SLOPE_MAX)),
-    check('memory of all processes, MB a minute', one(slopePerMinute(sumOf(memory.map(([, readings]) => readings))) / MB), SLOPE_MAX),
+    check('memory of all processes, MB a minute', one(slopePerMinute(after(totalOf(watched.looks, countedBytes), from)) / MB), SLOPE_MAX),
   ]
   return [
     ...slopes,
-    ...(descriptors.length === 0 ? [] : [
-      check('descriptors of all processes, more at the end than at the start', one(growth(sumOf(descriptors.map(([, all]) => all)))), DESCRIPTORS_MAX),
-    ]),
+    check('descriptors of all processes, more at the end than at the start', one(growth(descriptors)), DESCRIPTORS_MAX),
+    ...(watched.loops.length > 0 ? [] : [check('event-loop delay of a front, p99 in ms: none was told', one(Number.NaN), LOOP_P99_MS_MAX)]),
     ...fronts(watched.loops).map(([front, loops]) =>
       check(`event-loop delay of front ${front}, p99 in ms`, spread(loops.map(({ p99Ms }) => p99Ms)), LOOP_P99_MS_MAX)),
     check('processes that ended', one(ended(watched)), 0),
@@ -73,7 +72,7 @@ export function soakCurves(watched: Watched): readonly CurveRecord[] {
     curve('Memory over time', 'MB', [
       ...lines(resident),
       ...lines(own).map(({ name, points }) => ({ name: `${name}, without what its processes share`, points })),
-      { name: 'all', points: inSeconds(sumOf([...seriesOf(looks, (holding) => countedBytes(holding) / MB).values()])) },
+      { name: 'all', points: inSeconds(totalOf(looks, (holding) => countedBytes(holding) / MB)) },
     ]),
     curve('Descriptors over time', 'open descriptors', lines(seriesOf(looks, (holding) => holding.descriptors))),
     curve('Event-loop delay over time', 'ms', fronts(loops).flatMap(([front, of]) => [
@@ -85,7 +84,7 @@ export function soakCurves(watched: Watched): readonly CurveRecord[] {
 
 export function soakNotes(watched: Watched, seconds: number): readonly string[] {
   const from = settleMs(seconds) / 1_000
-  const worst = Math.max(...watched.loops.map(({ maxMs }) => maxMs))
+  const worst = Math.max(0, ...watched.loops.map(({ maxMs }) => maxMs))
   return [
     `slopes are least squares over what was read after the first ${from.toFixed(0)} s`,
     ...(seconds < SLOPE_SECONDS_MIN ? [`under ${SLOPE_SECONDS_MIN} s memory still settles: its slope is not checked`] : []),
@@ -97,7 +96,12 @@ export function soakNotes(watched: Watched, seconds: number): readonly string[] 
 
 /** Most that was held at once: ours with what they share, of stores without. */
 export function peakMb({ looks }: Watched): number {
-  return Math.max(...looks.map(({ holdings }) => holdings.reduce((sum, holding) => sum + countedBytes(holding), 0))) / MB
+  return Math.max(...totalOf(looks, countedBytes).map(([, bytes]) => bytes)) / MB
+}
+
+/** Of all that is there at each look: whoever comes later counts too. */
+function totalOf(looks: Watched['looks'], read: (holding: Holding) => number): readonly Reading[] {
+  return looks.map(({ atMs, holdings }) => [atMs, holdings.reduce((sum, holding) => sum + read(holding), 0)])
 }
 
 function fronts(loops: readonly LoopReading[]): readonly (readonly [string, readonly LoopReading[]])[] {

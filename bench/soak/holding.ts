@@ -1,8 +1,7 @@
 /** What the processes of a node hold, as Linux tells it. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { tree, type ProcessRow } from '../../test/support/process-cpu.ts'
-
-const PAGE_BYTES = 4_096
+import { residentAndShared } from '../../test/support/process-memory.ts'
 
 export interface Holding {
   /** `sluice front 1`; processes of Postgres come and go, and are one together, as those of Redis are. */
@@ -42,25 +41,15 @@ function nameOf({ arguments: words, name }: ProcessRow): string {
 }
 
 function holdingOf(name: string, rows: readonly ProcessRow[]): Holding {
-  const pages = rows.map(({ pid }) => pagesOf(pid))
+  const bytes = rows.map(({ pid }) => residentAndShared(pid))
   const counts = rows.map(({ pid }) => descriptorsOf(pid))
   return {
     name,
     isOurs: !STORE.test(name),
     pids: rows.map(({ pid }) => pid),
-    residentBytes: pages.reduce((sum, [resident]) => sum + resident, 0) * PAGE_BYTES,
-    ownBytes: pages.reduce((sum, [resident, shared]) => sum + resident - shared, 0) * PAGE_BYTES,
+    residentBytes: bytes.reduce((sum, [resident]) => sum + resident, 0),
+    ownBytes: bytes.reduce((sum, [resident, shared]) => sum + resident - shared, 0),
     descriptors: counts.includes(null) ? null : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
-  }
-}
-
-/** Zeros when it has ended. */
-function pagesOf(pid: number): readonly [resident: number, shared: number] {
-  try {
-    const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number)
-    return [resident, shared]
-  } catch {
-    return [0, 0]
   }
 }
 

@@ -30,10 +30,3 @@ export function growth(readings: readonly Reading[]): number {
 export function after(readings: readonly Reading[], fromMs: number): readonly Reading[] {
   return readings.filter(([at]) => at >= fromMs)
 }
-
-/** Readings of the same instants, added up. */
-export function sumOf(series: readonly (readonly Reading[])[]): readonly Reading[] {
-  const sums = new Map<number, number>()
-  for (const [at, value] of series.flat()) sums.set(at, (sums.get(at) ?? 0) + value)
-  return [...sums].sort(([a], [b]) => a - b)
-}

@@ -1,3 +1,4 @@
+import { latencyUs } from '../measure.ts'
 import { resultRow, type CurveRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import type { Found } from './load.ts'
 import type { Ceiling } from './measure.ts'
@@ -24,14 +25,12 @@ export function rowsOf({ pair, repeats }: PairFound, { connections, p99Ms }: { r
 
 /** @param accounts of processes, which are only taken at the ceiling */
 export function sampleOf(found: Found, accounts: Pick<Ceiling, 'cpuUs' | 'rssMb'> | null): SampleRecord {
-  const us = (ms: number): number => Math.round(ms * 1_000)
-  const { p50, p90, p99, p99_9, max } = found.latency
   return {
     cpu_us_per_request: accounts?.cpuUs ?? Number.NaN,
     cpu_s_per_gb: null,
     requests_per_second: found.ratePerS,
     mb_per_second: null,
-    latency_us: { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) },
+    latency_us: latencyUs(found),
     rss_mb: accounts?.rssMb ?? null,
     generator_cores: found.generatorCores,
     failed: found.failed,

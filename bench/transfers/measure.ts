@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { rotated } from '../measure.ts'
 import type { LatencyRecord } from '../record.ts'
 import { runTransfers } from './load.ts'
 import type { TransferResult } from './plan.ts'
@@ -115,8 +116,7 @@ export async function interleaveTransfers(
 ): Promise<ReadonlyMap<string, readonly TransferSample[]>> {
   const found = new Map<string, TransferSample[]>(targets.map(({ name }) => [name, []]))
   for (let repeat = 0; repeat < repeats; repeat++) {
-    const from = repeat % targets.length
-    for (const target of [...targets.slice(from), ...targets.slice(0, from)]) {
+    for (const target of rotated(targets, repeat)) {
       const one = await sample(target, ask)
       progress(`${target.name}: ${ask.connections} × ${ask.payloadBytes / 1e6} MB, ${one.mbPerS.toFixed(0)} MB/s`)
       found.get(target.name)?.push(one)

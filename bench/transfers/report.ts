@@ -1,3 +1,4 @@
+import { latencyUs } from '../measure.ts'
 import { resultRow, type ResultRow, type SampleRecord } from '../record.ts'
 import { spread, type Spread } from '../statistics.ts'
 import { bytesText, spreadText } from '../text.ts'
@@ -16,19 +17,17 @@ export function transferRow({ scenario, subject, what }: TransferCase, ask: Ask,
   return resultRow({
     scenario, case: what === '' ? load : `${what}, ${load}`, subject, pace: 'closed', connections: ask.connections,
     offered_per_second: null, payload_bytes: ask.payloadBytes,
-  }, samples.map((one) => sampleRecord(one, ask.payloadBytes)))
+  }, samples.map((one) => transferSample(one, ask.payloadBytes)))
 }
 
-function sampleRecord(one: TransferSample, payloadBytes: number): SampleRecord {
+export function transferSample(one: TransferSample, payloadBytes: number): SampleRecord {
   const perGb = cpuOf(one)
-  const us = (ms: number): number => ms * 1_000
-  const { p50, p90, p99, p99_9, max } = one.latencyMs
   return {
     cpu_us_per_request: (perGb * payloadBytes) / 1e3,
     cpu_s_per_gb: perGb,
     requests_per_second: one.filesPerS,
     mb_per_second: one.mbPerS,
-    latency_us: { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) },
+    latency_us: latencyUs({ latency: one.latencyMs }),
     rss_mb: totalOf(one.peak) / 1e6,
     generator_cores: one.generatorCores,
     failed: one.failed,

@@ -1,7 +1,7 @@
 /** CPU and memory of a server's processes, as Linux counts them. */
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { tree, type ProcessRow } from '../../test/support/process-cpu.ts'
+import { ticksPerSecond, tree, type ProcessRow } from '../../test/support/process-cpu.ts'
+import { proportionOf, residentBytes } from '../../test/support/process-memory.ts'
 
 /** CPU seconds since the processes began. */
 export interface CpuReading {
@@ -109,14 +109,7 @@ export class MemoryWatch {
 
 /** Proportional set size: a page of the database's buffers is divided among those that have it. */
 function sharedOnceBytes(rows: readonly ProcessRow[]): number {
-  return rows.reduce((sum, { pid }) => {
-    try {
-      const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
-      return sum + Number(/^Pss: +(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1_024
-    } catch {
-      return sum
-    }
-  }, 0)
+  return rows.reduce((sum, { pid }) => sum + proportionOf(pid), 0)
 }
 
 /** The name that tells processes of a server apart; children of the database have its name. */
@@ -126,24 +119,4 @@ export function kindOf({ name, arguments: words }: Pick<ProcessRow, 'name' | 'ar
   if (/^postgres/.test(name) || /^postgres:/.test(line)) return 'postgres'
   if (/redis/.test(name) || /redis/.test(line)) return 'redis'
   return role === 'serve' ? 'supervisor' : (role ?? name)
-}
-
-function residentBytes(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes()
-  } catch {
-    return 0
-  }
-}
-
-let ticks = 0
-function ticksPerSecond(): number {
-  ticks ||= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-  return ticks
-}
-
-let page = 0
-function pageBytes(): number {
-  page ||= Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' }))
-  return page
 }

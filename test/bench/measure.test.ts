@@ -1,5 +1,5 @@
 import t from 'tap'
-import { rowsOf, sampleOf, type Repeat } from '../../bench/measure.ts'
+import { rotated, rowsOf, sampleOf, type Repeat } from '../../bench/measure.ts'
 import { eachRatio, ratiosOver } from '../../bench/ratios.ts'
 import { spread } from '../../bench/statistics.ts'
 import type { LoadResult } from '../support/load-plan.ts'
@@ -18,6 +18,10 @@ t.test('ratios are taken inside a repeat, so that a slow machine slows both side
     eachRatio(over, under, (one) => one.loaded.cpu_us_per_request),
     { median: 2, min: 2, max: 2 },
   )
+})
+
+t.test('each repeat begins with another one', async (t) => {
+  t.same([0, 1, 2, 3].map((by) => rotated(['a', 'b', 'c'], by).join('')), ['abc', 'bca', 'cab', 'abc'])
 })
 
 t.test('each target has a row under load and a row alone', async (t) => {
@@ -45,7 +49,8 @@ t.test('CPU is divided by the warm-up too, the rate is not, and what had another
     statuses: { 200: 90, 503: 10 }, requests: 100, requestsWithWarmUp: 200, measuredMs: 500,
   })
   t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
-    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 }, rss_mb: 5, failed: 10, failures: ['status 503', 'closed'],
+    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 },
+    rss_mb: 5, failed: 10, failures: ['status 503', 'closed'],
   })
 })
 

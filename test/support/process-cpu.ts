@@ -68,7 +68,7 @@ function pids(): readonly number[] {
 }
 
 let ticks = 0
-function ticksPerSecond(): number {
+export function ticksPerSecond(): number {
   ticks ||= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
   return ticks
 }

@@ -1,8 +1,7 @@
 /** Resident memory of a process and everything below it, as Linux counts it: pages that processes share count in each. */
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { tree } from './process-cpu.ts'
-
-const PAGE_BYTES = 4_096
 
 /** By what the processes are, largest first. */
 export type MemoryByRole = ReadonlyMap<string, number>
@@ -54,12 +53,12 @@ export function roleOf(line: string): string {
   return /\bsluice (?:front|runner|spare|child)\b|postgres|redis|bin\/sluice serve/.exec(line)?.[0] ?? line.slice(0, 30)
 }
 
-/** Bytes of the tree with shared pages counted once; slower to read. */
+/** Bytes of the tree with shared pages counted once (PSS); slower to read. */
 export function proportionalBytes(root: number): number {
   return tree(root).reduce((sum, { pid }) => sum + proportionOf(pid), 0)
 }
 
-function proportionOf(pid: number): number {
+export function proportionOf(pid: number): number {
   try {
     return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0) * 1_024
   } catch {
@@ -68,10 +67,22 @@ function proportionOf(pid: number): number {
 }
 
 /** 0 when it has ended. */
-function residentBytes(pid: number): number {
+export function residentBytes(pid: number): number {
+  return residentAndShared(pid)[0]
+}
+
+/** Zeros when it has ended. @returns bytes: all that is resident, and of that what pages of files and of shared memory are */
+export function residentAndShared(pid: number): readonly [resident: number, shared: number] {
   try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
+    const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number)
+    return [resident * pageBytes(), shared * pageBytes()]
   } catch {
-    return 0
+    return [0, 0]
   }
+}
+
+let page = 0
+function pageBytes(): number {
+  page ||= Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' }))
+  return page
 }

@@ -63,6 +63,19 @@ t.test('descriptors that pile up, a slow loop and a process that ended are misse
   t.same(missed({ frontPid: (s) => (s < 300 ? 7 : 8) }), ['processes that ended'])
 })
 
+t.test('what comes later is part of the sum, and a node that tells no delays has not met theirs', async (t) => {
+  const told = watched({})
+  const late = (atMs: number): readonly Holding[] => {
+    const at = { name: 'sluice child', isOurs: true, pids: [20], ownBytes: 1, descriptors: atMs / 20_000, residentBytes: (2 * MB * atMs) / 60_000 }
+    return atMs < 60_000 ? [] : [at]
+  }
+  const looks = told.looks.map(({ atMs, holdings }) => ({ atMs, holdings: [...holdings, ...late(atMs)] }))
+  const texts = (all: Watched): readonly string[] => soakChecks(all, { seconds: SECONDS, rows: [row()] }).filter((one) => !one.is_met).map(({ text }) => text)
+  t.same(texts({ ...told, looks }), ['memory of all processes, MB a minute', 'descriptors of all processes, more at the end than at the start'])
+  t.same(texts({ ...told, loops: [] }), ['event-loop delay of a front, p99 in ms: none was told'])
+  t.match(soakNotes({ ...told, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
+})
+
 t.test('a failed request misses them all', async (t) => {
   t.equal(missed({}, { failed: 1 }).length, soakChecks(watched({}), { seconds: SECONDS, rows: [row()] }).length)
 })

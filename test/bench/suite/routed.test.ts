@@ -18,7 +18,8 @@ t.test('a sweep takes its mix before and behind its options', async (t) => {
 t.test('names stand anywhere: between options, behind a flag, and behind a value that is joined by =', async (t) => {
   const [target, key] = ['--target=https://a.example', '--key=@k']
   t.same(routed([target, 'embeddings', key]), ['deployment', '--only', 'embeddings', target, key])
-  t.same(routed(['--target', 'https://a.example', 'latency', '--key', '@k']), ['deployment', '--only', 'latency', '--target', 'https://a.example', '--key', '@k'])
+  const words = ['--target', 'https://a.example', 'latency', '--key', '@k']
+  t.same(routed(words), ['deployment', '--only', 'latency', '--target', 'https://a.example', '--key', '@k'])
   t.same(routed([target, '--allow-writes', 'uploads', key]), ['deployment', '--only', 'uploads', target, '--allow-writes', key])
   t.same(routed(['--fronts=1', 'embeddings', '--sweep', '--workers', '1']), ['sweep', '--only', 'embeddings', '--fronts=1', '--workers', '1'])
 })
