@@ -81,7 +81,7 @@ async function sample(cell: Cell, node: SizedNode, round: number): Promise<Sampl
 
 function ask({ stand }: SizedNode, requests: readonly LoadRequest[], { requestsMax }: { readonly requestsMax?: number }) {
   return runLoad({
-    host: '127.0.0.1', port: stand.port, connections: options.connections, durationMs: options.duration * 1_000, pace: { kind: 'closed' },
+    host: '127.0.0.1', port: stand.port, connections: options.connections, durationMs: options.durationMs, pace: { kind: 'closed' },
     requests, isInTurn: true, ...(requestsMax === undefined ? {} : { requestsMax }),
   })
 }

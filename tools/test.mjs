@@ -17,6 +17,8 @@ const isWaiting = (path) => /^dist\/test\/(?:prove|server\/supervisor)\//.test(p
 const TIMEOUT_S = 300
 /** Behind tap's own limit, which names the test: for a file whose loop is blocked, in milliseconds. */
 const KILL_MS = (TIMEOUT_S + 30) * 1_000
+/** A file that takes longer is named: the suite is to stay short. */
+const SLOW_S = 30
 const STDERR_CHARS_MAX = 64 * 1024
 /** From the end of a file to the end of what it printed, in milliseconds. */
 const PIPES_MS = 2_000
@@ -53,7 +55,8 @@ async function work(lists) {
     const result = await runFile(file)
     passed += result.passed
     failed += result.failed
-    if (values.times) process.stdout.write(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s ${file}\n`)
+    const tookS = (performance.now() - startedAt) / 1_000
+    if (values.times || tookS > SLOW_S) process.stdout.write(`${tookS.toFixed(1)} s ${file}\n`)
     if (result.text !== '') process.stdout.write(`# ${file}\n${result.text}`)
   }
 }

@@ -6,8 +6,8 @@ export interface SizeOptions {
   readonly keys: number
   readonly models: number
   readonly files: number
-  /** Seconds of one cell. */
-  readonly duration: number
+  /** Of one cell. */
+  readonly durationMs: number
   readonly repeats: number
   readonly connections: number
   /** File for the record; null = it is printed alone. */
@@ -19,11 +19,13 @@ const NUMBERS = {
   models: [100, 1_000_000, 100_000],
   files: [10, 10_000_000, 1_000_000],
   duration: [1, 600, 4],
+  'duration-ms': [0, 600_000, 0],
   repeats: [1, 100, 5],
   connections: [1, 1_000, 16],
 } as const
 
-export const SIZE_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --record FILE`
+export const SIZE_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --record FILE
+--duration-ms stands in for --duration where a second of each cell is too long`
 
 export const readSizeOptions = optionReader(
   { numbers: NUMBERS, lists: {}, flags: [] },
@@ -31,7 +33,7 @@ export const readSizeOptions = optionReader(
     keys: given.number('keys'),
     models: given.number('models'),
     files: given.number('files'),
-    duration: given.number('duration'),
+    durationMs: given.number('duration-ms') === 0 ? given.number('duration') * 1_000 : given.number('duration-ms'),
     repeats: given.number('repeats'),
     connections: given.number('connections'),
     json: given.json,

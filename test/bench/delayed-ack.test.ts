@@ -12,7 +12,7 @@ import { startStand, type Stand } from '../support/stand.ts'
 t.setTimeout(300_000)
 
 const CONNECTIONS = 8
-const REQUESTS = 400
+const REQUESTS = 200
 /** Longer than a connection is talkative: only then is an acknowledgement held back. */
 const REST_MS = 25
 

@@ -11,7 +11,7 @@ import type { Program, Proof } from './proof.ts'
 /** What is planted, what is told, and how often each is done; in short so much of both that no machine is too crowded for it. */
 const WISH = {
   full: { slower: 30, failOn: 10, repeats: 8, rounds: 5 },
-  short: { slower: 400, failOn: 100, repeats: 4, rounds: 1 },
+  short: { slower: 400, failOn: 100, repeats: 3, rounds: 1 },
 }
 
 const TINY: Scenario = {
