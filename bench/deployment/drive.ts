@@ -5,7 +5,7 @@ import { treeCpuS } from '../../test/support/process-cpu.ts'
 import { latencyUs } from '../measure.ts'
 import type { SampleRecord } from '../record.ts'
 import type { Place } from './ask.ts'
-import { REACH_MS } from './limits.ts'
+import { DEPLOYMENT_RATE_MAX, REACH_MS } from './limits.ts'
 import { DRAIN_SECONDS, requestsOfCell, SETTLE_MS, type Cell } from './plan.ts'
 import { runUploads } from './uploads.ts'
 
@@ -40,7 +40,8 @@ export async function drive(cell: Cell, { place, localPid, signal }: Driving): P
     },
     connections: cell.connections,
     pace: cell.pace,
-    ratePerSMax: cell.ratePerS,
+    // What fell due while a server stood still is made up for when it answers again, and not in one blow.
+    ratePerSMax: cell.pace.kind === 'open' ? DEPLOYMENT_RATE_MAX : cell.ratePerS,
     durationMs: cell.seconds * 1_000 - settleMs,
     warmUpMs: settleMs,
     drainMs: DRAIN_SECONDS * 1_000,

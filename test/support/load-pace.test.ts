@@ -62,6 +62,22 @@ t.test('a request that is never answered does not make the others slower', async
   t.ok(found.measuredMs < 1_000, String(found.measuredMs))
 })
 
+t.test('what is made up for keeps under the highest rate, and is sent all the same', async (t) => {
+  const sentAt: number[] = []
+  const begunAt = performance.now()
+  const port = await bytesServer(t, (socket) => {
+    sentAt.push(performance.now())
+    setTimeout(() => socket.write(OK), Math.max(0, begunAt + 900 - performance.now()))
+  })
+  const open = { pace: { kind: 'open', ratePerS: 100 }, ratePerSMax: 60, connections: 8, durationMs: 1_000 } as const
+  const found = await runLoad(plan(port, { ...open, drainMs: 5_000 }))
+  t.same([Object.keys(found.statuses), found.unsent], [['200'], 0])
+  t.ok(found.requests >= 100, `${found.requests} of those that were due`)
+  // A second of when they were sent: half of it is left for the way.
+  const most = Math.max(...sentAt.map((from) => sentAt.filter((at) => at >= from && at < from + 500).length))
+  t.ok(most <= 60, `${most} in half a second`)
+})
+
 t.test('a generator that is itself late says so', async (t) => {
   const server = await rawServer(t, [OK])
   const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 1_500 }))

@@ -46,7 +46,7 @@ export interface LoadPlan {
   readonly pace: LoadPace
   /** Milliseconds; the load ends earlier when it is stopped, and of the open pace later: what was due is still sent. */
   readonly durationMs: number
-  /** No more are sent in a second, whatever the pace: what is too early waits. */
+  /** No more are sent in a second, whatever the pace: what is too early waits. Of an open pace it bounds what is made up for. */
   readonly ratePerSMax?: number
   /** The load ends when so many requests were answered, however soon. */
   readonly requestsMax?: number

@@ -39,6 +39,9 @@ class Load {
   #turn = 0
   /** Under a highest rate: when the next turn is. */
   #freeAt = 0
+  /** Of an open pace under a highest rate: when each of the last requests was sent, as many as a second may have. */
+  readonly #sentAt: number[] = []
+  #sent = 0
   /** By slot: it was told to come back no sooner. */
   readonly #quietUntil = new Map<number, number>()
   #unsent = 0
@@ -157,8 +160,10 @@ class Load {
     const { ratePerSMax, pace } = this.#plan
     if (ratePerSMax === undefined && this.#quietUntil.size === 0) return true
     const now = monotonicMs()
+    // A tick comes back for it.
+    if (pace.kind === 'open') return now - (this.#sentAt[this.#sent % this.#perSecond] ?? -Infinity) >= 1_000
     const quietUntil = this.#quietUntil.get(index) ?? 0
-    if (quietUntil <= now && ratePerSMax !== undefined && pace.kind !== 'open' && slot.turnAt === null) {
+    if (quietUntil <= now && ratePerSMax !== undefined && slot.turnAt === null) {
       slot.turnAt = Math.max(now, this.#freeAt)
       this.#freeAt = slot.turnAt + 1_000 / ratePerSMax
     }
@@ -176,6 +181,7 @@ class Load {
     const startedAt = monotonicMs()
     slot.startedAt = startedAt
     slot.isAsked = true
+    if (this.#plan.ratePerSMax !== undefined) this.#sentAt[this.#sent++ % this.#perSecond] = startedAt
     const bodyBytes = request.send(slot.connection, (outcome) => {
       slot.startedAt = null
       if ('status' in outcome) slot.socket.answers += 1
@@ -226,8 +232,9 @@ class Load {
   /** Sends what is due each tick; what finds no free connection waits and is late. */
   #keepRate(): void {
     const timer = setInterval(() => {
-      if (this.#isStopping) return clearInterval(timer)
-      this.#sendDue()
+      if (this.#isOver()) return clearInterval(timer)
+      if (this.#isStopping) this.#sendWaiting()
+      else this.#sendDue()
     }, TICK_MS)
   }
 
@@ -242,7 +249,15 @@ class Load {
       if (dueAt >= this.#measureFrom) noteMs(this.#late, now - dueAt)
       this.#waiting.push(now - dueAt <= TICK_LATE_MS ? now : dueAt)
     }
+    this.#sendWaiting()
+  }
+
+  #sendWaiting(): void {
     for (let index = 0; index < this.#slots.length && this.#waiting.length > 0; index++) this.#next(index)
+  }
+
+  get #perSecond(): number {
+    return Math.max(1, Math.floor(this.#plan.ratePerSMax ?? 1))
   }
 
   #dropSilent(before: number): void {
