@@ -8,8 +8,8 @@ import { processRow, tree, type ProcessRow } from '../../test/support/process-cp
 export interface RunningChild {
   /** Of its end. */
   readonly ended: Promise<ChildEnd>
-  /** Ends it and everything that it started. */
-  stop(): Promise<void>
+  /** Ends it and everything that it started. @param hurry aborted: by force */
+  stop(hurry: AbortSignal): Promise<void>
 }
 
 export interface ChildEnd {
@@ -25,10 +25,16 @@ const LINE_CHARS_MAX = 300
 const GRACE_MS = 15_000
 const POLL_MS = 50
 
+export interface ChildWish {
+  /** Its temporary directory. */
+  readonly folder: string
+  say(line: string): void
+}
+
 /** @param program file and its arguments */
-export function startChild(program: readonly string[], say: (line: string) => void): RunningChild {
+export function startChild(program: readonly string[], { folder, say }: ChildWish): RunningChild {
   // In a group of its own: a terminal's Ctrl-C is the suite's, which ends its child in order.
-  const child = spawn(process.execPath, program, { env: plainEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], detached: true })
+  const child = spawn(process.execPath, program, { env: { ...plainEnvironment(), TMPDIR: folder }, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   const last: string[] = []
   let rest = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -44,26 +50,26 @@ export function startChild(program: readonly string[], say: (line: string) => vo
     child.once('error', (error) => resolve({ code: null, last: [error.message] }))
     child.once('close', (code) => resolve({ code, last }))
   })
-  return { ended, stop: () => stopAll(child.pid ?? 0) }
+  return { ended, stop: (hurry) => stopAll(child.pid ?? 0, hurry) }
 }
 
 /** The servers of a scenario have sessions of their own, which outlive it when it is killed. */
-async function stopAll(pid: number): Promise<void> {
+async function stopAll(pid: number, hurry: AbortSignal): Promise<void> {
   if (pid === 0) return
   const rows = tree(pid)
   signal(pid, 'SIGTERM')
-  await untilGone(rows)
+  await untilGone(rows, hurry)
   for (const row of rows.filter(isAlive)) signal(row.pid, 'SIGTERM')
-  await untilGone(rows)
+  await untilGone(rows, hurry)
   for (const row of rows.filter(isAlive)) signal(row.pid, 'SIGKILL')
 }
 
-async function untilGone(rows: readonly ProcessRow[]): Promise<void> {
+async function untilGone(rows: readonly ProcessRow[], hurry: AbortSignal): Promise<void> {
   const endsAt = performance.now() + GRACE_MS
   const [root] = rows
   // Orphans never end by themselves: once the scenario is gone nobody will ask them to.
   const waited = root !== undefined && isAlive(root) ? [root] : rows
-  while (waited.some(isAlive) && performance.now() < endsAt) await sleep(POLL_MS)
+  while (waited.some(isAlive) && performance.now() < endsAt && !hurry.aborted) await sleep(POLL_MS)
 }
 
 /** The same process, and not another one that was given its number. */

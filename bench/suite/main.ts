@@ -11,7 +11,7 @@ import { routed } from './routed.ts'
 import { builtProgram, runScenarios, type SuiteEnd, type SuiteSurroundings } from './run.ts'
 import { readResults } from './shape.ts'
 
-export type Surroundings = Omit<SuiteSurroundings, 'signal'> & {
+export type Surroundings = Omit<SuiteSurroundings, 'signal' | 'hurry'> & {
   readonly scenarios: readonly Scenario[]
   /** Before the first scenario, when one compares with packages. */
   installPeers(): void
@@ -21,8 +21,10 @@ export type Surroundings = Omit<SuiteSurroundings, 'signal'> & {
 const WRONG = 2
 const INTERRUPTED = 130
 
+export type Interrupts = Pick<SuiteSurroundings, 'signal' | 'hurry'>
+
 /** @returns the exit code */
-export async function runBench(given: readonly string[], around: Surroundings, signal: AbortSignal): Promise<number> {
+export async function runBench(given: readonly string[], around: Surroundings, { signal, hurry }: Interrupts): Promise<number> {
   const command = readCommand(routed(given, around.scenarios), around.scenarios)
   if (command === 'help') {
     around.print(helpText(around.scenarios))
@@ -36,7 +38,7 @@ export async function runBench(given: readonly string[], around: Surroundings, s
     return WRONG
   }
   if (command.runs.some(({ scenario }) => scenario.hasPeers)) around.installPeers()
-  const end = await runScenarios(command, { ...around, signal })
+  const end = await runScenarios(command, { ...around, signal, hurry })
   const resultsPath = join(end.folder, 'results.json')
   const written = [resultsPath, await writePage(end.results, resultsPath)]
   around.print(`\nwritten: ${written.map((path) => relative(process.cwd(), path)).join(', ')}`)
@@ -90,15 +92,28 @@ async function pageAgain(file: string, { print, screen }: Surroundings): Promise
   return 'problem' in read ? WRONG : 0
 }
 
-/** On a terminal, as `tools/bench.mjs` starts it. The first Ctrl-C ends the child and writes what is there, the second one ends at once. */
-export async function main(args: readonly string[], installPeers: () => void): Promise<number> {
-  const interrupt = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      if (interrupt.signal.aborted) process.exit(INTERRUPTED)
-      interrupt.abort()
+/** Milliseconds in which two of them are one: npm hands a Ctrl-C on that the terminal has sent to everybody already. */
+const SAME_MS = 500
+
+/** The first Ctrl-C ends the child and writes what is there, the second one ends it by force; a terminal that closes is one too. */
+export function interruptsOf(source: Pick<NodeJS.EventEmitter, 'on'>, now = () => performance.now()): Interrupts {
+  const [first, second] = [new AbortController(), new AbortController()]
+  let at = Number.NEGATIVE_INFINITY
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    source.on(name, () => {
+      if (now() - at < SAME_MS) return
+      at = now()
+      if (first.signal.aborted) second.abort()
+      first.abort()
     })
   }
+  return { signal: first.signal, hurry: second.signal }
+}
+
+/** On a terminal, as `tools/bench.mjs` starts it. */
+export async function main(args: readonly string[], installPeers: () => void): Promise<number> {
+  // Whoever reads may go away, with `head` or with the terminal: what is measured is written all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   return runBench(args, {
     scenarios: SCENARIOS,
     screen: process.stderr,
@@ -106,5 +121,5 @@ export async function main(args: readonly string[], installPeers: () => void): P
     program: builtProgram,
     resultsFolder: join(ROOT, 'bench/results'),
     installPeers,
-  }, interrupt.signal)
+  }, interruptsOf(process))
 }

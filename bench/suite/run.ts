@@ -8,6 +8,7 @@ import { recordText } from '../record-text.ts'
 import { startChild, type ChildEnd, type RunningChild } from './child.ts'
 import type { Command, Run } from './command.ts'
 import { Progress, type Screen } from './progress.ts'
+import { openScratch } from './scratch.ts'
 import { readRecord } from './shape.ts'
 import { versionsOf } from './versions.ts'
 
@@ -21,6 +22,8 @@ export interface SuiteSurroundings {
   readonly resultsFolder: string
   /** Aborted: the child is ended, and what is there is written. */
   readonly signal: AbortSignal
+  /** Aborted: the child is ended by force. */
+  readonly hurry: AbortSignal
 }
 
 export interface SuiteEnd {
@@ -69,16 +72,17 @@ interface One {
 
 async function runOne(
   { scenario: { name, text, needs }, args }: Run,
-  { progress, file, signal, program }: SuiteSurroundings & { readonly progress: Progress; readonly file: string },
+  { progress, file, program, signal, hurry }: SuiteSurroundings & { readonly progress: Progress; readonly file: string },
 ): Promise<One> {
   progress.begin(name)
   const beganAt = performance.now()
-  const child = startChild([...program(name), ...args, '--record', file], (line) => {
+  const scratch = await openScratch()
+  const child = startChild([...program(name), ...args, '--record', file], {
+    folder: scratch.folder,
     // Of what goes to a place that somebody named, each line stays: what it is about to do there, for one.
-    if (needs === undefined) progress.step(`${name}: ${line}`)
-    else progress.say(line)
+    say: (line) => (needs === undefined ? progress.step(`${name}: ${line}`) : progress.say(line)),
   })
-  const end = await endOf(child, signal)
+  const end = await endOf(child, { signal, hurry }).finally(() => scratch.remove())
   const read = readRecord(file)
   // What was left says whether it is whole: a scenario ends with 1 when a check is missed.
   if ('value' in read && read.value.scenario === name) return { record: read.value, isBroken: false }
@@ -88,10 +92,10 @@ async function runOne(
   return { record: emptyRecord({ name, text, took, reason }), isBroken: true }
 }
 
-async function endOf(child: RunningChild, signal: AbortSignal): Promise<ChildEnd> {
+async function endOf(child: RunningChild, { signal, hurry }: Pick<SuiteSurroundings, 'signal' | 'hurry'>): Promise<ChildEnd> {
   let stopped: Promise<void> | null = null
   const stop = (): void => {
-    stopped = child.stop()
+    stopped = child.stop(hurry)
   }
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()

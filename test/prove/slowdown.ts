@@ -53,12 +53,14 @@ function told(proof: Proof, text: string, { code, printed }: Ran, wanted: { read
   proof.check(text, code === wanted.code && line !== undefined, line ?? `ended with ${code}: ${printed}`)
 }
 
+const NEVER = new AbortController().signal
+
 async function bench(folder: string, args: readonly string[]): Promise<Ran> {
   const printed: string[] = []
   const code = await runBench(['tiny', ...args], {
     scenarios: [TINY], screen: { write: () => true }, print: (text) => printed.push(text), installPeers: () => undefined,
     program: () => [`${ROOT}dist/test/support/tiny-scenario.js`], resultsFolder: mkdtempSync(join(folder, 'run-')),
-  }, new AbortController().signal)
+  }, { signal: NEVER, hurry: NEVER })
   const text = printed.join('\n')
   return { code, printed: text, file: /written: (\S+results\.json)/.exec(text)?.[1] ?? '' }
 }

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { EventEmitter } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,7 +7,7 @@ import { optionReader } from '../../../bench/options.ts'
 import { checkRecord, type ResultsFile } from '../../../bench/record.ts'
 import type { Scenario } from '../../../bench/scenarios.ts'
 import { spread } from '../../../bench/statistics.ts'
-import { runBench } from '../../../bench/suite/main.ts'
+import { interruptsOf, runBench, type Interrupts } from '../../../bench/suite/main.ts'
 import { rowRecord, scenarioRecord } from '../../support/bench-records.ts'
 import { processRow } from '../../support/process-cpu.ts'
 import { pause } from '../../support/spawned.ts'
@@ -17,6 +18,8 @@ const file = process.argv[process.argv.indexOf('--record') + 1]
 mkdirSync(require('node:path').dirname(file), { recursive: true })
 `
 
+const NEVER = new AbortController().signal
+
 interface Ran {
   readonly code: number
   readonly printed: string
@@ -25,7 +28,7 @@ interface Ran {
   readonly folder: string
 }
 
-async function run(bodies: Readonly<Record<string, string>>, args: readonly string[] = [], signal = new AbortController().signal): Promise<Ran> {
+async function run(bodies: Readonly<Record<string, string>>, args: readonly string[] = [], interrupts: Partial<Interrupts> = {}): Promise<Ran> {
   const place = mkdtempSync(join(tmpdir(), 'sluice-suite-'))
   const [printed, shown]: [string[], string[]] = [[], []]
   const scenarios = Object.keys(bodies).map((name): Scenario => ({
@@ -36,7 +39,7 @@ async function run(bodies: Readonly<Record<string, string>>, args: readonly stri
   const code = await runBench(args, {
     scenarios, screen: { write: (text) => shown.push(text) }, print: (text) => printed.push(text),
     program: (name) => [join(place, `${name}.cjs`)], resultsFolder: join(place, 'results'), installPeers: () => undefined,
-  }, signal)
+  }, { signal: NEVER, hurry: NEVER, ...interrupts })
   const path = /written: (\S+results\.json)/.exec(printed.join('\n'))?.[1] ?? ''
   const results = (path === '' ? null : JSON.parse(readFileSync(path, 'utf8'))) as ResultsFile
   return { code, printed: printed.join('\n'), shown: shown.join(''), results, folder: path.replace('results.json', '') }
@@ -91,7 +94,7 @@ t.test('an interruption ends the scenario with all that it started, and writes w
   const hangs = `const { spawn } = require('node:child_process')
     const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' })
     writeFileSync(${JSON.stringify(note)}, String(server.pid)); setInterval(() => {}, 1000)`
-  const running = run({ a: leaves('a'), hangs, b: leaves('b') }, [], interrupt.signal)
+  const running = run({ a: leaves('a'), hangs, b: leaves('b') }, [], { signal: interrupt.signal })
   while (!existsSync(note)) await pause(20)
   interrupt.abort()
   const { code, results } = await running
@@ -99,6 +102,43 @@ t.test('an interruption ends the scenario with all that it started, and writes w
   t.match(results.scenarios, [{ scenario: 'a' }, { scenario: 'hangs', notes: ['interrupted'] }])
   t.equal(results.scenarios.length, 2)
   t.same(['Z', undefined].includes(processRow(Number(readFileSync(note, 'utf8')))?.state), true)
+})
+
+t.test('a second interruption ends by force what does not end by itself', async (t) => {
+  const [first, second] = [new AbortController(), new AbortController()]
+  const note = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'pid')
+  const deaf = `process.on('SIGTERM', () => {}); writeFileSync(${JSON.stringify(note)}, String(process.pid)); setInterval(() => {}, 1000)`
+  const running = run({ deaf }, [], { signal: first.signal, hurry: second.signal })
+  while (!existsSync(note)) await pause(20)
+  first.abort()
+  await pause(100)
+  t.not(processRow(Number(readFileSync(note, 'utf8'))), null)
+  second.abort()
+  t.match(await running, { code: 130, results: { scenarios: [{ scenario: 'deaf', notes: ['interrupted'] }] } })
+})
+
+t.test('one Ctrl-C may come twice at once, a terminal that closes is one too, and the next one is in a hurry', async (t) => {
+  let now = 1_000
+  const source = new EventEmitter()
+  const { signal, hurry } = interruptsOf(source, () => now)
+  t.same([signal.aborted, hurry.aborted], [false, false])
+  for (const name of ['SIGHUP', 'SIGINT']) source.emit(name)
+  t.same([signal.aborted, hurry.aborted], [true, false])
+  now += 1_000
+  source.emit('SIGINT')
+  t.same([signal.aborted, hurry.aborted], [true, true])
+})
+
+t.test('of a scenario no temporary file stays, and no cluster of a node, however it ended', async (t) => {
+  const outside = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'cluster-0f')
+  mkdirSync(outside)
+  const dies = `const data = require('node:os').tmpdir() + '/stand/data'
+    mkdirSync(data, { recursive: true }); writeFileSync(data + '/postgres.json', ${JSON.stringify(JSON.stringify({ cluster: outside }))})
+    process.stderr.write(data + '\\n'); process.kill(process.pid, 'SIGKILL')`
+  const { results } = await run({ dies })
+  const [, folder = ''] = /last words: (\S+)\/stand\/data/.exec(results.scenarios[0]?.notes[0] ?? '') ?? []
+  t.match(folder, /sluice-bench-\w+$/)
+  t.same([existsSync(folder), existsSync(outside)], [false, false])
 })
 
 t.test('wrong options and a baseline that is none are told before anything runs', async (t) => {
