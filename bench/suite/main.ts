@@ -1,6 +1,7 @@
 /** `npm run bench`: what was asked for is read, run, written down and, if wished, compared; the exit code says how it went. */
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { writeJson } from '../keep-record.ts'
 import type { ResultsFile } from '../record.ts'
 import { renderReport } from '../report-page.ts'
 import { SCENARIOS, type Scenario } from '../scenarios.ts'
@@ -10,6 +11,7 @@ import { helpText, readCommand, type Command } from './command.ts'
 import { routed } from './routed.ts'
 import { builtProgram, runScenarios, type SuiteEnd, type SuiteSurroundings } from './run.ts'
 import { readResults } from './shape.ts'
+import { writeProblem } from './writable.ts'
 
 export type Surroundings = Omit<SuiteSurroundings, 'signal' | 'hurry'> & {
   readonly scenarios: readonly Scenario[]
@@ -32,7 +34,7 @@ export async function runBench(given: readonly string[], around: Surroundings, {
   }
   if (typeof command !== 'string' && command.report !== null) return pageAgain(command.report, around)
   const baseline = typeof command === 'string' || command.baseline === null ? null : readResults(command.baseline)
-  const problem = typeof command === 'string' ? command : baseline !== null && 'problem' in baseline ? baseline.problem : null
+  const problem = typeof command === 'string' ? command : baseline !== null && 'problem' in baseline ? baseline.problem : await unwritable(command, around)
   if (typeof command === 'string' || problem !== null) {
     around.screen.write(`${problem ?? ''}\n`)
     return WRONG
@@ -41,10 +43,20 @@ export async function runBench(given: readonly string[], around: Surroundings, {
   const end = await runScenarios(command, { ...around, signal, hurry })
   const resultsPath = join(end.folder, 'results.json')
   const written = [resultsPath, await writePage(end.results, resultsPath)]
+  const [record] = end.results.scenarios
+  if (command.json !== null && record !== undefined) {
+    await writeJson(command.json, record)
+    written.push(command.json)
+  }
   around.print(`\nwritten: ${written.map((path) => relative(process.cwd(), path)).join(', ')}`)
   if (signal.aborted) return INTERRUPTED
   const saved = baseline !== null && 'value' in baseline ? baseline.value : null
   return saved === null ? codeOf(end) : judge(saved, end, { command, around })
+}
+
+/** Where results go, and the record that is wished besides. */
+async function unwritable({ json }: Command, { resultsFolder }: Surroundings): Promise<string | null> {
+  return (await writeProblem(join(resultsFolder, 'results.json'))) ?? (json === null ? null : writeProblem(json))
 }
 
 /** Without a baseline the checks decide: figures that the product must reach. */
@@ -79,17 +91,22 @@ function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, aro
 
 /** Beside the results that it is made from. @returns its path */
 async function writePage(results: ResultsFile, resultsPath: string): Promise<string> {
-  const path = join(dirname(resultsPath), 'report.html')
+  const path = pageOf(resultsPath)
   await writeFile(path, renderReport(results))
   return path
+}
+
+function pageOf(resultsPath: string): string {
+  return join(dirname(resultsPath), 'report.html')
 }
 
 /** Makes the page of a saved run again: samples are all that it needs. */
 async function pageAgain(file: string, { print, screen }: Surroundings): Promise<number> {
   const read = readResults(file)
-  if ('problem' in read) screen.write(`${read.problem}\n`)
-  else print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)
-  return 'problem' in read ? WRONG : 0
+  const problem = 'problem' in read ? read.problem : await writeProblem(pageOf(file))
+  if ('value' in read && problem === null) print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)
+  else screen.write(`${problem ?? ''}\n`)
+  return problem === null ? 0 : WRONG
 }
 
 /** Milliseconds in which two of them are one: npm hands a Ctrl-C on that the terminal has sent to everybody already. */

@@ -60,7 +60,6 @@ export async function runScenarios(command: Command, around: SuiteSurroundings):
     scenarios,
   }
   await writeJson(join(folder, 'results.json'), results)
-  if (command.json !== null) await writeJson(command.json, scenarios[0] ?? null)
   around.print([headLine(facts), ...scenarios.flatMap((one) => ['', ...recordText(one)])].join('\n'))
   return { results, folder, broken }
 }

@@ -8,7 +8,7 @@ import { checkRecord, type ResultsFile } from '../../../bench/record.ts'
 import type { Scenario } from '../../../bench/scenarios.ts'
 import { spread } from '../../../bench/statistics.ts'
 import { interruptsOf, runBench, type Interrupts } from '../../../bench/suite/main.ts'
-import { rowRecord, scenarioRecord } from '../../support/bench-records.ts'
+import { resultsFile, rowRecord, scenarioRecord } from '../../support/bench-records.ts'
 import { processRow } from '../../support/process-cpu.ts'
 import { pause } from '../../support/spawned.ts'
 
@@ -159,4 +159,14 @@ t.test('the record of one scenario goes where it is wished as well', async (t) =
   const file = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'record.json')
   await run({ a: leaves('a') }, ['a', '--json', file])
   t.match(JSON.parse(readFileSync(file, 'utf8')), { scenario: 'a' })
+})
+
+t.test('what cannot be written is told before anything runs', async (t) => {
+  const place = mkdtempSync(join(tmpdir(), 'sluice-suite-'))
+  const file = join(place, 'file')
+  writeFileSync(file, JSON.stringify(resultsFile([])))
+  mkdirSync(join(place, 'report.html'))
+  t.match(await run({ a: leaves('a') }, ['a', '--json', place]), { code: 2, printed: '', shown: /^\S+ cannot be written: it is a folder\n$/ })
+  t.match(await run({ a: leaves('a') }, ['a', '--record', join(file, 'x')]), { code: 2, printed: '', shown: /^\S+ cannot be written: \w+/ })
+  t.match(await run({ a: leaves('a') }, ['--report', file]), { code: 2, printed: '', shown: /report\.html cannot be written: it is a folder\n$/ })
 })
