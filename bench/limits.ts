@@ -39,7 +39,7 @@ await keepRecord({
   absent: beside.absent.map(({ name, absent: reason }) => ({ name, reason })),
   rows,
   // Against no limiter at all there is nothing to win.
-  ratios: ratiosOver(rows.filter(({ subject }) => subject !== 'node'), 'sluice', ['cpu_us_per_request', 'requests_per_second']),
+  ratios: ratiosOver(rows.filter(({ subject }) => subject !== 'direct'), 'sluice', ['cpu_us_per_request', 'requests_per_second']),
   curves: [],
   checks: [
     ...cost.checks,

@@ -63,7 +63,7 @@ interface Limited {
 
 async function atLimit(limitRpm: number, settings: Settings, progress: (text: string) => void): Promise<readonly Limited[]> {
   const { targets } = await started(limitRpm)
-  const limiters = targets.filter(({ name }) => name !== 'node')
+  const limiters = targets.filter(({ name }) => name !== 'direct')
   try {
     const found: Limited[] = []
     for (const target of limiters) {

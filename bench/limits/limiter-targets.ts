@@ -58,5 +58,5 @@ const NOTES: Readonly<Record<LimiterName, string>> = {
   sluice: 'our limits stage as a front has it, GCRA with tokens lent ahead',
   'rate-limiter-flexible-redis': 'rate-limiter-flexible {version}, RateLimiterRedis with ioredis, pipelined, refusals kept in memory',
   'rate-limiter-flexible': 'rate-limiter-flexible {version}, RateLimiterMemory: knows one process alone',
-  node: 'the minimal server without a limiter',
+  direct: 'the minimal server of node:http without a limiter',
 }

@@ -7,8 +7,8 @@ import { openState } from '../../src/server/state/open.ts'
 import { openRateAuthority } from '../../src/server/state/rates.ts'
 import { keyOf } from '../../test/support/rate-simulation.ts'
 
-export const LIMITERS = ['sluice', 'rate-limiter-flexible-redis', 'rate-limiter-flexible', 'node'] as const
-/** `node` is the server that all of them stand behind, without a limiter. */
+export const LIMITERS = ['sluice', 'rate-limiter-flexible-redis', 'rate-limiter-flexible', 'direct'] as const
+/** `direct` is the server that all of them stand behind, without a limiter. */
 export type LimiterName = (typeof LIMITERS)[number]
 
 export interface LimiterMeans {
@@ -32,7 +32,7 @@ export async function openLimiter(name: LimiterName, means: LimiterMeans): Promi
     case 'sluice': return ours(means)
     case 'rate-limiter-flexible-redis': return flexible(means, 'RateLimiterRedis')
     case 'rate-limiter-flexible': return flexible(means, 'RateLimiterMemory')
-    case 'node': return () => true
+    case 'direct': return () => true
     default: return name satisfies never
   }
 }

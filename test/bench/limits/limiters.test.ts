@@ -5,8 +5,10 @@ import t from 'tap'
 import { besideOthers } from '../../../bench/limits/beside.ts'
 import { limiterRequest, startLimiter } from '../../../bench/limits/limiter-targets.ts'
 import { LIMITERS, openLimiter } from '../../../bench/limits/limiters.ts'
+import { scenarioComparisons } from '../../../bench/report/comparisons.ts'
 import { burstOf } from '../../../src/schemas/rate-burst.ts'
 import { processes, tree } from '../../support/process-cpu.ts'
+import { scenarioRecord } from '../../support/results-file.ts'
 import { ROOT } from '../../support/source.ts'
 
 const LIMIT_RPM = 50
@@ -25,7 +27,7 @@ for (const name of LIMITERS) {
     const found = await statuses(target.port, LIMIT_RPM + 10, target.request)
     const admitted = found.filter((status) => status === 200).length
     t.same(found.filter((status) => status !== 200 && status !== 429), [])
-    if (name === 'node') t.equal(admitted, found.length)
+    if (name === 'direct') t.equal(admitted, found.length)
     else if (name === 'sluice') t.ok(admitted >= burstOf(LIMIT_RPM) && admitted < LIMIT_RPM, `${admitted} of ${found.length}`)
     else t.equal(admitted, LIMIT_RPM)
     t.same(await statuses(target.port, 1), [200], 'another key is not over its own')
@@ -56,4 +58,7 @@ t.test('side by side each has a row under load, alone and at each limit, and wha
   t.equal(rows.length, 2 * subjects.length + limiters)
   t.same(rows.filter(({ failed }) => failed > 0).map(({ case: name, subject, failures }) => [name, subject, failures]), [])
   t.equal(notes.length, limiters)
+  // Against no limiter at all there is nothing to win or to lose.
+  const kinds = scenarioComparisons(scenarioRecord({ scenario: 'limits', rows })).filter(({ under }) => under === 'direct').map(({ kind }) => kind)
+  t.same([...new Set(kinds)].filter((kind) => kind !== 'own'), [])
 })
