@@ -19,7 +19,7 @@ t.test('npm start and the tools work in a folder whose name holds a space and a 
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const tool = (name: string): readonly string[] => [process.execPath, join(folder, 'tools', name)]
   t.match(await runToEnd({}, tool('prove.mjs')), { code: 0, stdout: /^ {2}start +npm start/m })
-  t.match(await runToEnd({}, tool('bench.mjs')), { code: 0, stdout: /^ {2}embeddings/m })
+  t.match(await runToEnd({}, [...tool('bench.mjs'), '--help']), { code: 0, stdout: /^ {2}embeddings/m })
   const settings = { ...(await nodeSettings(t)), SLUICE_DATA: join(folder, '.sluice') }
   const node = await startNode(t, settings, tool('start.mjs'))
   t.equal((await node.get('/api/v1/models/count')).status, 200)
