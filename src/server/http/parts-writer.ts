@@ -1,5 +1,6 @@
 import { REPLY_BYTES_PER_S_MIN } from '../../schemas/limits.ts'
 import { ReaderPatience } from './reader-patience.ts'
+import { DESK } from './reply-body.ts'
 import type { Timers } from './timers.ts'
 import type { WireResponse } from './wire.ts'
 
@@ -16,7 +17,7 @@ export interface PartsWriterOptions {
 }
 
 /**
- * Writes a body from its parts without joining them, as fast as the client reads. One that reads less than
+ * Writes a body from its parts without joining all of them, as fast as the client reads. One that reads less than
  * REPLY_BYTES_PER_S_MIN is cut: a byte now and then would keep the answer in memory for ever.
  */
 export class PartsWriter {
@@ -61,21 +62,30 @@ export class PartsWriter {
 
   /** @param offset bytes of the body that were handed over; @returns whether nothing is left to wait for */
   #pump(offset: number): boolean {
-    const { res, parts, isLast } = this.#options
-    for (let at = offset; this.#part < parts.length; this.#part++) {
-      const part = parts[this.#part] ?? new Uint8Array(0)
-      const end = this.#before + part.length
-      if (at < end) {
-        const [isAccepted, isDone] = res.tryEnd(part.subarray(at - this.#before), this.#endsAt)
-        if (isDone) this.#finish()
-        else if (!isAccepted) return false
-        at = end
-      }
-      this.#before = end
+    const { res, isLast } = this.#options
+    let at = offset
+    for (let bytes = this.#bytesAt(at); bytes !== null; bytes = this.#bytesAt(at)) {
+      const [isAccepted, isDone] = res.tryEnd(bytes, this.#endsAt)
+      at += bytes.length
+      if (isDone) this.#finish()
+      else if (!isAccepted) return false
     }
     // Not at once: what is corked leaves when this returns.
     if (isLast) setImmediate(() => this.#options.guard(() => this.#close()))
     return true
+  }
+
+  /** What comes next, null when nothing is left. Small parts are joined: each by itself would be a system call. */
+  #bytesAt(at: number): Uint8Array | null {
+    const { parts } = this.#options
+    let part = parts[this.#part]
+    while (part !== undefined && at >= this.#before + part.length) {
+      this.#before += part.length
+      part = parts[++this.#part]
+    }
+    if (part === undefined) return null
+    const first = part.subarray(at - this.#before)
+    return first.length >= DESK.length || this.#part === parts.length - 1 ? first : joined(first, parts, this.#part + 1)
   }
 
   #close(): void {
@@ -89,4 +99,17 @@ export class PartsWriter {
     this.stop()
     this.#options.over()
   }
+}
+
+/** As much as the desk holds, from the first and those behind it. Valid until the next call: the library copies what it keeps. */
+function joined(first: Uint8Array, parts: readonly Uint8Array[], behind: number): Uint8Array {
+  DESK.set(first)
+  let length = first.length
+  for (let at = behind; at < parts.length && length < DESK.length; at++) {
+    const part = parts[at] ?? new Uint8Array(0)
+    const room = DESK.length - length
+    DESK.set(part.length <= room ? part : part.subarray(0, room), length)
+    length += Math.min(part.length, room)
+  }
+  return DESK.subarray(0, length)
 }

@@ -25,7 +25,7 @@ export interface RelayedBody {
 /** Bytes of a body in parts that are joined before they are written. Decision. */
 const JOINED_BYTES_MAX = 64 * 1024
 /** Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30 KB. */
-const DESK = new Uint8Array(JOINED_BYTES_MAX)
+export const DESK = new Uint8Array(JOINED_BYTES_MAX)
 
 function isParts(body: Reply['body']): body is readonly Uint8Array[] {
   return Array.isArray(body)

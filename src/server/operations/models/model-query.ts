@@ -78,51 +78,39 @@ export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing
   const offset = query.offset ?? 0
   const limit = isWhole ? found.length : query.limit ?? MODELS_PAGE_DEFAULT
   const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
-  const end = Buffer.from(`],"links":{"next":${JSON.stringify(next)}},"total_count":${found.length}}`)
   // No page is that long: what is asked for is everything.
-  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found, end)
-  return ok(json([Buffer.concat([OPEN, ...separated(found.slice(offset, offset + limit)), end])]))
-}
-
-/** Pieces of a long list, and for how many answers they are. */
-interface Every {
-  readonly pieces: Promise<readonly Uint8Array[]>
-  answers: number
+  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found).then((parts) => ok(json(parts)))
+  return ok(json([Buffer.concat([OPEN, ...separated(found.slice(offset, offset + limit)), endOf(found, next)])]))
 }
 
 /**
- * All who ask for one long list at once are sent the same bytes. They are kept no longer than anybody reads them: each order
- * and filter is another list, of as many bytes as all models have.
+ * The parts of long lists, made once for all who ask, for as long as it is remembered what was found. They are the bodies of
+ * the models themselves: joined, each order and filter would take as much memory as all models have.
  */
-const EVERY_OF = new WeakMap<readonly ResolvedModel[], Every>()
+const EVERY_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Array[]>>()
 
-async function everyOf(found: readonly ResolvedModel[], end: Uint8Array): Promise<Outcome<Success>> {
-  const every = EVERY_OF.get(found) ?? { pieces: inPieces(found), answers: 0 }
-  EVERY_OF.set(found, every)
-  every.answers += 1
-  const done = (): void => {
-    every.answers -= 1
-    if (every.answers === 0 && EVERY_OF.get(found) === every) EVERY_OF.delete(found)
-  }
-  try {
-    return ok({ ...json([OPEN, ...await every.pieces, end]), done })
-  } catch (bug) {
-    done()
-    throw bug
-  }
+function everyOf(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
+  const known = EVERY_OF.get(found)
+  if (known !== undefined) return known
+  const parts = inTurns(found)
+  EVERY_OF.set(found, parts)
+  return parts
 }
 
 /** Models whose bodies are rendered in one turn of the loop: 2 ms. All of 100,000 take two seconds. */
 const RENDERED_AT_ONCE = 100
 
-async function inPieces(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
-  const pieces: Uint8Array[] = []
-  for (let from = 0; from < found.length; from += RENDERED_AT_ONCE) {
-    if (from > 0) await setImmediate()
-    const models = separated(found.slice(from, from + RENDERED_AT_ONCE))
-    pieces.push(Buffer.concat(from > 0 ? [COMMA, ...models] : models))
+async function inTurns(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
+  const parts: Uint8Array[] = []
+  for (const [at, { bodies }] of found.entries()) {
+    if (at > 0 && at % RENDERED_AT_ONCE === 0) await setImmediate()
+    parts.push(at === 0 ? OPEN : COMMA, bodies.item)
   }
-  return pieces
+  return [...parts, endOf(found, null)]
+}
+
+function endOf({ length }: readonly ResolvedModel[], next: string | null): Uint8Array {
+  return Buffer.from(`],"links":{"next":${JSON.stringify(next)}},"total_count":${length}}`)
 }
 
 function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
@@ -138,7 +126,7 @@ export function readModel(body: 'answer' | 'endpoints' | 'bare') {
 }
 
 /** A success whose body is JSON already. */
-function json(parts: readonly Uint8Array[]): Extract<Success, { readonly kind: 'bytes' }> {
+function json(parts: readonly Uint8Array[]): Success {
   return { kind: 'bytes', parts, contentType: 'application/json' }
 }
 
