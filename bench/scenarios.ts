@@ -23,7 +23,7 @@ export interface Scenario {
   readonly options: ReadOptions<object>
   /** Its options and their defaults. */
   readonly help: string
-  /** Its part in the whole suite, which takes some ten minutes on two cores; null: it runs only when it is named. */
+  /** Its part in the whole suite, which takes some thirteen minutes on two cores; null: it runs only when it is named. */
   readonly suite: { readonly args: readonly string[]; readonly seconds: number } | null
   /** Options without which it does not run. */
   readonly needs?: readonly string[]
@@ -37,7 +37,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and latency of governed embeddings against nginx, Portkey, fastify and node:http with the same checks, and our ungoverned pipeline',
     options: readEmbeddingsOptions,
     help: EMBEDDINGS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '4'], seconds: 125 },
+    suite: { args: ['--duration', '1', '--repeats', '4'], seconds: 95 },
     hasPeers: true,
   },
   {
@@ -61,7 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and memory of sealed uploads against nginx, node:http + busboy and @tus/server',
     options: readTransferOptions,
     help: TRANSFER_OPTIONS_TEXT,
-    suite: { args: ['--payload', '20MB', '--repeats', '4', '--sections', 'speed'], seconds: 55 },
+    suite: { args: ['--payload', '20MB', '--repeats', '3', '--sections', 'speed'], seconds: 45 },
     hasPeers: true,
   },
   {
@@ -93,7 +93,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'latency of a small read beside 300 secrets a second, against the same beside an equal CPU burner; CPU of a write',
     options: readVaultOptions,
     help: VAULT_OPTIONS_TEXT,
-    suite: { args: ['--duration', '3', '--repeats', '2'], seconds: 50 },
+    suite: { args: ['--duration', '3', '--repeats', '1'], seconds: 38 },
     hasPeers: false,
   },
   {
@@ -101,7 +101,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of a call with all limits against one with none; the limiter beside rate-limiter-flexible; what rate limits let through on 1 to 4 fronts',
     options: readLimitsOptions,
     help: LIMITS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '2', '--only', 'cpu,beside'], seconds: 85 },
+    suite: { args: ['--duration', '1', '--repeats', '2', '--only', 'cpu,beside'], seconds: 80 },
     hasPeers: true,
   },
   {
@@ -109,7 +109,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'accepted video jobs a second and their latency against an insert and an enqueue with BullMQ alone and pg-boss alone',
     options: readVideosOptions,
     help: VIDEOS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '4'], seconds: 55 },
+    suite: { args: ['--duration', '1', '--repeats', '3'], seconds: 47 },
     hasPeers: true,
   },
   {
@@ -125,7 +125,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'memory, descriptors and event-loop delay of every process under 1,000 governed embeddings a second that go on',
     options: readSoakOptions,
     help: SOAK_OPTIONS_TEXT,
-    suite: { args: ['--duration', '20'], seconds: 45 },
+    suite: { args: ['--duration', '10'], seconds: 32 },
     hasPeers: false,
   },
   {
