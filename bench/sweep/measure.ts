@@ -41,19 +41,26 @@ export async function measure(stand: Stand, load: SweepLoad, { p99Ms, progress }
   await ceilingOf(stand, { ...load, durationMs: WARM_MS })
   const ceiling = await accounted(stand, () => ceilingOf(stand, load))
   progress(`  ceiling ${ceiling.ratePerS.toFixed(0)}/s`)
-  let held: Found | null = null
+  const held = await highestHeld(ceiling.ratePerS, async (ratePerS) => {
+    const found = await openLoop(stand, load, ratePerS)
+    const isHeld = isInTime(found, { ratePerS, p99Ms })
+    progress(`  ${ratePerS.toFixed(0)}/s: p99 ${found.latency.p99.toFixed(1)} ms, ${isHeld ? 'held' : 'not held'}`)
+    return isHeld ? found : null
+  })
+  return { ceiling, held }
+}
+
+/** By halves of the span, what was found at the highest rate that was held. @param ask null: not held */
+export async function highestHeld<T>(ceilingPerS: number, ask: (ratePerS: number) => Promise<T | null>): Promise<T | null> {
+  let held: T | null = null
   let [low, high] = SPAN
   for (let step = 0; step < HALVINGS; step++) {
     const share = (low + high) / 2
-    const found = await openLoop(stand, load, ceiling.ratePerS * share)
-    const isHeld = isInTime(found, { ratePerS: ceiling.ratePerS * share, p99Ms })
-    progress(`  ${(ceiling.ratePerS * share).toFixed(0)}/s: p99 ${found.latency.p99.toFixed(1)} ms, ${isHeld ? 'held' : 'not held'}`)
-    if (isHeld) {
-      held = found
-      low = share
-    } else high = share
+    const found = await ask(ceilingPerS * share)
+    if (found === null) high = share
+    else [held, low] = [found, share]
   }
-  return { ceiling, held }
+  return held
 }
 
 export function isInTime(found: Pick<Found, 'ratePerS' | 'latency' | 'failed'>, offered: { readonly ratePerS: number; readonly p99Ms: number }): boolean {

@@ -1,9 +1,15 @@
+import { fork } from 'node:child_process'
+import { join } from 'node:path'
 import t from 'tap'
-import { rotated, rowsOf, sampleOf, type Repeat } from '../../bench/measure.ts'
+import { interleave, rotated, rowsOf, sampleOf, type Repeat } from '../../bench/measure.ts'
 import { eachRatio, ratiosOver } from '../../bench/ratios.ts'
 import { spread } from '../../bench/statistics.ts'
 import type { LoadResult } from '../support/load-plan.ts'
 import { rowRecord, sampleRecord } from '../support/bench-records.ts'
+import { plainEnvironment } from '../support/load.ts'
+import { bytesServer, OK } from '../support/raw-server.ts'
+import { freePort, stopServer, untilListening } from '../support/spawned.ts'
+import { ROOT } from '../support/source.ts'
 
 const repeat = (cpuUs: number): Repeat => ({ loaded: sampleRecord(cpuUs), alone: sampleRecord(cpuUs / 2) })
 
@@ -64,4 +70,39 @@ t.test('a subject that takes no connection is not a quick and cheap one: it has 
   t.match(sampleOf(result, { cpuS: 0, rssBytes: null, successStatus: 200 }), {
     requests_per_second: 0, latency_us: null, failed: 1, failures: ['nothing was answered'],
   })
+})
+
+const plain = { name: 'x', request: { method: 'GET', path: '/', headers: {}, body: '' }, note: '', stop: () => Promise.resolve() }
+
+t.test('a target is warmed, then asked by all connections and by one, in each repeat', async (t) => {
+  const mosts: number[] = []
+  let [open, most] = [0, 0]
+  const port = await bytesServer(t, (socket) => {
+    most = Math.max(most, ++open)
+    setTimeout(() => {
+      open -= 1
+      socket.write(OK)
+    }, 5)
+  })
+  const before = (): Promise<void> => {
+    mosts.push(most)
+    most = 0
+    return Promise.resolve()
+  }
+  const target = { ...plain, pid: process.pid, port, before }
+  const found = await interleave([target], { connections: 3, durationMs: 200, warmUpMs: 50, repeats: 2 }, () => undefined)
+  t.same([...mosts, most], [0, 3, 3, 1, 3, 1])
+  t.same(found.get('x')?.map(({ loaded: at, alone }) => at.failed + alone.failed), [0, 0])
+})
+
+t.test('CPU of a sample is that of its own requests, not of what came before', { skip: process.platform !== 'linux' && 'read from /proc' }, async (t) => {
+  const port = await freePort()
+  const burnUs = 1_000
+  const child = fork(join(ROOT, 'dist/test/support/tiny-scenario.js'), ['serve', String(port), String(burnUs)], { env: plainEnvironment(), execArgv: [] })
+  t.teardown(() => stopServer(child))
+  await untilListening(port, { child, output: () => '' })
+  const found = await interleave([{ ...plain, pid: child.pid ?? 0, port }], { connections: 2, durationMs: 400, warmUpMs: 400, repeats: 2 }, () => undefined)
+  const each = found.get('x')?.flatMap(({ loaded: at, alone }) => [at.cpu_us_per_request, alone.cpu_us_per_request]) ?? []
+  t.equal(each.length, 4)
+  t.ok(each.every((us) => us > 0.8 * burnUs && us < 2 * burnUs), each.join(', '))
 })

@@ -78,6 +78,27 @@ t.test('what is made up for keeps under the highest rate, and is sent all the sa
   t.ok(most <= 60, `${most} in half a second`)
 })
 
+t.test('what was due in the warm-up counts for nothing but CPU, whenever it is answered', async (t) => {
+  const startedAt = performance.now()
+  const port = await bytesServer(t, (socket) => void setTimeout(() => socket.write(OK), Math.max(0, startedAt + 1_200 - performance.now())))
+  const load = { pace: { kind: 'open', ratePerS: 100 }, warmUpMs: 400, durationMs: 300 } as const
+  const { requests, requestsWithWarmUp, generatorCores } = await runLoad(plan(port, load))
+  t.ok(requests >= 29 && requests <= 32, `${requests} of 30`)
+  t.ok(requestsWithWarmUp >= 69, `${requestsWithWarmUp} of 70`)
+  t.ok(generatorCores > 0 && generatorCores < 1.5, String(generatorCores))
+})
+
+t.test('what the generator used in the warm-up is not of the time behind it', async (t) => {
+  let firstAt = 0
+  const port = await bytesServer(t, (socket) => {
+    firstAt ||= performance.now()
+    if (performance.now() - firstAt < 900) socket.write(OK)
+  })
+  const found = await runLoad(plan(port, { connections: 8, warmUpMs: 1_000, durationMs: 300, answerTimeoutMs: 200 }))
+  t.ok(found.requestsWithWarmUp > 100)
+  t.ok(found.generatorCores < 0.5, String(found.generatorCores))
+})
+
 t.test('a generator that is itself late says so', async (t) => {
   const server = await rawServer(t, [OK])
   const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 1_500 }))

@@ -1,11 +1,12 @@
 import t from 'tap'
 import type { FrontLoad } from '../../../src/server/cli/doctor-load.ts'
-import type { Found } from '../../../bench/sweep/load.ts'
-import { isInTime, type Ceiling } from '../../../bench/sweep/measure.ts'
+import { foundOf, type Found } from '../../../bench/sweep/load.ts'
+import { highestHeld, isInTime, type Ceiling } from '../../../bench/sweep/measure.ts'
 import { readSweepOptions } from '../../../bench/sweep/options.ts'
 import { pairsOf } from '../../../bench/sweep/pairs.ts'
 import { doctorText, limitText, recommend, type PairFound } from '../../../bench/sweep/recommend.ts'
 import { curvesOf, rowsOf } from '../../../bench/sweep/rows.ts'
+import type { LoadResult } from '../../support/load-plan.ts'
 
 const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }
 const found: Found = { ratePerS: 100, latency, requests: 100, failed: 0, failures: [], generatorCores: 0.4 }
@@ -66,6 +67,24 @@ t.test('a rate is held when 99 of 100 are in time, none fails and what was offer
   t.notOk(isInTime({ ...found, failed: 1 }, offered))
   t.notOk(isInTime(found, { ...offered, p99Ms: 2 }))
   t.notOk(isInTime({ ...found, ratePerS: 90 }, offered))
+})
+
+t.test('the highest rate is found by halves, between two fifths of the ceiling and all of it', async (t) => {
+  const asked: number[] = []
+  const upTo = (most: number) => highestHeld(1_000, (ratePerS) => {
+    asked.push(Math.round(ratePerS))
+    return Promise.resolve(ratePerS <= most ? Math.round(ratePerS) : null)
+  })
+  t.equal(await upTo(800), 775)
+  t.same(asked, [700, 850, 775, 813])
+  t.same([await upTo(10_000), await upTo(100)], [963, null])
+})
+
+t.test('a load that nobody answered has failed, and what was refused is no rate', async (t) => {
+  const figures = { requests: 100, measuredMs: 1_000, failures: ['cut'], generatorCores: 0.1, latency }
+  const result = { ...figures, statuses: { 200: 40, 202: 10, 503: 50 } } as unknown as LoadResult
+  t.match(foundOf(result, { latency }), { ratePerS: 50, failed: 50, failures: ['status 503, 50 times', 'cut'] })
+  t.match(foundOf({ ...result, statuses: {}, requests: 0 }, { latency }), { ratePerS: 0, failed: 1 })
 })
 
 t.test('each pair has a row for its ceiling and for what it holds, and a point on its line', async (t) => {
