@@ -37,7 +37,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and latency of governed embeddings against nginx, Portkey, fastify and node:http with the same checks, and our ungoverned pipeline',
     options: readEmbeddingsOptions,
     help: EMBEDDINGS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '4'], seconds: 95 },
+    suite: { args: ['--duration', '2', '--repeats', '3'], seconds: 118 },
     hasPeers: true,
   },
   {
