@@ -78,9 +78,9 @@ function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, aro
     `against ${command.baseline ?? ''} of ${saved.at}:`,
     ...worse.map((line) => `WORSE  ${line}`),
     ...remarks,
-    worse.length === 0
+    ...(compared === 0 ? [] : [worse.length === 0
       ? `${compared} figures compared, none worse by more than ${bound}`
-      : `${worse.length} of ${compared} figures are worse by more than ${bound}`,
+      : `${worse.length} of ${compared} figures are worse by more than ${bound}`]),
   ].join('\n'))
   if (compared === 0) {
     around.screen.write('nothing could be compared with the saved run\n')

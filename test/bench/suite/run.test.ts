@@ -155,6 +155,14 @@ t.test('the page of a saved run is made again beside it, and of nothing else', a
   t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'raw/a.json')]), { code: 2, shown: /is no results\.json of a bench/ })
 })
 
+t.test('a saved run with which nothing can be compared says nothing of what is worse', async (t) => {
+  const { folder } = await run({ a: leaves('a') })
+  const { code, printed, shown } = await run({ b: leaves('b') }, ['--baseline', join(folder, 'results.json')])
+  t.equal(code, 1)
+  t.match(shown, /^nothing could be compared with the saved run$/m)
+  t.notMatch(printed, 'none worse')
+})
+
 t.test('the record of one scenario goes where it is wished as well', async (t) => {
   const file = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'record.json')
   await run({ a: leaves('a') }, ['a', '--json', file])
