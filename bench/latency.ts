@@ -14,7 +14,7 @@ import { ROOT } from './text.ts'
 
 const SCENARIO = 'latency'
 const options = optionsOrExit(process.argv.slice(2), readLatencyOptions, LATENCY_OPTIONS_TEXT)
-const settings = { connections: options.connections, durationMs: options.seconds * 1_000, repeats: options.repeats, shares: options.shares }
+const settings = { connections: options.connections, durationMs: options.seconds * 1_000, warmUpMs: 3_000, repeats: options.repeats, shares: options.shares }
 
 const stand = await startStand({ dimensions: options.dimensions })
 const starters: Readonly<Record<LatencySubject, () => Promise<Target | Absent>>> = {

@@ -18,8 +18,9 @@ const { json, ...settings } = options
 /** Looks at memory, and readings of the loop, that a load has at least, however short. */
 const [LOOKS_MIN, READINGS_MIN] = [40, 10]
 const [LOOK_EVERY_MS, READING_EVERY_MS] = [2_000, 30_000]
-const TRIAL_MS = 5_000
-const WARM_UP_MS = 3_000
+/** No longer than half of the load that they prepare. */
+const TRIAL_MS = Math.min(5_000, options.duration * 500)
+const WARM_UP_MS = Math.min(3_000, options.duration * 500)
 
 const stand = await startStand({ dimensions: options.dimensions, settings: { SLUICE_FRONTS: String(options.fronts) } })
 try {

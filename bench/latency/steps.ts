@@ -16,6 +16,8 @@ export interface Stepped {
 export interface StepSettings {
   readonly connections: number
   readonly durationMs: number
+  /** Before the ceiling of each. */
+  readonly warmUpMs: number
   readonly repeats: number
   /** Per cent of the ceiling. */
   readonly shares: readonly number[]
@@ -23,7 +25,6 @@ export interface StepSettings {
 
 /** A generator that was itself so late at its 99th percentile measures itself. */
 export const GENERATOR_LATE_MS_MAX = 5
-const WARM_UP_MS = 3_000
 /** At the head of a cell: connections open in them. */
 const SETTLE_MS = 300
 
@@ -50,7 +51,7 @@ export async function latencySteps(
   const found: (Steps & { readonly cells: Map<number, Cell[]> })[] = []
   for (const one of all) {
     progress(`the ceiling of ${one.target.name}, ${one.of}`)
-    await load(one.target, { ...settings, durationMs: WARM_UP_MS, pace: { kind: 'closed' } })
+    await load(one.target, { ...settings, durationMs: settings.warmUpMs, pace: { kind: 'closed' } })
     const { sample } = await load(one.target, { ...settings, pace: { kind: 'closed' } })
     const { connections } = settings
     found.push({

@@ -41,6 +41,12 @@ t.test('noise alone fails no row, and a slowdown is found in spite of some', asy
   t.ok(found(1.3, 0.03) > 54)
 })
 
+t.test('a row is divided by its peer inside each repeat: what slowed down one of them slowed both', async (t) => {
+  const days = [1, 9, 2, 0.3, 5]
+  const file = (cost: number): ResultsFile => fileOf([rowRecord('sluice', days.map((day) => 20 * cost * day)), rowRecord('nginx', days.map((day) => 10 * day))])
+  t.match(compare(file(1), file(1.3), 0.1).worse, [/CPU a request, over nginx: 30 % more than before \(95 % 30 % to 30 %\)$/])
+})
+
 t.test('without a peer the figure itself is compared, and that is said; on another machine it is not', async (t) => {
   const alone = (cpuUs: number, cpu = 'a'): ResultsFile =>
     fileOf([rowRecord('sluice', STEADY.map((one) => one * cpuUs))], { machine: { ...resultsFile([]).machine, cpu } })

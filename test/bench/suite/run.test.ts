@@ -147,6 +147,14 @@ t.test('wrong options and a baseline that is none are told before anything runs'
   t.match(await run({ a: leaves('a') }, ['--help']), { code: 0, printed: /what a costs/ })
 })
 
+t.test('a comparison with nothing to compare, or of a run that broke, is no good one', async (t) => {
+  const { folder } = await run({ a: leaves('a'), b: leaves('b') })
+  const baseline = ['--baseline', join(folder, 'results.json')]
+  t.match(await run({ a: leaves('a'), b: leaves('b') }, baseline), { code: 0, printed: /figures compared, none worse/ })
+  t.match(await run({ a: leaves('a'), b: 'process.exit(3)' }, baseline), { code: 1, printed: /figures compared, none worse/ })
+  t.match(await run({ c: leaves('c') }, baseline), { code: 1, shown: /nothing could be compared with the saved run/ })
+})
+
 t.test('the page of a saved run is made again beside it, and of nothing else', async (t) => {
   const { folder } = await run({ a: leaves('a') })
   rmSync(join(folder, 'report.html'))
