@@ -39,6 +39,10 @@ t.test('what asks for an age is found anew as time goes by', async (t) => {
   t.equal(old(), 2)
   now = 9 * DAY_MS
   t.equal(old(), 3)
+  const young = (): number => selections.of({ ageDaysMax: 7 }).length
+  t.equal(young(), 2)
+  now = 99 * DAY_MS
+  t.equal(young(), 0)
 })
 
 t.test('somebody who makes up filters makes the oldest results be forgotten', async (t) => {

@@ -58,6 +58,7 @@ t.test('numbers in force that the settings do not say are told with what those s
   t.match(adviceOn(load, IDLE)[0], {
     detail: 'fronts: 4, worker threads: 4, runners: 1; the settings say SLUICE_FRONTS=2 SLUICE_WORKERS=4',
   })
+  t.match(adviceOn({ ...load, configured: { fronts: 4, workers: 2 } }, IDLE)[0], { detail: /; the settings say SLUICE_FRONTS=4 SLUICE_WORKERS=2$/ })
   t.end()
 })
 
