@@ -38,7 +38,9 @@ export const program: Program = {
     const sizeBytes = proof.isShort ? 20 * MIB : BODY_BYTES
     for (const way of ['up', 'down', 'both'] as const) {
       await memory(proof, stand, { url, way, sizeBytes, count: 1, max: GROWTH_MAX })
-      await memory(proof, stand, { url, way, sizeBytes, count: TOGETHER, max: TOGETHER_GROWTH_MAX })
+      // All of both ends is done by this one process: on a crowded machine eight each way wait for it, not for the product.
+      const count = proof.isShort && way === 'both' ? TOGETHER / 2 : TOGETHER
+      await memory(proof, stand, { url, way, sizeBytes, count, max: TOGETHER_GROWTH_MAX })
     }
   },
 }
@@ -83,19 +85,22 @@ async function memory(proof: Proof, stand: Stand, run: Run): Promise<void> {
   const watch = watchMemory(stand.pid, 20)
   const idleBytes = watch.nowBytes
   const done = await Promise.all(Array.from({ length: count }, () => exchange(stand, run)))
+  const lost = done.filter((one) => one !== 'whole')
   watch.stop()
   const growth = watch.peakBytes - idleBytes
   const what = `${count} × ${mb(sizeBytes)} ${way}`
-  proof.check(`${what} arrive whole`, done.every((isWhole) => isWhole), `${done.filter((isWhole) => isWhole).length}`)
+  proof.check(`${what} arrive whole`, lost.length === 0, [count - lost.length, ...lost].join('; '))
   proof.check(`${what}: growth at most ${mb(max)}`, growth <= max, `${mb(growth)} over ${mb(idleBytes)}`)
 }
 
-/** @returns whether every byte arrived */
-function exchange(stand: Stand, run: Run): Promise<boolean> {
-  return exchangeOf(stand, run).catch(() => false)
+/** @returns `whole` when every byte arrived, else what happened, and when */
+async function exchange(stand: Stand, run: Run): Promise<string> {
+  const startedAt = performance.now()
+  const found = await exchangeOf(stand, run).catch((problem: unknown) => String(problem))
+  return found === 'whole' ? found : `${found} after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`
 }
 
-async function exchangeOf({ keys }: Stand, { url, way, sizeBytes }: Run): Promise<boolean> {
+async function exchangeOf({ keys }: Stand, { url, way, sizeBytes }: Run): Promise<string> {
   const hasBody = way !== 'down'
   const sent = request(`${url}/${way}/${sizeBytes}`, {
     method: hasBody ? 'POST' : 'GET',
@@ -112,7 +117,8 @@ async function exchangeOf({ keys }: Stand, { url, way, sizeBytes }: Run): Promis
     if (way === 'up') text += String(piece)
     else hash.update(piece as Buffer)
   }
-  return response.statusCode === 200 && (way === 'up' ? text : hash.digest('hex')) === digestOf(sizeBytes)
+  if (response.statusCode !== 200) return `status ${response.statusCode}`
+  return (way === 'up' ? text : hash.digest('hex')) === digestOf(sizeBytes) ? 'whole' : 'other bytes'
 }
 
 /** Says the digest of what it was sent, sends bytes, or sends back what comes. */

@@ -104,9 +104,12 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#res?.pause()
   }
 
-  /** Only when paused: the library stops reading for good when a socket that reads is resumed. */
+  /** Only when paused, and paused once more for that: the library stops reading for good when a socket that reads is resumed. */
   resumeBody(): void {
-    if (this.#isPaused) this.#res?.resume()
+    if (this.#isPaused) {
+      this.#res?.pause()
+      this.#res?.resume()
+    }
     this.#isPaused = false
   }
 
@@ -152,7 +155,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
       broken: (failure) => this.#owner.broken(failure),
       guard: (act) => this.#guard(act),
       beat: () => this.#beat(),
-      refused: () => this.#refused(),
+      wrote: () => this.#wrote(),
       linger: (close) => this.#linger(close),
     })
     this.#writer = writer
@@ -160,6 +163,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
       writeHead(res, reply, isLast)
       writer.start()
     })
+    this.#wrote()
   }
 
   /** The library cuts slow readers of a socket that does nothing else; of one that still receives it loses the body. */
@@ -169,8 +173,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#res?.resume()
   }
 
-  /** A refused write makes the library read again what was paused. */
-  #refused(): boolean {
+  /** A write that the socket takes in part makes the library read again what was paused; of a corked one nobody hears. */
+  #wrote(): boolean {
     if (this.#isPaused) this.#res?.pause()
     return this.#body?.isComplete === false
   }

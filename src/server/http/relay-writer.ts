@@ -12,8 +12,8 @@ export interface RelayWriterOptions {
   readonly isLast: boolean
   /** Pauses and resumes the socket, unless it is still receiving. */
   readonly beat: () => void
-  /** A write was refused. @returns whether a paused request keeps the library from saying when there is room again */
-  readonly refused: () => boolean
+  /** Something was written, or refused. @returns whether a paused request keeps the library from saying when there is room again */
+  readonly wrote: () => boolean
   /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
   readonly linger: (close: () => void) => void
   /** The last byte was handed over. Called once, unless stopped. */
@@ -101,7 +101,7 @@ export class RelayWriter {
     if (piece === null) return this.#end()
     if (piece.length === 0) return this.#fetch()
     if (this.#isBlocked) this.#waiting = piece
-    else this.#options.res.cork(() => this.#write(piece))
+    else this.#cork(() => this.#write(piece))
   }
 
   #write(piece: Uint8Array): void {
@@ -123,12 +123,12 @@ export class RelayWriter {
     this.#patience.progress(this.#before)
     const piece = this.#waiting
     this.#waiting = null
-    if (piece !== null && piece.length > 0) this.#options.res.cork(() => this.#write(piece))
+    if (piece !== null && piece.length > 0) this.#cork(() => this.#write(piece))
     else if (!this.#isFetching) this.#fetch()
   }
 
   #lookLater(): void {
-    if (!this.#options.refused()) return
+    if (!this.#options.wrote()) return
     this.#look?.stop()
     this.#look = this.#options.timers.start(0, () => this.#lookAgain())
   }
@@ -137,7 +137,7 @@ export class RelayWriter {
   #lookAgain(): void {
     const { res } = this.#options
     if (this.#isOver || (this.#piece === null && !this.#isBlocked)) return
-    if (this.#piece !== null) return res.cork(() => void this.#pump(res.getWriteOffset())) as void
+    if (this.#piece !== null) return this.#cork(() => void this.#pump(res.getWriteOffset()))
     const waiting = this.#waiting
     if (waiting === null || waiting.length === 0) {
       if (!this.#isFetching) this.#fetch()
@@ -146,9 +146,15 @@ export class RelayWriter {
     this.#waiting = waiting.subarray(1)
     this.#before++
     let hasRoom = false
-    res.cork(() => (hasRoom = res.write(waiting.subarray(0, 1))))
+    this.#cork(() => (hasRoom = res.write(waiting.subarray(0, 1))))
     if (hasRoom) this.#unblock()
     else this.#lookLater()
+  }
+
+  #cork(act: () => void): void {
+    const { res, wrote } = this.#options
+    res.cork(act)
+    wrote()
   }
 
   /** @param offset bytes of the body that were handed over */
@@ -176,7 +182,7 @@ export class RelayWriter {
     const { res, body, isLast } = this.#options
     if (body.bytes !== null) return this.#cut({ name: 'upstream_failed', cause: new Error('it ended early') })
     if (isLast) {
-      res.cork(() => endChunks(res))
+      this.#cork(() => endChunks(res))
       return this.#linger()
     }
     res.cork(() => void res.end(''))

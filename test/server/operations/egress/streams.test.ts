@@ -206,7 +206,7 @@ for (const hasLength of [true, false]) {
 }
 
 /** Far more than the system holds on its way: an answer that has ended ends the exchange, and its body is then nobody's. */
-const ANSWER_MIB = 128
+const ANSWER_MIB = 256
 
 for (const hasLength of [true, false]) {
   t.test(`an answer${hasLength ? '' : ' in chunks'} flows although the target takes nothing of the body, which then waits with its sender`, async (t) => {
