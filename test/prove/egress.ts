@@ -38,7 +38,7 @@ export const program: Program = {
     const sizeBytes = proof.isShort ? 20 * MIB : BODY_BYTES
     for (const way of ['up', 'down', 'both'] as const) {
       await memory(proof, stand, { url, way, sizeBytes, count: 1, max: GROWTH_MAX })
-      // All of both ends is done by this one process: on a crowded machine eight each way wait for it, not for the product.
+      // Decision: half in the short form, which shares two cores with other tests; both ends are in this one process.
       const count = proof.isShort && way === 'both' ? TOGETHER / 2 : TOGETHER
       await memory(proof, stand, { url, way, sizeBytes, count, max: TOGETHER_GROWTH_MAX })
     }

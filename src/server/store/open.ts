@@ -14,12 +14,11 @@ export interface StoreOptions {
   readonly poolMax: number
   /** Seen in `pg_stat_activity`. */
   readonly applicationName: string
+  /** Milliseconds without any answer, while some are awaited, after which the connections are taken for dead. */
+  readonly silenceMsMax?: number
 }
 
-/**
- * Milliseconds without any answer, while some are awaited, after which the connections are taken for dead. Longer than a wait
- * for a lock: connections that all wait for one are alive.
- */
+/** Longer than a wait for a lock: connections that all wait for one are alive. */
 const SILENCE_MS_MAX = LOCK_WAIT_MS_MAX + 1_000
 const CONNECT_S_MAX = 2
 /** Seconds between two tries to connect. The library's own grow to 20. */
@@ -84,7 +83,8 @@ export class Store {
 
   #replaceWhenSilent(): void {
     const now = performance.now()
-    if (now - this.#answeredAt < SILENCE_MS_MAX || now - this.#openedAt < SILENCE_MS_MAX) return
+    const { silenceMsMax = SILENCE_MS_MAX } = this.options
+    if (now - this.#answeredAt < silenceMsMax || now - this.#openedAt < silenceMsMax) return
     const hung = this.#current
     this.#current = this.#connect()
     this.#openedAt = now

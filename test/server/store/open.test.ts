@@ -77,6 +77,25 @@ t.test('connections that all wait for a lock are alive', async (t) => {
   t.equal(await clientOf(store), client, 'nobody was cut')
 })
 
+for (const [what, problem] of [['', null], [' and fail', 'SELECT nonsense']] as const) {
+  t.test(`connections whose transactions end${what} are alive, though nothing of \`within\` gets its turn`, async (t) => {
+    const { options } = await openTestStore(t)
+    const store = openStore({ ...options, poolMax: 1, silenceMsMax: 400 })
+    t.teardown(() => store.close())
+    const client = await clientOf(store)
+    const busy = Promise.all(Array.from({ length: 12 }, () => problemOf(store.sql.begin(async (tx) => {
+      await tx`SELECT pg_sleep(0.1)`
+      if (problem !== null) await tx.unsafe(problem)
+    }))))
+    let isBusy = true
+    void busy.then(() => (isBusy = false))
+    // Each asks behind all transactions, and is late.
+    while (isBusy) await problemOf(store.within(30, (sql) => sql`SELECT 1`))
+    t.equal(await clientOf(store), client)
+    t.same((await busy).filter((one) => isAway(one)), [], 'nobody was cut')
+  })
+}
+
 t.test('a statement that Postgres ends by its time-out is away, a wrong one is a bug', async (t) => {
   const { sql } = await openTestStore(t)
   const slow = sql.begin(async (tx) => {

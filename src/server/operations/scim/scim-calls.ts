@@ -54,7 +54,9 @@ export function versionsOf(header: string | undefined): IfMatch {
 export function isKnown(header: string | undefined, resource: Tagged): boolean {
   if (header === undefined) return false
   const tags = tagsOf(header)
-  return tags === null || tags.some(({ text }) => `W/${text}` === etagOf(resource))
+  if (tags === null) return true
+  const present = etagOf(resource)
+  return tags.some(({ text }) => `W/${text}` === present)
 }
 
 /** Null: any. */
