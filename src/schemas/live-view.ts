@@ -1,0 +1,112 @@
+import Type, { type Static } from 'typebox'
+
+/** How many serve, and how many should. */
+const Served = { ready: Type.Integer(), wanted: Type.Integer() }
+/** Those whose number `sluice scale` changes; `configured` is what the settings say. */
+const Scaled = Type.Object({ ...Served, configured: Type.Integer() })
+
+const Dependency = Type.Object({
+  state: Type.Enum(['up', 'down'] as const),
+  mode: Type.String(),
+  since: Type.String({ format: 'date-time', description: 'Instant of the last change.' }),
+  effect: Type.Optional(Type.String({ description: 'What the node does without it; only while it is down.' })),
+})
+
+/** Body of `/readyz` of a node that is up. Design §11. */
+export const ReadinessView = Type.Object({
+  status: Type.Enum(['ready', 'degraded', 'unavailable'] as const, {
+    description: '`degraded` still serves known keys and answers 200; `unavailable` wants no new traffic.',
+  }),
+  reasons: Type.Array(Type.String(), { description: 'Why it is not `ready`, in stable words.' }),
+  dependencies: Type.Object({ postgres: Dependency, redis: Dependency }),
+  fronts: Scaled,
+  workers: Type.Object(Scaled.properties, { description: 'Threads for long sessions of all fronts.' }),
+  runners: Type.Object(Served),
+})
+export type ReadinessView = Static<typeof ReadinessView>
+
+/** Null: nothing was measured in the time. */
+const measuredMs = (description: string) => Type.Union([Type.Number(), Type.Null()], { description })
+
+const OperationView = Type.Object({
+  operation: Type.String(),
+  per_second: Type.Number({ description: 'Finished calls.' }),
+  refused_per_second: Type.Number({ description: 'Of them those answered 4xx, and those cut before they became a call.' }),
+  failed_per_second: Type.Number({ description: 'Of them those answered 5xx.' }),
+  p50_ms: measuredMs('Median over `quantile_seconds`, within a bucket of the histogram.'),
+  p99_ms: measuredMs('Likewise; beyond the last bucket its bound.'),
+})
+export type OperationView = Static<typeof OperationView>
+
+const PoolView = Type.Object({
+  pool: Type.Enum(['short_jobs', 'sessions'] as const, { description: '`short_jobs`: large bodies and secrets; `sessions`: transfers.' }),
+  threads: Type.Integer(),
+  wait_ms: Type.Number({ description: 'Mean wait for a thread of what began in the time.' }),
+  utilization: Type.Number({ description: 'Share of the time that the threads were busy, 0 to 1.' }),
+})
+export type PoolView = Static<typeof PoolView>
+
+const FrontView = Type.Object({
+  front: Type.Integer({ description: 'Its slot, from 0.' }),
+  pid: Type.Integer(),
+  loop_p50_ms: Type.Number({ description: 'Delay of the event loop in the time.' }),
+  loop_p99_ms: Type.Number(),
+  loop_max_ms: Type.Number(),
+  utilization: Type.Number({ description: 'Share of the time that the event loop had work, 0 to 1.' }),
+  pools: Type.Array(PoolView),
+})
+export type FrontView = Static<typeof FrontView>
+
+/** What a provider did lately; `failing`: at least half of its last attempts failed; `idle`: nobody asked it. */
+export const PROVIDER_STATES = ['ok', 'failing', 'idle'] as const
+const ProviderView = Type.Object({
+  provider: Type.String({ description: 'Slug of the catalogue.' }),
+  per_second: Type.Number({ description: 'Attempts at it, submissions and polls of videos among them.' }),
+  failed_per_second: Type.Number({ description: 'Of them those that failed by its doing.' }),
+  state: Type.Enum(PROVIDER_STATES, { description: 'Over `quantile_seconds`.' }),
+})
+export type ProviderView = Static<typeof ProviderView>
+
+/** What hurts now, or will. */
+const FindingView = Type.Object({
+  severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are hurt.' }),
+  text: Type.String(),
+  fix: Type.String({ description: 'What to do about it.' }),
+})
+export type FindingView = Static<typeof FindingView>
+
+const MoneyView = Type.Object({
+  calls_open: Type.Integer({ description: 'Paid calls under way.' }),
+  calls_waiting: Type.Integer({ description: 'Calls that wait for money.' }),
+  refused_per_second: Type.Number({ description: 'Calls that were not paid.' }),
+  held_usd: Type.Number({ description: 'Lent money that no call holds.' }),
+  journal_lag_ms: Type.Number({ description: 'How far the books are behind the journals: the slowest front.' }),
+  is_journal_broken: Type.Boolean({ description: 'The journal of a front cannot be written: it serves no paid call.' }),
+})
+
+/** What a node is doing: one event of `GET /api/v1/admin/live` of the admin port, and its answer with `?once`. */
+export const LiveView = Type.Object({
+  at: Type.String({ format: 'date-time' }),
+  version: Type.String(),
+  readiness: ReadinessView,
+  seconds: Type.Number({ description: 'Length of the time that figures are over, up to `at`.' }),
+  quantile_seconds: Type.Number({ description: 'The longer time behind quantiles and the states of providers.' }),
+  requests_per_second: Type.Number(),
+  failed_per_second: Type.Number({ description: 'Answered 5xx.' }),
+  operations: Type.Array(OperationView, { description: 'Those that were called within `quantile_seconds`, most called first.' }),
+  fronts: Type.Array(FrontView, { description: 'Those that answered, by slot; while one is replaced both of them.' }),
+  cpu_share: Type.Number({ description: 'CPU of the node\'s own processes; 1 is one core.' }),
+  memory_bytes: Type.Integer({ description: 'Resident memory of the node\'s own processes.' }),
+  inflight: Type.Integer({ description: 'Calls under way.' }),
+  providers: Type.Array(ProviderView, { description: 'Those that were asked since the processes started, by slug.' }),
+  videos: Type.Object({
+    held: Type.Record(Type.String(), Type.Integer(), { description: 'Open jobs that runners hold, by state: accepted, submitting, running, storing.' }),
+  }),
+  webhooks: Type.Union([
+    Type.Object({ waiting: Type.Integer(), dead: Type.Integer() }),
+    Type.Null(),
+  ], { description: 'Deliveries of the whole installation as last counted; null before.' }),
+  money: MoneyView,
+  findings: Type.Array(FindingView, { description: 'The worst first; empty when nothing hurts.' }),
+})
+export type LiveView = Static<typeof LiveView>
