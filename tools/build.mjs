@@ -1,20 +1,27 @@
-// Compiles src, bench and test into dist, and copies the files that the reference page needs beside the code.
+// Compiles src, bench and test into dist, and the dashboard's page beside them; copies the files that the reference page needs beside the code.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { assemblePage } from './dashboard-page.mjs'
 
 const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']
 
 /** Ends the process when the compiler finds an error. */
 export function build() {
-  const compiled = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'], {
+  compile('tsconfig.json')
+  compile('tsconfig.dashboard.json')
+  assemblePage()
+  const page = 'dist/src/server/http/docs'
+  mkdirSync(page, { recursive: true })
+  for (const file of PAGE_FILES) copyFileSync(`node_modules/swagger-ui-dist/${file}`, `${page}/${file}`)
+}
+
+function compile(project) {
+  const compiled = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project], {
     // The start command's own stdout must stay machine-readable.
     stdio: ['ignore', process.stderr, process.stderr],
   })
   if (compiled.status !== 0) process.exit(compiled.status ?? 1)
-  const page = 'dist/src/server/http/docs'
-  mkdirSync(page, { recursive: true })
-  for (const file of PAGE_FILES) copyFileSync(`node_modules/swagger-ui-dist/${file}`, `${page}/${file}`)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) build()

@@ -29,7 +29,7 @@ export default tseslint.config(
     files: ['src/**/*.ts', 'bench/**/*.ts', 'test/**/*.ts'],
     languageOptions: {
       parser: tseslint.parser,
-      parserOptions: { project: `${ROOT}tsconfig.json`, tsconfigRootDir: ROOT },
+      parserOptions: { project: [`${ROOT}tsconfig.json`, `${ROOT}tsconfig.dashboard.json`], tsconfigRootDir: ROOT },
     },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { '@typescript-eslint': tseslint.plugin },

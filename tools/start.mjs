@@ -23,7 +23,7 @@ process.exit(code ?? 0)
 
 function hashOfSources() {
   const hash = createHash('sha256')
-  const settings = ['tsconfig.json', 'package-lock.json', 'tools/build.mjs']
+  const settings = ['tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'tools/build.mjs']
   for (const file of [...settings, ...['src', 'bench', 'test'].flatMap(filesBelow)]) {
     const { size, mtimeMs } = statSync(file)
     hash.update(`${file}\0${size}\0${mtimeMs}\n`)

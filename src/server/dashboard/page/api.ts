@@ -1,0 +1,102 @@
+import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
+
+/** Milliseconds for an answer that is not a stream: above the deadline of every operation that the page calls. */
+const ANSWER_MS_MAX = 30_000
+const UNAUTHENTICATED = 401
+
+/** An answer that is an error, in words for whoever looks at the page. */
+export class ApiError extends Error {
+  readonly status: number
+  /** Code of the failure catalogue; `unreachable` when no answer came. */
+  readonly type: string
+  /** What is wrong with which field: `/limit_usd` and a sentence. */
+  readonly issues: readonly { readonly path: string; readonly message: string; readonly expected: string }[]
+
+  constructor(message: string, { status = 0, type = 'unreachable', issues = [] }: Partial<Pick<ApiError, 'status' | 'type' | 'issues'>> = {}) {
+    super(message)
+    this.status = status
+    this.type = type
+    this.issues = issues
+  }
+
+  /** The sentence about a field of the form that was sent; undefined when it is not about it. */
+  about(field: string): string | undefined {
+    const found = this.issues.find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))
+    return found === undefined ? undefined : `${found.message}: ${found.expected}`
+  }
+}
+
+/** Names and values; those that are null, undefined or empty are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+/** Below `/api/v1`, a text a segment: `['keys', hash]`. Each is encoded. */
+export type Path = readonly string[]
+
+/**
+ * Everything that the page asks of anybody. Rejects with an `ApiError`, or with the signal's reason when the caller has left.
+ * The types of answers are those of our own operations, which contract tests hold to their shapes.
+ */
+export interface Api {
+  get<T>(path: Path, query?: Query, signal?: AbortSignal): Promise<T>
+  send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: Path, body?: unknown, query?: Query): Promise<T>
+  /** A stream, or bytes; without a time limit of its own. */
+  open(path: Path, query: Query, signal: AbortSignal): Promise<Response>
+}
+
+/**
+ * @param key stays in this closure: no storage, no URL, no attribute of the page
+ * @param onRefused the key is none any more, or was never one
+ */
+export function createApi(key: string, onRefused: (message: string) => void): Api {
+  const root = new URL('../api/v1/', document.baseURI)
+  const call = async (path: Path, query: Query, init: RequestInit): Promise<Response> => {
+    const url = new URL(path.map(encodeURIComponent).join('/'), root)
+    for (const [name, value] of Object.entries(query))
+      if (value !== null && value !== undefined && value !== '') url.searchParams.set(name, String(value))
+    const response = await reach(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } })
+    if (response.ok) return response
+    const error = await errorOf(response)
+    if (error.status === UNAUTHENTICATED) onRefused(error.message)
+    throw error
+  }
+  return {
+    get: async <T>(path: Path, query: Query = {}, signal?: AbortSignal) =>
+      (await (await call(path, query, { signal: within(signal) })).json()) as T,
+    send: async <T>(method: string, path: Path, body?: unknown, query: Query = {}) => {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+      const text = await (await call(path, query, { method, signal: within(), ...sent })).text()
+      return (text === '' ? null : JSON.parse(text)) as T
+    },
+    open: (path, query, signal) => call(path, query, { signal }),
+  }
+}
+
+/** What went wrong, in one sentence. */
+export function messageOf(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem)
+}
+
+async function reach(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' })
+  } catch (problem) {
+    if (init.signal?.aborted === true && !isTimeout(init.signal.reason)) throw problem
+    throw new ApiError(isTimeout(problem) ? 'The node did not answer in time.' : 'The node cannot be reached.')
+  }
+}
+
+function within(signal?: AbortSignal): AbortSignal {
+  const timeout = AbortSignal.timeout(ANSWER_MS_MAX)
+  return signal === undefined ? timeout : AbortSignal.any([signal, timeout])
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError'
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const { status } = response
+  const body = await response.json().then((value) => value as Partial<ErrorEnvelope>, () => ({}) as Partial<ErrorEnvelope>)
+  if (body.error === undefined) return new ApiError(`The node answered ${status}.`, { status, type: 'unknown' })
+  const { message, metadata } = body.error
+  return new ApiError(message, { status, type: metadata?.error_type ?? 'unknown', issues: metadata?.issues ?? [] })
+}

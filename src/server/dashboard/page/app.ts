@@ -1,0 +1,36 @@
+import { h, type VNode } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { createApi, type Api } from './api.ts'
+import { openLiveFeed, type LiveFeed } from './live.ts'
+import type { Session } from './page.ts'
+import { Shell } from './shell.ts'
+import { SignIn } from './sign-in.ts'
+
+export interface SignedIn {
+  readonly api: Api
+  readonly live: LiveFeed
+  readonly session: Session
+}
+
+/** The sign-in, or what is behind it. The key is gone with the page, and with everything that was loaded by it. */
+export function App(): VNode {
+  const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
+  const [message, setMessage] = useState<string | null>(null)
+  const live = useRef<LiveFeed | null>(null)
+  const signOut = (reason: string | null): void => {
+    live.current?.close()
+    live.current = null
+    setMessage(reason)
+    setSignedIn(null)
+  }
+  const signIn = async (key: string): Promise<void> => {
+    setMessage(null)
+    let isSignedIn = false
+    const api = createApi(key, (reason) => isSignedIn && signOut(`You were signed out. ${reason}`))
+    const { data: session } = await api.get<{ data: Session }>(['admin', 'session'])
+    isSignedIn = true
+    live.current = openLiveFeed(api)
+    setSignedIn({ api, live: live.current, session })
+  }
+  return signedIn === null ? h(SignIn, { message, signIn }) : h(Shell, { ...signedIn, signOut: () => signOut(null) })
+}

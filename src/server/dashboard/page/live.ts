@@ -1,0 +1,157 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { LiveView } from '../../../schemas/live-view.ts'
+import { messageOf, type Api } from './api.ts'
+
+/** Looks that are kept for the plots: five minutes of one a second. */
+const LOOKS_KEPT = 300
+/** Milliseconds without a look after which figures are said to be old. */
+const STALE_MS = 3_500
+const BACK_OFF_MS = [500, 1_000, 2_000, 4_000, 8_000] as const
+/** Characters of one event; above it the stream is no stream of ours. */
+const EVENT_CHARS_MAX = 4 * 1024 * 1024
+/** A page that nobody sees costs the node nothing from then on. */
+const HIDDEN_MS = 30_000
+
+export interface LiveState {
+  /** The last looks, the newest at the end. */
+  readonly looks: readonly LiveView[]
+  readonly latest: LiveView | null
+  /** True while figures are not those of now: before the first look, and when the stream stands still. */
+  readonly isStale: boolean
+  /** Why, when it is known. */
+  readonly problem: string | null
+}
+
+/** The node's live view, one stream for all of the page. */
+export interface LiveFeed {
+  readonly state: LiveState
+  subscribe(listener: (state: LiveState) => void): () => void
+  close(): void
+}
+
+export function openLiveFeed(api: Api): LiveFeed {
+  const listeners = new Set<(state: LiveState) => void>()
+  const closed = new AbortController()
+  let state: LiveState = { looks: [], latest: null, isStale: true, problem: null }
+  let lateTimer = 0
+  const tell = (change: Partial<LiveState>): void => {
+    state = { ...state, ...change }
+    for (const listener of listeners) listener(state)
+  }
+  const take = (latest: LiveView): void => {
+    clearTimeout(lateTimer)
+    lateTimer = window.setTimeout(() => tell({ isStale: true }), STALE_MS)
+    tell({ looks: [...state.looks.slice(1 - LOOKS_KEPT), latest], latest, isStale: false, problem: null })
+  }
+  void follow(api, { signal: closed.signal, take, fail: (problem) => tell({ isStale: true, problem }) })
+  return {
+    get state() {
+      return state
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: () => {
+      clearTimeout(lateTimer)
+      closed.abort()
+      listeners.clear()
+    },
+  }
+}
+
+/** Draws again with every look. */
+export function useLive(feed: LiveFeed): LiveState {
+  const [state, setState] = useState(feed.state)
+  useEffect(() => {
+    setState(feed.state)
+    return feed.subscribe(setState)
+  }, [feed])
+  return state
+}
+
+interface Follower {
+  readonly signal: AbortSignal
+  take(look: LiveView): void
+  fail(problem: string): void
+}
+
+/** Reads the stream again and again, until the signal. A refused key ends it: `Api` has told by then. */
+async function follow(api: Api, { signal, take, fail }: Follower): Promise<void> {
+  let failures = 0
+  while (!signal.aborted) {
+    await untilSeen(signal)
+    const watch = watchHidden(signal)
+    try {
+      const response = await api.open(['admin', 'live'], {}, watch.signal)
+      for await (const look of eventsOf(response)) {
+        failures = 0
+        take(look)
+      }
+      fail('The stream has ended.')
+    } catch (problem) {
+      if (!watch.signal.aborted) fail(messageOf(problem))
+    } finally {
+      watch.end()
+    }
+    if (!document.hidden) await pause(BACK_OFF_MS[Math.min(failures++, BACK_OFF_MS.length - 1)] ?? 0, signal)
+  }
+}
+
+async function* eventsOf(response: Response): AsyncGenerator<LiveView> {
+  if (response.body === null) return
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      text += read.value
+      if (text.length > EVENT_CHARS_MAX) return
+      const events = text.split('\n\n')
+      text = events.pop() ?? ''
+      for (const event of events)
+        for (const line of event.split('\n')) if (line.startsWith('data:')) yield JSON.parse(line.slice('data:'.length)) as LiveView
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+/** Aborted when the signal is, and when the page has been out of sight for a while. */
+function watchHidden(signal: AbortSignal): { readonly signal: AbortSignal; end(): void } {
+  const hidden = new AbortController()
+  let timer = 0
+  const look = (): void => {
+    clearTimeout(timer)
+    if (document.hidden) timer = window.setTimeout(() => hidden.abort(), HIDDEN_MS)
+  }
+  document.addEventListener('visibilitychange', look)
+  look()
+  return {
+    signal: AbortSignal.any([signal, hidden.signal]),
+    end: () => {
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', look)
+    },
+  }
+}
+
+function untilSeen(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (!document.hidden || signal.aborted) return resolve()
+    const done = (): void => {
+      if (document.hidden && !signal.aborted) return
+      document.removeEventListener('visibilitychange', done)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    document.addEventListener('visibilitychange', done)
+    signal.addEventListener('abort', done)
+  })
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+  })
+}

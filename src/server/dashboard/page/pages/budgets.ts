@@ -1,0 +1,116 @@
+import { h, type VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Budget, BudgetInterval } from '../../../../schemas/budgets.ts'
+import type { Api } from '../api.ts'
+import type { PageContext } from '../page.ts'
+import { Badge, Meter } from '../parts/badge.ts'
+import { LoadedTable, type Column } from '../parts/data-table.ts'
+import { Confirm, Dialog, useAction } from '../parts/dialog.ts'
+import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
+import { Time, usd } from '../parts/figures.ts'
+import { useLoaded } from '../parts/loaded.ts'
+import { offsetOf, Pager } from '../parts/pager.ts'
+import type { Workspaces } from '../parts/workspaces.ts'
+
+/** Workspaces whose budgets are shown at once: each is a call of its own. */
+const WORKSPACES_SHOWN = 10
+const INTERVALS: Readonly<Record<BudgetInterval, string>> = { daily: 'each day', weekly: 'each week', monthly: 'each month', lifetime: 'for its lifetime' }
+
+interface BudgetsProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+}
+/** A budget that is to be set or changed; without a limit it is a new one. */
+interface Wish {
+  readonly workspace: string
+  readonly interval: BudgetInterval
+  readonly limit: string
+}
+
+/** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
+export function Budgets({ context, workspaces }: BudgetsProps): VNode {
+  const { api, query, setQuery, say } = context
+  const [wish, setWish] = useState<Wish | null>(null)
+  const [deleted, setDeleted] = useState<Budget | null>(null)
+  const all = workspaces.loaded.value
+  const offset = offsetOf(query)
+  const ids = all?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id)
+  const budgets = useLoaded((signal) => (ids === undefined ? new Promise<readonly Budget[]>(() => undefined) : budgetsOf(api, ids, signal)), [api, ids?.join()])
+  const columns = columnsOf(workspaces, (budget) => setWish({ workspace: budget.workspace_id, interval: budget.reset_interval, limit: String(budget.limit_usd) }), setDeleted)
+  const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string => `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
+  return h('section', { class: 'panel' },
+    h('div', { class: 'head' }, h('h2', null, 'Budgets'),
+      h('button', { type: 'button', onClick: () => setWish({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' }) }, 'Set a budget')),
+    h(LoadedTable<Budget>, {
+      caption: 'Budgets of workspaces', columns, loaded: budgets, keyOf: ({ id }) => id, empty: 'No budget is set: calls are limited by credit and by the limits of keys alone.',
+    }),
+    h(Pager, {
+      offset, limit: WORKSPACES_SHOWN, shown: ids?.length ?? 0, total: all?.length ?? 0, onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }),
+    }),
+    wish !== null && h(BudgetDialog, { api, workspaces, first: wish, onClose: () => setWish(null), onDone: budgets.reload, say }),
+    deleted !== null && h(Confirm, {
+      title: `Delete the budget of ${nameOf(deleted)}?`, text: 'Its workspace may then spend what credit and its other budgets allow.', action: 'Delete the budget', isDestructive: true,
+      onClose: () => setDeleted(null),
+      run: async () => {
+        await api.send('DELETE', ['workspaces', deleted.workspace_id, 'budgets', deleted.reset_interval])
+        say(`The budget of ${nameOf(deleted)} is deleted.`)
+        budgets.reload()
+      },
+    }))
+}
+
+async function budgetsOf(api: Api, ids: readonly string[], signal: AbortSignal): Promise<readonly Budget[]> {
+  const found = await Promise.all(ids.map((id) => api.get<{ data: readonly Budget[] }>(['workspaces', id, 'budgets'], {}, signal)))
+  return found.flatMap(({ data }) => data)
+}
+
+function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void, remove: (budget: Budget) => void): readonly Column<Budget>[] {
+  const name = ({ workspace_id: id }: Budget): string => workspaces.nameOf(id)
+  const said = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
+  return [
+    { title: 'Workspace', isName: true, cell: name, sortBy: name },
+    { title: 'Interval', cell: (budget) => INTERVALS[budget.reset_interval] },
+    {
+      title: 'Spent', sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
+      cell: (budget) => h(Meter, { label: `Spent of the budget of ${said(budget)}`, value: budget.spent_usd, max: budget.limit_usd, text: `${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}` }),
+    },
+    { title: 'Left', isNumber: true, cell: ({ spent_usd: spent, limit_usd: limit }) => usd(Math.max(0, limit - spent)), sortBy: ({ spent_usd: spent, limit_usd: limit }) => limit - spent },
+    { title: 'Held by fronts', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
+    { title: 'Begins anew', cell: ({ resets_at: at }) => (at === null ? h('span', { class: 'hint' }, 'never') : h(Time, { at })) },
+    { title: 'In force', cell: ({ effective }) => (effective === 'now' ? h(Badge, { text: 'now', tone: 'good' }) : h(Badge, { text: 'pending', tone: 'warn', title: PENDING })) },
+    {
+      title: 'Actions', cell: (budget) => h('div', { class: 'actions' },
+        h('button', { type: 'button', class: 'small', 'aria-label': `Change the budget of ${said(budget)}`, onClick: () => change(budget) }, 'Change'),
+        h('button', { type: 'button', class: 'small', 'aria-label': `Delete the budget of ${said(budget)}`, onClick: () => remove(budget) }, 'Delete')),
+    },
+  ]
+}
+
+const PENDING = 'Nothing more is lent; what fronts held before the change may still be spent.'
+
+interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
+  readonly workspaces: Workspaces
+  readonly first: Wish
+  onDone(): void
+  onClose(): void
+}
+
+function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDialogProps): VNode {
+  const [wish, setWish] = useState(first)
+  const isNew = first.limit === ''
+  const set = (name: keyof Wish) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))
+  const { isBusy, problem, start } = useAction(async () => {
+    const { data } = await api.send<{ data: Budget }>('PUT', ['workspaces', wish.workspace, 'budgets', wish.interval], { limit_usd: Number(wish.limit) })
+    say(data.effective === 'now' ? `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.` : `The limit is set. ${PENDING}`)
+    onClose()
+  }, onDone)
+  return h(Dialog, { title: isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`, onClose },
+    h(Form, { action: isNew ? 'Set' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
+      isNew && h('div', { class: 'pair' },
+        h(SelectField, { label: 'Workspace', value: wish.workspace, options: workspaces.options(), onInput: set('workspace') }),
+        h(SelectField, { label: 'Interval', value: wish.interval, options: Object.entries(INTERVALS), onInput: set('interval') })),
+      h(TextField, {
+        label: `Limit in USD ${INTERVALS[wish.interval]}`, type: 'number', min: 0, step: 'any', value: wish.limit, onInput: set('limit'), isRequired: true, hasFocus: true,
+        hint: 'A shorter interval has the smaller limit. All limits of a workspace hold at once.', error: errorAbout(problem, 'limit_usd'),
+      })))
+}

@@ -1,0 +1,128 @@
+import { h, type VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ApiKey } from '../../../../schemas/keys.ts'
+import type { Page, PageContext } from '../page.ts'
+import { Badge, Meter } from '../parts/badge.ts'
+import { LoadedTable, type Column } from '../parts/data-table.ts'
+import { Confirm } from '../parts/dialog.ts'
+import { CheckField, SelectField } from '../parts/fields.ts'
+import { count, relative, Time, usd } from '../parts/figures.ts'
+import { useLoaded } from '../parts/loaded.ts'
+import { offsetOf, Pager } from '../parts/pager.ts'
+import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
+import { KeyDialog, RotateDialog } from './key-dialogs.ts'
+
+export const keysPage: Page = { path: 'keys', title: 'Keys', letter: 'k', view: (context) => h(Keys, context) }
+
+/** Keys of one answer of the list, which does not tell how many there are. */
+const PAGE = 100
+
+type Deed = 'change' | 'rotate' | 'disable' | 'enable' | 'delete'
+interface Doing {
+  readonly deed: Deed
+  readonly key: ApiKey
+}
+
+/** API keys: who may call, what for, and how much of it. */
+function Keys(context: PageContext): VNode {
+  const { api, query, setQuery } = context
+  const workspaces = useWorkspaces(api)
+  const [isCreating, setCreating] = useState(false)
+  const [doing, setDoing] = useState<Doing | null>(null)
+  const [workspace, offset, showsDisabled] = [query.get('workspace') ?? '', offsetOf(query), query.get('disabled') === 'shown']
+  const loaded = useLoaded(
+    async (signal) => (await api.get<{ data: readonly ApiKey[] }>(['keys'], { workspace_id: workspace, offset, include_disabled: showsDisabled }, signal)).data,
+    [api, workspace, offset, showsDisabled],
+  )
+  const columns = columnsOf(workspaces, context.session.key.hash, setDoing)
+  return h('div', null,
+    h('div', { class: 'head' },
+      h('div', { class: 'filters' },
+        h(SelectField, { label: 'Workspace', value: workspace, options: workspaces.options('All'), onInput: (value) => setQuery({ workspace: value, offset: null }) }),
+        h(CheckField, { label: 'Disabled ones, too', isOn: showsDisabled, onChange: (isOn) => setQuery({ disabled: isOn ? 'shown' : null, offset: null }) })),
+      h('button', { type: 'button', class: 'primary', onClick: () => setCreating(true) }, 'Create a key')),
+    h('section', { class: 'panel' },
+      h(LoadedTable<ApiKey>, {
+        caption: 'API keys', columns, loaded, keyOf: ({ hash }) => hash,
+        empty: workspace === '' ? 'There is no key yet.' : 'This workspace has no key.',
+      }),
+      h(Pager, { offset, limit: PAGE, shown: loaded.value?.length ?? 0, total: null, onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }) })),
+    isCreating && h(KeyDialog, { context, workspaces, key: 'new', changed: null, onDone: loaded.reload, onClose: () => setCreating(false) }),
+    doing !== null && h(Deeds, { key: doing.key.hash, context, workspaces, doing, onDone: loaded.reload, onClose: () => setDoing(null) }))
+}
+
+function columnsOf(workspaces: Workspaces, ownHash: string, setDoing: (doing: Doing) => void): readonly Column<ApiKey>[] {
+  return [
+    {
+      title: 'Name', isName: true, sortBy: ({ name }) => name,
+      cell: (key) => [key.name, ' ', h('small', { key: 'label', class: 'hint mono' }, key.label), key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' })],
+    },
+    { title: 'Kind', cell: ({ kind }) => kind, sortBy: ({ kind }) => kind },
+    { title: 'Workspace', cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)) },
+    { title: 'State', cell: (key) => h(KeyState, { apiKey: key }) },
+    { title: 'Limit', cell: (key) => h(KeyLimit, { apiKey: key }) },
+    { title: 'This month', isNumber: true, cell: (key) => usd(key.usage_monthly), sortBy: (key) => key.usage_monthly },
+    { title: 'Rate', isNumber: true, cell: ({ rate_limit_rpm: rate }) => (rate === null ? 'none' : `${count(rate)}/min`) },
+    { title: 'Created', cell: (key) => h(Time, { at: key.created_at }), sortBy: (key) => key.created_at },
+    {
+      title: 'Actions', cell: (key) => h('div', { class: 'actions' }, deedsOf(key).map(([deed, text]) =>
+        h('button', { key: deed, type: 'button', class: 'small', 'aria-label': `${text} ${key.name}`, onClick: () => setDoing({ deed, key }) }, text))),
+    },
+  ]
+}
+
+function deedsOf({ disabled, kind }: ApiKey): readonly (readonly [Deed, string])[] {
+  const turn = disabled ? (['enable', 'Enable'] as const) : (['disable', 'Disable'] as const)
+  // An intern's key comes and goes with the intern.
+  return kind === 'intern' ? [turn] : [['change', 'Change'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
+}
+
+function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: ApiKey }): VNode {
+  if (disabled) return h(Badge, { text: 'disabled', tone: 'warn' })
+  if (at === undefined) return h(Badge, { text: 'active', tone: 'good' })
+  const isOver = Date.parse(at) <= Date.now()
+  return h(Badge, { text: `${isOver ? 'expired' : 'expires'} ${relative(at)}`, tone: isOver ? 'bad' : 'warn', title: at })
+}
+
+function KeyLimit({ apiKey: { name, limit, limit_remaining: left, limit_reset: reset } }: { readonly apiKey: ApiKey }): VNode {
+  if (limit === null) return h('span', { class: 'hint' }, 'none')
+  const spent = limit - (left ?? 0)
+  return h(Meter, { label: `Spent of the limit of ${name}`, value: spent, max: limit, text: `${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}` })
+}
+
+interface DeedsProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  readonly doing: Doing
+  onDone(): void
+  onClose(): void
+}
+
+/** The dialog of what somebody is about to do to a key. */
+function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: DeedsProps): VNode {
+  const { api, say } = context
+  const done = (text: string) => (): void => (say(text), onDone())
+  const path = ['keys', key.hash]
+  const own = key.hash === context.session.key.hash && h('p', { class: 'notice warn' }, 'You are signed in by this very key.')
+  switch (deed) {
+    case 'change':
+      return h(KeyDialog, { context, workspaces, changed: key, onDone, onClose })
+    case 'rotate':
+      return h(RotateDialog, { context, apiKey: key, onDone, onClose })
+    case 'enable':
+      return h(Confirm, {
+        title: `Enable ${key.name}?`, text: 'Calls with it are answered again.', action: 'Enable', onClose,
+        run: () => api.send('PATCH', path, { disabled: false }).then(done(`${key.name} is enabled.`)),
+      })
+    case 'disable':
+      return h(Confirm, {
+        title: `Disable ${key.name}?`, text: [own, h('p', { key: 'what' }, 'Calls with it are refused until it is enabled again.')], action: 'Disable', isDestructive: true, onClose,
+        run: () => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`)),
+      })
+    case 'delete':
+      return h(Confirm, {
+        title: `Delete ${key.name}?`, text: [own, h('p', { key: 'what' }, 'Calls with it are refused from now on, for ever. What it has spent stays in the books.')],
+        action: 'Delete the key', isDestructive: true, onClose, run: () => api.send('DELETE', path).then(done(`${key.name} is deleted.`)),
+      })
+  }
+}

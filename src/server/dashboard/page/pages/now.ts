@@ -1,0 +1,141 @@
+import { Fragment, h, type ComponentChildren, type VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
+import type { FrontView, LiveView, OperationView } from '../../../../schemas/live-view.ts'
+import { useLive } from '../live.ts'
+import type { Page, PageContext } from '../page.ts'
+import { Badge } from '../parts/badge.ts'
+import { DataTable, type Column } from '../parts/data-table.ts'
+import { bytes, count, duration, figure, share, Time } from '../parts/figures.ts'
+import { Plot, type PlotLine } from '../parts/plot.ts'
+
+export const nowPage: Page = { path: 'now', title: 'Now', letter: 'n', view: (context) => h(Now, context) }
+
+/** What the node is doing, and what hurts. */
+function Now({ live }: PageContext): VNode {
+  const { latest, looks, isStale, problem } = useLive(live)
+  if (latest === null) return h('p', { class: problem === null ? 'waiting' : 'notice bad', role: 'status' }, problem ?? 'Waiting for the first look…')
+  return h('div', { class: isStale ? 'stale' : undefined },
+    isStale && h('p', { class: 'notice warn', role: 'status' }, h('span', null, 'These figures are from ', h(Time, { at: latest.at }), '. ', problem ?? 'The stream stands still.')),
+    h(Findings, { latest }),
+    h(Tiles, { latest }),
+    h(Plots, { looks }),
+    h('section', { class: 'panel' }, h('h2', null, 'Operations'), h(Operations, { latest })),
+    h('div', { class: 'grid' },
+      h('section', { class: 'panel' }, h('h2', null, 'Processes'), h(Processes, { latest })),
+      h('section', { class: 'panel' }, h('h2', null, 'Stores and queues'), h(Stores, { latest }))))
+}
+
+interface Latest {
+  readonly latest: LiveView
+}
+
+function Findings({ latest: { findings } }: Latest): VNode {
+  return h('section', { 'aria-label': 'What hurts' }, findings.length === 0
+    ? h('p', { class: 'notice good' }, 'Nothing hurts.')
+    : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix }) =>
+      h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, fix)))))
+}
+
+function Tiles({ latest }: Latest): VNode {
+  const { requests_per_second: requests, failed_per_second: failed, fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness } = latest
+  const busiest = latest.operations[0]
+  const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
+  return h('dl', { class: 'tiles' },
+    h(Tile, { name: 'Requests', value: `${figure(requests)}/s`, note: `${count(inflight)} under way` }),
+    h(Tile, { name: 'Failures of ours', value: `${figure(failed)}/s`, note: requests > 0 ? share(failed / requests) : undefined, tone: failed > 0 ? 'bad' : undefined }),
+    h(Tile, { name: `p99${busiest === undefined ? '' : ` of ${busiest.operation}`}`, value: duration(busiest?.p99_ms), note: `event loop ${duration(loop)}` }),
+    h(Tile, {
+      name: `CPU, ${count(readiness.fronts.ready)} of ${count(readiness.fronts.wanted)} fronts`, value: share(cpu), note: bytes(memory),
+      tone: readiness.fronts.ready < readiness.fronts.wanted ? 'warn' : undefined,
+    }))
+}
+
+function Tile({ name, value, note, tone }: { readonly name: string; readonly value: string; readonly note?: string | undefined; readonly tone?: string | undefined }): VNode {
+  return h('div', { class: `tile ${tone ?? ''}` }, h('dt', null, name), h('dd', null, value, ' ', note !== undefined && h('small', null, note)))
+}
+
+/** Lines of what was kept of the stream; drawn anew with each look. */
+function Plots({ looks }: { readonly looks: readonly LiveView[] }): VNode {
+  const drawn = useMemo(() => {
+    const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({ name, colour, values: looks.map(value) })
+    return {
+      at: looks.map(({ at }) => Date.parse(at) / 1_000),
+      requests: [line('all', 'line-1', (look) => look.requests_per_second), line('failed', 'line-2', (look) => look.failed_per_second)],
+      latency: [line('p50', 'line-3', (look) => look.operations[0]?.p50_ms ?? null), line('p99', 'line-4', (look) => look.operations[0]?.p99_ms ?? null)],
+      loop: [
+        line('median', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')), line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
+        line('longest', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
+      ],
+    }
+  }, [looks])
+  const { at, requests, latency, loop } = drawn
+  return h('div', { class: 'grid', style: { '--least': '20rem' } },
+    h('section', { class: 'panel' }, h(Plot, { title: 'Requests a second', at, lines: requests, format: figure })),
+    h('section', { class: 'panel' }, h(Plot, { title: 'Latency of the busiest operation', at, lines: latency, format: duration })),
+    h('section', { class: 'panel' }, h(Plot, { title: 'Event-loop delay, slowest front', at, lines: loop, format: duration })))
+}
+
+function worst(fronts: readonly FrontView[], name: 'loop_p50_ms' | 'loop_p99_ms' | 'loop_max_ms'): number | null {
+  return fronts.length === 0 ? null : Math.max(...fronts.map((front) => front[name]))
+}
+
+const OPERATION_COLUMNS: readonly Column<OperationView>[] = [
+  { title: 'Operation', isName: true, cell: ({ operation }) => operation, sortBy: ({ operation }) => operation },
+  { title: 'Per second', isNumber: true, cell: (row) => figure(row.per_second), sortBy: (row) => row.per_second },
+  { title: 'Refused (4xx)', isNumber: true, cell: (row) => figure(row.refused_per_second), sortBy: (row) => row.refused_per_second },
+  {
+    title: 'Failed (5xx)', isNumber: true, sortBy: (row) => row.failed_per_second,
+    cell: (row) => (row.failed_per_second > 0 ? h(Badge, { text: figure(row.failed_per_second), tone: 'bad' }) : figure(0)),
+  },
+  { title: 'Median', isNumber: true, cell: (row) => duration(row.p50_ms), sortBy: (row) => row.p50_ms ?? -1 },
+  { title: 'p99', isNumber: true, cell: (row) => duration(row.p99_ms), sortBy: (row) => row.p99_ms ?? -1 },
+]
+
+function Operations({ latest: { operations, quantile_seconds: seconds } }: Latest): VNode {
+  return h(DataTable<OperationView>, {
+    caption: 'Requests by operation', columns: OPERATION_COLUMNS, rows: operations, keyOf: ({ operation }) => operation, empty: `No calls in the last ${figure(seconds)} seconds.`,
+  })
+}
+
+const FRONT_COLUMNS: readonly Column<FrontView>[] = [
+  { title: 'Front', isName: true, cell: ({ front, pid }) => [`front ${front} `, h('small', { class: 'hint', key: 'pid' }, `pid ${pid}`)] },
+  { title: 'Busy', isNumber: true, cell: (row) => share(row.utilization), sortBy: (row) => row.utilization },
+  { title: 'Loop p99', isNumber: true, cell: (row) => duration(row.loop_p99_ms), sortBy: (row) => row.loop_p99_ms },
+  { title: 'Short jobs', isNumber: true, cell: (row) => poolText(row, 'short_jobs') },
+  { title: 'Sessions', isNumber: true, cell: (row) => poolText(row, 'sessions') },
+]
+
+function poolText({ pools }: FrontView, name: 'short_jobs' | 'sessions'): string {
+  const found = pools.find(({ pool }) => pool === name)
+  return found === undefined ? figure(null) : `${share(found.utilization)} of ${count(found.threads)}, wait ${duration(found.wait_ms)}`
+}
+
+function Processes({ latest: { fronts, readiness: { workers, runners } } }: Latest): VNode {
+  return h('div', null,
+    h(DataTable<FrontView>, { caption: 'Fronts and their worker threads', columns: FRONT_COLUMNS, rows: fronts, keyOf: ({ pid }) => String(pid), empty: 'No front has answered.' }),
+    h('p', { class: 'hint' }, `${count(workers.ready)} of ${count(workers.wanted)} session threads, ${count(runners.ready)} of ${count(runners.wanted)} runners are ready. `,
+      'Under a pool: the share of the time that its threads were busy, and how long work waits for one.'))
+}
+
+function Stores({ latest }: Latest): VNode {
+  const { readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
+  const held = Object.entries(videos.held)
+  return h('dl', { class: 'facts' },
+    h(Fact, { name: 'Node' }, h(Badge, { text: status, tone: status === 'ready' ? 'good' : status === 'degraded' ? 'warn' : 'bad' }), ' ', reasons.join(', ')),
+    Object.entries(dependencies).map(([name, { state, mode, since, effect }]) =>
+      h(Fact, { key: name, name: name === 'postgres' ? 'Postgres' : 'Redis' },
+        h(Badge, { text: state, tone: state === 'up' ? 'good' : 'bad' }), ` ${mode}, since `, h(Time, { at: since }), effect !== undefined && h('span', { class: 'hint' }, ` ${effect}`))),
+    h(Fact, { name: 'Money' },
+      money.is_journal_broken && h(Badge, { text: 'journal broken', tone: 'bad' }),
+      ` ${count(money.calls_open)} paid calls under way, ${count(money.calls_waiting)} wait; books ${duration(money.journal_lag_ms)} behind`),
+    h(Fact, { name: 'Videos' }, held.length === 0 ? 'No open job is held.' : held.map(([state, jobs]) => `${count(jobs)} ${state}`).join(', ')),
+    h(Fact, { name: 'Webhooks' }, webhooks === null ? 'not counted yet' : [
+      `${count(webhooks.waiting)} waiting, `, webhooks.dead > 0 ? h(Badge, { key: 'dead', text: `${count(webhooks.dead)} dead`, tone: 'bad' }) : 'none dead',
+    ]),
+    h(Fact, { name: 'Providers' }, providers.length === 0 ? 'None was asked yet.' : providers.map(({ provider, state, per_second: rate }) =>
+      h('span', { key: provider }, h(Badge, { text: provider, tone: state === 'failing' ? 'bad' : state === 'ok' ? 'good' : 'plain', title: state }), ` ${figure(rate)}/s `))))
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children?: ComponentChildren }): VNode {
+  return h(Fragment, null, h('dt', null, name), h('dd', null, children))
+}

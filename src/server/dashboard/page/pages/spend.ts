@@ -1,0 +1,124 @@
+import { h, type VNode } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { CreditTotals } from '../../../../schemas/credits.ts'
+import type { Page, PageContext } from '../page.ts'
+import { Badge } from '../parts/badge.ts'
+import { DataTable, type Column } from '../parts/data-table.ts'
+import { Dialog, useAction } from '../parts/dialog.ts'
+import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
+import { count, share, usd } from '../parts/figures.ts'
+import { Awaited, useLoaded } from '../parts/loaded.ts'
+import { Plot } from '../parts/plot.ts'
+import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
+import { Budgets } from './budgets.ts'
+import { BREAKDOWNS, loadSpend, type Breakdown, type Group, type Spend } from './spend-sums.ts'
+
+export const spendPage: Page = { path: 'spend', title: 'Spend', letter: 's', view: (context) => h(SpendView, context) }
+
+const DAYS = [['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
+const DAYS_DEFAULT = '30'
+
+/** Credit, budgets, and where the money went. */
+function SpendView(context: PageContext): VNode {
+  const workspaces = useWorkspaces(context.api)
+  return h('div', null, h(Credit, context), h(Budgets, { context, workspaces }), h(Spent, { context, workspaces }))
+}
+
+function Credit({ api, say }: PageContext): VNode {
+  const credit = useLoaded(async (signal) => (await api.get<{ data: CreditTotals }>(['credits'], {}, signal)).data, [api])
+  const [isAdding, setAdding] = useState(false)
+  const { value } = credit
+  return h('section', { class: 'panel' },
+    h('div', { class: 'head' }, h('h2', null, 'Credit'), h('button', { type: 'button', onClick: () => setAdding(true) }, 'Add credit')),
+    h(Awaited, credit),
+    value !== undefined && h('dl', { class: 'tiles' },
+      h(Sum, { name: 'Left', value: value.is_unlimited ? 'unlimited' : usd(value.remaining), note: value.effective === 'pending' ? 'being applied' : undefined, isBad: (value.remaining ?? 1) <= 0 }),
+      h(Sum, { name: 'Added', value: usd(value.total_credits) }), h(Sum, { name: 'Used', value: usd(value.total_usage) }),
+      h(Sum, { name: 'Held by fronts', value: usd(value.lent), note: 'comes back when it is not needed' })),
+    value?.is_unlimited === true && h('p', { class: 'hint' }, 'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.'),
+    isAdding && h(CreditDialog, {
+      isFirst: value?.is_unlimited === true, onClose: () => setAdding(false), onDone: credit.reload,
+      add: async (body) => {
+        await api.send('POST', ['credits'], body)
+        say(`${usd(body.amount_usd)} of credit ${body.amount_usd < 0 ? 'are taken off' : 'are added'}.`)
+      },
+    }))
+}
+
+interface CreditDialogProps {
+  readonly isFirst: boolean
+  add(body: { readonly amount_usd: number; readonly note?: string }): Promise<void>
+  onDone(): void
+  onClose(): void
+}
+
+function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): VNode {
+  const [amount, setAmount] = useState('')
+  const [note, setNote] = useState('')
+  const { isBusy, problem, start } = useAction(() => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }).then(onClose), onDone)
+  return h(Dialog, { title: 'Add credit', onClose },
+    h(Form, { action: 'Add', isBusy, problem, onSubmit: start, onCancel: onClose },
+      isFirst && h('p', { class: 'notice warn' }, 'The first top-up ends unlimited credit: what was spent before counts.'),
+      h(TextField, {
+        label: 'Amount in USD', type: 'number', step: 'any', value: amount, onInput: setAmount, isRequired: true, hasFocus: true, hint: 'Below 0 it corrects, and needs a note.',
+        error: errorAbout(problem, 'amount_usd'),
+      }),
+      h(TextField, { label: 'Note', value: note, onInput: setNote, isRequired: Number(amount) < 0, error: errorAbout(problem, 'note') })))
+}
+
+function Sum({ name, value, note, isBad = false }: { readonly name: string; readonly value: string; readonly note?: string | undefined; readonly isBad?: boolean }): VNode {
+  return h('div', { class: isBad ? 'tile bad' : 'tile' }, h('dt', null, name), h('dd', null, value, ' ', note !== undefined && h('small', null, note)))
+}
+
+interface SpentProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+}
+
+function Spent({ context: { api, query, setQuery }, workspaces }: SpentProps): VNode {
+  const days = DAYS.find(([value]) => value === query.get('days'))?.[0] ?? DAYS_DEFAULT
+  const [workspace, by] = [query.get('workspace') ?? '', BREAKDOWNS.find(([value]) => value === query.get('by'))?.[0] ?? 'model']
+  const spend = useLoaded((signal) => loadSpend(api, { days: Number(days), workspace }, signal), [api, days, workspace])
+  const { value } = spend
+  return h('section', { class: 'panel' },
+    h('div', { class: 'head' }, h('h2', null, 'Where it went'),
+      h('div', { class: 'filters' },
+        h(SelectField, { label: 'Time', value: days, options: DAYS, onInput: (to) => setQuery({ days: to }) }),
+        h(SelectField, { label: 'Workspace', value: workspace, options: workspaces.options('All'), onInput: (to) => setQuery({ workspace: to }) }),
+        h(SelectField, { label: 'By', value: by, options: BREAKDOWNS, onInput: (to) => setQuery({ by: to }) }))),
+    h(Awaited, spend),
+    value !== undefined && h(SpentTotals, { spend: value }),
+    value !== undefined && h(Groups, { spend: value, by, workspaces }))
+}
+
+function SpentTotals({ spend: { total, days, isPartial, rowsRead } }: { readonly spend: Spend }): VNode {
+  const drawn = useMemo(() => ({ at: days.map(({ at }) => at), lines: [{ name: 'spent', colour: 'line-1', values: days.map(({ usage }) => usage) }] }), [days])
+  return h('div', null,
+    h('dl', { class: 'tiles' },
+      h(Sum, { name: 'Spent', value: usd(total.usage) }), h(Sum, { name: 'Calls', value: count(total.requests) }),
+      h(Sum, { name: 'By own provider keys', value: usd(total.byok) }),
+      h(Sum, { name: 'Forfeited', value: usd(total.forfeited), note: 'bounds of calls whose front died' })),
+    isPartial && h('p', { class: 'notice warn', role: 'status' }, `There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`),
+    h(Plot, { title: 'By day (UTC)', ...drawn, format: usd, isBars: true }))
+}
+
+interface GroupsProps {
+  readonly spend: Spend
+  readonly by: Breakdown
+  readonly workspaces: Workspaces
+}
+
+function Groups({ spend, by, workspaces }: GroupsProps): VNode {
+  const groups = spend.groups[by]
+  const name = ({ name }: Group): string => (by === 'workspace' ? workspaces.nameOf(name) : by === 'key' ? (spend.keyNames.get(name) ?? `${name.slice(0, 12)}… (deleted)`) : name)
+  const columns: readonly Column<Group>[] = [
+    { title: BREAKDOWNS.find(([value]) => value === by)?.[1] ?? '', isName: true, cell: name, sortBy: name },
+    { title: 'Spent', isNumber: true, cell: ({ usage }) => usd(usage), sortBy: ({ usage }) => usage },
+    { title: 'Share', isNumber: true, cell: ({ usage }) => (spend.total.usage === 0 ? share(0) : share(usage / spend.total.usage)) },
+    { title: 'Calls', isNumber: true, cell: ({ requests }) => count(requests), sortBy: ({ requests }) => requests },
+    { title: 'Tokens', isNumber: true, cell: ({ tokens }) => count(tokens), sortBy: ({ tokens }) => tokens },
+    { title: 'By own keys', isNumber: true, cell: ({ byok }) => usd(byok), sortBy: ({ byok }) => byok },
+    { title: 'Forfeited', isNumber: true, cell: ({ forfeited }) => (forfeited > 0 ? h(Badge, { text: usd(forfeited), tone: 'warn' }) : usd(0)), sortBy: ({ forfeited }) => forfeited },
+  ]
+  return h(DataTable<Group>, { key: by, caption: 'Spend by group', columns, rows: groups, keyOf: ({ name }) => name, empty: 'Nothing was called in this time.' })
+}

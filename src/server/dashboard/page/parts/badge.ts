@@ -1,0 +1,18 @@
+import { h, type VNode } from 'preact'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'plain'
+
+/** A state in one word. Its colour repeats what the word says. */
+export function Badge({ text, tone = 'plain', title }: { readonly text: string; readonly tone?: Tone; readonly title?: string }): VNode {
+  return h('span', { class: `badge ${tone}`, title }, text)
+}
+
+/** How full something is; past full it stays full, and is said to be. */
+export function Meter({ label, value, max, text }: { readonly label: string; readonly value: number; readonly max: number; readonly text: string }): VNode {
+  const part = max <= 0 ? 1 : Math.min(1, Math.max(0, value / max))
+  const tone = part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
+  return h('div', { class: `meter ${tone}` },
+    h('div', { class: 'track', role: 'meter', 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(part * 100), 'aria-valuetext': text },
+      h('div', { class: 'fill', style: { width: `${part * 100}%` } })),
+    h('span', { class: 'hint' }, text))
+}

@@ -1,0 +1,79 @@
+import { h, type ComponentChildren, type VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { Awaited, type Loaded } from './loaded.ts'
+
+export interface Column<Row> {
+  readonly title: string
+  cell(row: Row): ComponentChildren
+  /** Makes the column sortable. */
+  sortBy?(row: Row): number | string
+  /** Right-aligned figures. */
+  readonly isNumber?: boolean
+  /** Names the row: `th`. The first column of a table. */
+  readonly isName?: boolean
+  /** May break into lines. */
+  readonly isText?: boolean
+}
+
+export interface TableProps<Row> {
+  /** What the table holds, for screen readers; its heading stands above it. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  keyOf(row: Row): string
+  /** Instead of the rows when there are none. */
+  readonly empty: ComponentChildren
+  /** Marks a row, as the one that is looked into. */
+  isMarked?(row: Row): boolean
+}
+
+interface Order {
+  readonly title: string
+  readonly isDown: boolean
+}
+
+/** A table that is sorted by its headers, and becomes a list of cards on narrow screens. */
+export function DataTable<Row>({ caption, columns, rows, keyOf, empty, isMarked }: TableProps<Row>): VNode {
+  const [order, setOrder] = useState<Order | null>(null)
+  if (rows.length === 0) return h('p', { class: 'empty' }, empty)
+  const turn = ({ title, isNumber = false }: Column<Row>): void =>
+    setOrder((last) => (last?.title === title ? { title, isDown: !last.isDown } : { title, isDown: isNumber }))
+  // Roles are said again: a table that is laid out as cards loses its own.
+  return h('div', { class: 'scroll' },
+    h('table', { role: 'table', class: 'data' },
+      h('caption', { class: 'unseen' }, caption),
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, columns.map((column) => header(column, order, () => turn(column))))),
+      h('tbody', { role: 'rowgroup' }, sorted(rows, columns, order).map((row) =>
+        h('tr', { key: keyOf(row), role: 'row', class: isMarked?.(row) === true ? 'marked' : undefined },
+          columns.map((column) => cell(column, row)))))))
+}
+
+/** The same for rows that are loaded. */
+export function LoadedTable<Row>({ loaded, ...props }: Omit<TableProps<Row>, 'rows'> & { readonly loaded: Loaded<readonly Row[]> }): VNode {
+  const { value, problem, isLoading } = loaded
+  return h('div', { 'aria-busy': isLoading, class: isLoading ? 'busy' : undefined },
+    h(Awaited, loaded), value !== undefined && problem === null && h(DataTable<Row>, { ...props, rows: value }))
+}
+
+function header<Row>(column: Column<Row>, order: Order | null, turn: () => void): VNode {
+  const { title, isNumber, sortBy } = column
+  const isOrdered = order?.title === title
+  const direction = order?.isDown === true ? 'descending' : 'ascending'
+  return h('th', { key: title, scope: 'col', role: 'columnheader', class: isNumber === true ? 'n' : undefined, 'aria-sort': isOrdered ? direction : undefined },
+    sortBy === undefined ? title : h('button', { type: 'button', class: 'sort', onClick: turn }, title))
+}
+
+function cell<Row>({ title, isNumber, isName, isText, cell }: Column<Row>, row: Row): VNode {
+  const names = [isNumber === true && 'n', isText === true && 'text'].filter(Boolean).join(' ')
+  const props = { key: title, 'data-title': title, class: names === '' ? undefined : names }
+  return isName === true ? h('th', { ...props, scope: 'row', role: 'rowheader' }, cell(row)) : h('td', { ...props, role: 'cell' }, cell(row))
+}
+
+function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order | null): readonly Row[] {
+  const by = columns.find(({ title }) => title === order?.title)?.sortBy
+  if (by === undefined) return rows
+  const sign = order?.isDown === true ? -1 : 1
+  const compare = (a: number | string, b: number | string): number =>
+    typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b))
+  return rows.toSorted((a, b) => sign * compare(by(a), by(b)))
+}

@@ -1,0 +1,71 @@
+import { h, type ComponentChildren, type VNode } from 'preact'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { messageOf } from '../api.ts'
+
+export interface DialogProps {
+  readonly title: string
+  /** Escape, too. */
+  onClose(): void
+  readonly isWide?: boolean
+  readonly children?: ComponentChildren
+}
+
+/** A dialog that holds the focus while it is open, and gives it back to where it was. */
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps): VNode {
+  const element = useRef<HTMLDialogElement | null>(null)
+  const id = useId()
+  useLayoutEffect(() => {
+    const dialog = element.current
+    dialog?.showModal()
+    // Closed before it is taken away: the browser then gives the focus back.
+    return () => dialog?.close()
+  }, [])
+  const cancel = (event: Event): void => {
+    event.preventDefault()
+    onClose()
+  }
+  return h('dialog', { ref: element, class: isWide ? 'wide' : undefined, 'aria-labelledby': id, onCancel: cancel },
+    h('header', null, h('h2', { id }, title), h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onClick: onClose }, '✕')),
+    children)
+}
+
+export interface ConfirmProps {
+  readonly title: string
+  readonly text: ComponentChildren
+  /** On the button: `Delete the key`. */
+  readonly action: string
+  readonly isDestructive?: boolean
+  /** Rejects with the reason, which is shown; the dialog then stays. */
+  run(): Promise<unknown>
+  onClose(): void
+}
+
+/** Asks before something is done that cannot be undone. */
+export function Confirm({ title, text, action, isDestructive = false, run, onClose }: ConfirmProps): VNode {
+  const { isBusy, problem, start } = useAction(run, onClose)
+  return h(Dialog, { title, onClose },
+    h('div', { class: 'body' }, text), problem !== null && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
+    h('footer', null,
+      h('button', { type: 'button', onClick: onClose }, 'Cancel'),
+      h('button', { type: 'button', class: isDestructive ? 'danger' : 'primary', disabled: isBusy, onClick: start }, isBusy ? 'Working…' : action)))
+}
+
+export interface Action {
+  readonly isBusy: boolean
+  /** Of the last time it ran. */
+  readonly problem: unknown
+  start(): void
+}
+
+/** Runs one thing at a time, and keeps why it failed. */
+export function useAction(run: () => Promise<unknown>, onDone: () => void): Action {
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<unknown>(null)
+  const start = (): void => {
+    if (isBusy) return
+    setBusy(true)
+    setProblem(null)
+    run().then(onDone, setProblem).finally(() => setBusy(false))
+  }
+  return { isBusy, problem, start }
+}

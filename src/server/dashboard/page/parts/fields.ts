@@ -1,0 +1,96 @@
+import { h, type ComponentChildren, type VNode } from 'preact'
+import { useId } from 'preact/hooks'
+import { ApiError, messageOf } from '../api.ts'
+
+interface FieldProps {
+  readonly label: string
+  readonly value: string
+  onInput(value: string): void
+  readonly hint?: string | undefined
+  /** What is wrong with it. */
+  readonly error?: string | undefined
+  readonly isRequired?: boolean
+  readonly isDisabled?: boolean
+}
+
+export interface TextFieldProps extends FieldProps {
+  readonly type?: 'text' | 'number' | 'password' | 'search' | 'date' | 'datetime-local'
+  readonly placeholder?: string
+  readonly min?: number | string
+  readonly max?: number | string
+  readonly step?: number | string
+  readonly maxLength?: number
+  readonly hasFocus?: boolean
+}
+
+export function TextField({ type = 'text', placeholder, min, max, step, maxLength, hasFocus, ...field }: TextFieldProps): VNode {
+  return h(Field, { field, control: (props) => h('input', {
+    ...props, type, placeholder, min, max, step, maxLength, autoFocus: hasFocus, autoComplete: 'off', spellcheck: false,
+  }) })
+}
+
+export interface SelectFieldProps extends FieldProps {
+  readonly options: readonly (readonly [value: string, text: string])[]
+}
+
+export function SelectField({ options, ...field }: SelectFieldProps): VNode {
+  return h(Field, { field, control: ({ value, ...props }) =>
+    h('select', { ...props, value }, options.map(([option, text]) => h('option', { key: option, value: option, selected: option === value }, text))) })
+}
+
+export function CheckField({ label, isOn, onChange, hint }: { readonly label: string; readonly isOn: boolean; onChange(isOn: boolean): void; readonly hint?: string }): VNode {
+  const change = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).checked)
+  return h('label', { class: 'check' }, h('input', { type: 'checkbox', checked: isOn, onChange: change }), label, hint !== undefined && h('small', { class: 'hint' }, hint))
+}
+
+export interface FormProps {
+  onSubmit(): void
+  onCancel?(): void
+  /** On the button. */
+  readonly action: string
+  readonly isBusy: boolean
+  /** Of the last attempt; what it says about single fields is said at these too. */
+  readonly problem: unknown
+  readonly children?: ComponentChildren
+}
+
+/** Fields, what went wrong, and the buttons. */
+export function Form({ onSubmit, onCancel, action, isBusy, problem, children }: FormProps): VNode {
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    if (!isBusy) onSubmit()
+  }
+  return h('form', { onSubmit: submit },
+    h('div', { class: 'body' }, children),
+    problem !== null && problem !== undefined && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
+    h('footer', null,
+      onCancel !== undefined && h('button', { type: 'button', onClick: onCancel }, 'Cancel'),
+      h('button', { type: 'submit', class: 'primary', disabled: isBusy }, isBusy ? 'Working…' : action)))
+}
+
+/** What the answer to a form says about one of its fields. */
+export const errorAbout = (problem: unknown, field: string): string | undefined => (problem instanceof ApiError ? problem.about(field) : undefined)
+
+interface ControlProps {
+  readonly id: string
+  readonly value: string
+  readonly required: boolean | undefined
+  readonly disabled: boolean | undefined
+  readonly 'aria-invalid': boolean | undefined
+  readonly 'aria-describedby': string | undefined
+  readonly onInput: (event: Event) => void
+}
+
+function Field({ field, control }: { readonly field: FieldProps; control(props: ControlProps): VNode }): VNode {
+  const { label, value, onInput, hint, error, isRequired, isDisabled } = field
+  const id = useId()
+  const note = error ?? hint
+  return h('div', { class: error === undefined ? 'field' : 'field wrong' },
+    h('label', { for: id }, label),
+    control({
+      id, value, required: isRequired, disabled: isDisabled, 'aria-invalid': error === undefined ? undefined : true,
+      'aria-describedby': note === undefined ? undefined : `${id}-note`,
+      onInput: (event) => onInput((event.currentTarget as HTMLInputElement).value),
+    }),
+    note !== undefined && h('small', { id: `${id}-note`, class: 'hint' }, note))
+}

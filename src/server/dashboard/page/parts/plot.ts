@@ -1,0 +1,93 @@
+import { h, type VNode } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+
+export interface PlotLine {
+  readonly name: string
+  readonly values: readonly (number | null)[]
+  /** Of a custom property of the style sheet: `line-1`. */
+  readonly colour: string
+}
+
+export interface PlotProps {
+  readonly title: string
+  /** Seconds since 1970, ascending. */
+  readonly at: readonly number[]
+  readonly lines: readonly PlotLine[]
+  format(value: number | null | undefined): string
+  /** A bar a point instead of lines. */
+  readonly isBars?: boolean
+}
+
+const HEIGHT = 168
+const AXIS = 56
+/** Told to plots by the switch of the page. */
+export const THEME_EVENT = 'sluice-theme'
+
+/** A plot over time in the colours of the page; what it shows last is said in its text. */
+export function Plot({ title, at, lines, format, isBars = false }: PlotProps): VNode {
+  const place = useRef<HTMLDivElement | null>(null)
+  const plot = useRef<uPlot | null>(null)
+  const data: uPlot.AlignedData = [[...at], ...lines.map(({ values }) => [...values])]
+  const latest = useRef(data)
+  latest.current = data
+  const names = lines.map(({ name, colour }) => `${name} ${colour}`).join()
+  useLayoutEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const draw = (): void => {
+      plot.current?.destroy()
+      plot.current = new uPlot(optionsOf(element, { lines, format, isBars }), latest.current, element)
+    }
+    const resize = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }))
+    const dark = matchMedia('(prefers-color-scheme: dark)')
+    draw()
+    resize.observe(element)
+    dark.addEventListener('change', draw)
+    document.addEventListener(THEME_EVENT, draw)
+    return () => {
+      resize.disconnect()
+      dark.removeEventListener('change', draw)
+      document.removeEventListener(THEME_EVENT, draw)
+      plot.current?.destroy()
+      plot.current = null
+    }
+  }, [names, isBars])
+  useEffect(() => plot.current?.setData(latest.current), [at, lines])
+  const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
+  return h('figure', { class: 'plot' },
+    h('figcaption', null, title, h('span', { class: 'legend' }, lines.map(({ name, colour, values }) =>
+      h('span', { key: name }, h('i', { class: colour }), `${name} `, h('b', null, format(values.at(-1))))))),
+    h('div', { ref: place, class: 'canvas', role: 'img', 'aria-label': `${title}. Last: ${said}` }))
+}
+
+function optionsOf(element: HTMLElement, { lines, format, isBars }: Pick<PlotProps, 'lines' | 'format'> & { readonly isBars: boolean }): uPlot.Options {
+  const colour = colourOf(element)
+  const axis: uPlot.Axis = {
+    stroke: colour('muted'), grid: { stroke: colour('rule'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif', labelFont: '11px system-ui, sans-serif',
+  }
+  const bars = uPlot.paths.bars?.({ size: [0.7, 48] })
+  return {
+    width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: false } }, padding: [8, 4, 0, 0],
+    // Bars of days stand on days of UTC, as budgets do.
+    ...(isBars && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC') }),
+    scales: { y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] } },
+    axes: [axis, { ...axis, size: AXIS, values: (_plot, splits) => splits.map((value) => format(value)) }],
+    series: [{}, ...lines.map((line): uPlot.Series => ({
+      label: line.name, stroke: colour(line.colour), width: 1.5, points: { show: false },
+      ...(isBars && bars !== undefined && { paths: bars, fill: colour(line.colour) }),
+    }))],
+  }
+}
+
+/** The style sheet's colours as a canvas takes them: a property that depends on dark and light is resolved on an element alone. */
+function colourOf(parent: HTMLElement): (name: string) => string {
+  return (name) => {
+    const probe = document.createElement('i')
+    probe.style.color = `var(--${name})`
+    parent.append(probe)
+    const { color } = getComputedStyle(probe)
+    probe.remove()
+    return color
+  }
+}

@@ -1,0 +1,19 @@
+import { h, type VNode } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+
+/** A text that is shown this once, with a button that copies it. */
+export function SecretBox({ label, text }: { readonly label: string; readonly text: string }): VNode {
+  const [note, setNote] = useState('')
+  const input = useRef<HTMLInputElement | null>(null)
+  const select = (): void => input.current?.select()
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(() => setNote('Copied.'), () => {
+      select()
+      setNote('The browser does not let the page copy: it is selected now.')
+    })
+  }
+  return h('div', { class: 'secret' },
+    h('input', { ref: input, readOnly: true, value: text, 'aria-label': label, onFocus: select, spellcheck: false }),
+    h('button', { type: 'button', class: 'primary', onClick: copy }, 'Copy'),
+    h('p', { class: 'hint', role: 'status' }, note))
+}

@@ -1,0 +1,95 @@
+import { h, type VNode } from 'preact'
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { SignedIn } from './app.ts'
+import { useLive } from './live.ts'
+import { hashOf, placeOf, type Page, type PageContext, type Place } from './page.ts'
+import { PAGES } from './pages.ts'
+import { useShortcuts } from './shortcuts.ts'
+import { ThemeSwitch } from './theme.ts'
+import { messageOf } from './api.ts'
+
+/** How long a message stays, in milliseconds. */
+const MESSAGE_MS = 8_000
+
+interface Message {
+  readonly text: string
+  readonly kind: 'done' | 'problem'
+}
+
+/** What stands around every page, and which one it is. */
+export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }): VNode {
+  const { place, setQuery } = usePlace()
+  const { message, say } = useMessage()
+  const page = PAGES.find(({ path }) => path === place.path) ?? PAGES[0]
+  const heading = useRef<HTMLHeadingElement | null>(null)
+  const title = page?.title ?? ''
+  useShortcuts(PAGES)
+  useLayoutEffect(() => {
+    document.title = `${title} – Sluice`
+    heading.current?.focus()
+    window.scrollTo(0, 0)
+  }, [title])
+  const skip = (event: Event): void => {
+    event.preventDefault()
+    heading.current?.focus()
+  }
+  return h('div', { class: 'shell' },
+    h('a', { class: 'skip', href: '#main', onClick: skip }, 'Skip to the page'),
+    h('header', { class: 'top' },
+      h('strong', { class: 'brand' }, 'Sluice'),
+      h(Navigation, { current: title }),
+      h('div', { class: 'corner' },
+        h(LiveState, signedIn), h('span', { class: 'hint who', title: `${signedIn.session.key.name} ${signedIn.session.key.label}` }, signedIn.session.organization.name),
+        h(ThemeSwitch, {}), h('button', { type: 'button', class: 'quiet', onClick: signOut }, 'Sign out'))),
+    h('main', { id: 'main' },
+      h('h1', { ref: heading, tabIndex: -1 }, title),
+      page !== undefined && h(PageView, { key: page.path, page, context: { ...signedIn, query: place.query, setQuery, say } })),
+    h('div', { class: 'messages', role: 'status', 'aria-live': 'polite' }, message !== null && h('p', { class: message.kind }, message.text)))
+}
+
+/** A page that fails leaves the others alone. */
+function PageView({ page, context }: { readonly page: Page; readonly context: PageContext }): VNode {
+  const [problem, reset] = useErrorBoundary()
+  if (problem !== undefined)
+    return h('div', { class: 'notice bad', role: 'alert' }, h('p', null, `This page has failed: ${messageOf(problem)}`), h('button', { type: 'button', onClick: reset }, 'Try again'))
+  return h(page.view, context)
+}
+
+function Navigation({ current }: { readonly current: string }): VNode {
+  return h('nav', { 'aria-label': 'Pages' }, h('ul', null, PAGES.map(({ path, title, letter }) =>
+    h('li', { key: path }, h('a', { href: hashOf(path), 'aria-current': title === current ? 'page' : undefined, title: `g ${letter}` }, title)))))
+}
+
+/** How the node is, on every page. */
+function LiveState({ live }: SignedIn): VNode {
+  const { latest, isStale, problem } = useLive(live)
+  const findings = latest?.findings ?? []
+  const worst = findings.some(({ severity }) => severity === 'bad') ? 'bad' : findings.length > 0 ? 'warn' : 'good'
+  const text = isStale ? 'not live' : findings.length === 0 ? 'all is well' : `${findings.length} to look at`
+  return h('a', { href: hashOf('now'), class: `live ${isStale ? 'plain' : worst}`, title: problem ?? undefined }, text)
+}
+
+function usePlace(): { readonly place: Place; readonly setQuery: PageContext['setQuery'] } {
+  const [place, setPlace] = useState(() => placeOf(location.hash))
+  useEffect(() => {
+    const look = (): void => setPlace(placeOf(location.hash))
+    addEventListener('hashchange', look)
+    return () => removeEventListener('hashchange', look)
+  }, [])
+  const setQuery: PageContext['setQuery'] = (change) => {
+    const here = placeOf(location.hash)
+    history.replaceState(null, '', hashOf(here.path, { ...Object.fromEntries(here.query), ...change }))
+    setPlace(placeOf(location.hash))
+  }
+  return { place, setQuery }
+}
+
+function useMessage(): { readonly message: Message | null; readonly say: PageContext['say'] } {
+  const [message, setMessage] = useState<Message | null>(null)
+  useEffect(() => {
+    if (message === null) return undefined
+    const timer = setTimeout(() => setMessage(null), MESSAGE_MS)
+    return () => clearTimeout(timer)
+  }, [message])
+  return { message, say: (text, kind = 'done') => setMessage({ text, kind }) }
+}

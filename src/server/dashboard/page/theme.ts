@@ -1,0 +1,17 @@
+import { h, type VNode } from 'preact'
+import { useLayoutEffect, useState } from 'preact/hooks'
+import { THEME_EVENT } from './parts/plot.ts'
+
+const THEMES = [['auto', 'As the system'], ['light', 'Light'], ['dark', 'Dark']] as const
+
+/** Dark or light, as the system says unless somebody has said otherwise. */
+export function ThemeSwitch(): VNode {
+  const [theme, setTheme] = useState<string>(document.documentElement.dataset['theme'] ?? 'auto')
+  useLayoutEffect(() => {
+    document.documentElement.dataset['theme'] = theme
+    document.dispatchEvent(new Event(THEME_EVENT))
+  }, [theme])
+  const change = (event: Event): void => setTheme((event.currentTarget as HTMLSelectElement).value)
+  return h('select', { class: 'quiet', 'aria-label': 'Colours', onChange: change },
+    THEMES.map(([value, text]) => h('option', { key: value, value, selected: value === theme }, text)))
+}
