@@ -18,6 +18,7 @@ interface Message {
 
 /** What stands around every page, and which one it is. */
 export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }): VNode {
+  const { organization, key } = signedIn.session
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
   const page = PAGES.find(({ path }) => path === place.path) ?? PAGES[0]
@@ -39,7 +40,7 @@ export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }):
       h('strong', { class: 'brand' }, 'Sluice'),
       h(Navigation, { current: title }),
       h('div', { class: 'corner' },
-        h(LiveState, signedIn), h('span', { class: 'hint who', title: `${signedIn.session.key.name} ${signedIn.session.key.label}` }, signedIn.session.organization.name),
+        h(LiveState, signedIn), h('span', { class: 'hint who', title: `${key.name} ${key.label}` }, organization.name),
         h(ThemeSwitch, {}), h('button', { type: 'button', class: 'quiet', onClick: signOut }, 'Sign out'))),
     h('main', { id: 'main' },
       h('h1', { ref: heading, tabIndex: -1 }, title),
@@ -51,7 +52,8 @@ export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }):
 function PageView({ page, context }: { readonly page: Page; readonly context: PageContext }): VNode {
   const [problem, reset] = useErrorBoundary()
   if (problem !== undefined)
-    return h('div', { class: 'notice bad', role: 'alert' }, h('p', null, `This page has failed: ${messageOf(problem)}`), h('button', { type: 'button', onClick: reset }, 'Try again'))
+    return h('div', { class: 'notice bad', role: 'alert' },
+      h('p', null, `This page has failed: ${messageOf(problem)}`), h('button', { type: 'button', onClick: reset }, 'Try again'))
   return h(page.view, context)
 }
 

@@ -29,7 +29,7 @@ export function SignIn({ message, signIn }: SignInProps): VNode {
     h('div', { class: 'hint' },
       h('p', null, 'The key stays in the memory of this page: it is gone when you reload or close it.'),
       h('p', null, 'The first one stands in ', h('code', null, 'first-keys.json'), ' in the data directory of a fresh installation. ',
-        h('code', null, 'sluice keys create --kind management'), ' makes another.')))
+        h('code', null, 'sluice keys create --kind management --name ops'), ' makes another.')))
 }
 
 function checked(text: string): string {

@@ -8,7 +8,7 @@ import { LoadedTable, type Column } from '../parts/data-table.ts'
 import { Confirm, Dialog, useAction } from '../parts/dialog.ts'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
 import { Time, usd } from '../parts/figures.ts'
-import { useLoaded } from '../parts/loaded.ts'
+import { Awaited, useLoaded } from '../parts/loaded.ts'
 import { offsetOf, Pager } from '../parts/pager.ts'
 import type { Workspaces } from '../parts/workspaces.ts'
 
@@ -36,21 +36,24 @@ export function Budgets({ context, workspaces }: BudgetsProps): VNode {
   const offset = offsetOf(query)
   const ids = all?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id)
   const budgets = useLoaded((signal) => (ids === undefined ? new Promise<readonly Budget[]>(() => undefined) : budgetsOf(api, ids, signal)), [api, ids?.join()])
-  const columns = columnsOf(workspaces, (budget) => setWish({ workspace: budget.workspace_id, interval: budget.reset_interval, limit: String(budget.limit_usd) }), setDeleted)
+  const change = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): void =>
+    setWish({ workspace, interval, limit: String(limit) })
+  const columns = columnsOf(workspaces, change, setDeleted)
   const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string => `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
   return h('section', { class: 'panel' },
     h('div', { class: 'head' }, h('h2', null, 'Budgets'),
       h('button', { type: 'button', onClick: () => setWish({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' }) }, 'Set a budget')),
-    h(LoadedTable<Budget>, {
-      caption: 'Budgets of workspaces', columns, loaded: budgets, keyOf: ({ id }) => id, empty: 'No budget is set: calls are limited by credit and by the limits of keys alone.',
-    }),
+    workspaces.loaded.problem === null ? h(LoadedTable<Budget>, {
+      caption: 'Budgets of workspaces', columns, loaded: budgets, keyOf: ({ id }) => id,
+      empty: 'No budget is set: calls are limited by credit and by the limits of keys alone.',
+    }) : h(Awaited, workspaces.loaded),
     h(Pager, {
       offset, limit: WORKSPACES_SHOWN, shown: ids?.length ?? 0, total: all?.length ?? 0, onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }),
     }),
     wish !== null && h(BudgetDialog, { api, workspaces, first: wish, onClose: () => setWish(null), onDone: budgets.reload, say }),
     deleted !== null && h(Confirm, {
-      title: `Delete the budget of ${nameOf(deleted)}?`, text: 'Its workspace may then spend what credit and its other budgets allow.', action: 'Delete the budget', isDestructive: true,
-      onClose: () => setDeleted(null),
+      title: `Delete the budget of ${nameOf(deleted)}?`, text: 'Its workspace may then spend what credit and its other budgets allow.',
+      action: 'Delete the budget', isDestructive: true, onClose: () => setDeleted(null),
       run: async () => {
         await api.send('DELETE', ['workspaces', deleted.workspace_id, 'budgets', deleted.reset_interval])
         say(`The budget of ${nameOf(deleted)} is deleted.`)
@@ -72,12 +75,18 @@ function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void, rem
     { title: 'Interval', cell: (budget) => INTERVALS[budget.reset_interval] },
     {
       title: 'Spent', sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
-      cell: (budget) => h(Meter, { label: `Spent of the budget of ${said(budget)}`, value: budget.spent_usd, max: budget.limit_usd, text: `${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}` }),
+      cell: (budget) => h(Meter, {
+        label: `Spent of the budget of ${said(budget)}`, value: budget.spent_usd, max: budget.limit_usd,
+        text: `${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}`,
+      }),
     },
-    { title: 'Left', isNumber: true, cell: ({ spent_usd: spent, limit_usd: limit }) => usd(Math.max(0, limit - spent)), sortBy: ({ spent_usd: spent, limit_usd: limit }) => limit - spent },
+    { title: 'Left', isNumber: true, cell: (budget) => usd(Math.max(0, leftOf(budget))), sortBy: leftOf },
     { title: 'Held by fronts', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
     { title: 'Begins anew', cell: ({ resets_at: at }) => (at === null ? h('span', { class: 'hint' }, 'never') : h(Time, { at })) },
-    { title: 'In force', cell: ({ effective }) => (effective === 'now' ? h(Badge, { text: 'now', tone: 'good' }) : h(Badge, { text: 'pending', tone: 'warn', title: PENDING })) },
+    {
+      title: 'In force',
+      cell: ({ effective }) => h(Badge, effective === 'now' ? { text: 'now', tone: 'good' } : { text: 'pending', tone: 'warn', title: PENDING }),
+    },
     {
       title: 'Actions', cell: (budget) => h('div', { class: 'actions' },
         h('button', { type: 'button', class: 'small', 'aria-label': `Change the budget of ${said(budget)}`, onClick: () => change(budget) }, 'Change'),
@@ -86,6 +95,7 @@ function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void, rem
   ]
 }
 
+const leftOf = ({ spent_usd: spent, limit_usd: limit }: Budget): number => limit - spent
 const PENDING = 'Nothing more is lent; what fronts held before the change may still be spent.'
 
 interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
@@ -101,7 +111,8 @@ function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDi
   const set = (name: keyof Wish) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))
   const { isBusy, problem, start } = useAction(async () => {
     const { data } = await api.send<{ data: Budget }>('PUT', ['workspaces', wish.workspace, 'budgets', wish.interval], { limit_usd: Number(wish.limit) })
-    say(data.effective === 'now' ? `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.` : `The limit is set. ${PENDING}`)
+    const set = `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.`
+    say(data.effective === 'now' ? set : `${set} ${PENDING}`)
     onClose()
   }, onDone)
   return h(Dialog, { title: isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`, onClose },
@@ -110,7 +121,7 @@ function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDi
         h(SelectField, { label: 'Workspace', value: wish.workspace, options: workspaces.options(), onInput: set('workspace') }),
         h(SelectField, { label: 'Interval', value: wish.interval, options: Object.entries(INTERVALS), onInput: set('interval') })),
       h(TextField, {
-        label: `Limit in USD ${INTERVALS[wish.interval]}`, type: 'number', min: 0, step: 'any', value: wish.limit, onInput: set('limit'), isRequired: true, hasFocus: true,
-        hint: 'A shorter interval has the smaller limit. All limits of a workspace hold at once.', error: errorAbout(problem, 'limit_usd'),
+        label: `Limit in USD ${INTERVALS[wish.interval]}`, type: 'number', min: 0, step: 'any', value: wish.limit, onInput: set('limit'), isRequired: true,
+        hint: 'A shorter interval has the smaller limit. All limits of a workspace hold at once.', hasFocus: true, error: errorAbout(problem, 'limit_usd'),
       })))
 }

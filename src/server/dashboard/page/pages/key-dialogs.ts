@@ -17,7 +17,9 @@ interface RotatedKey extends NewKey {
 }
 
 const KINDS = [['inference', 'Inference: calls models'], ['management', 'Management: operates the organization']] as const
-const RESETS: readonly (readonly [LimitReset | '', string])[] = [['', 'Never: it is for the life of the key'], ['daily', 'Each day'], ['weekly', 'Each week'], ['monthly', 'Each month']]
+const RESETS: readonly (readonly [LimitReset | '', string])[] = [
+  ['', 'Never: it is for the life of the key'], ['daily', 'Each day'], ['weekly', 'Each week'], ['monthly', 'Each month'],
+]
 const OVERLAPS = [['0', 'None: the old key ends at once'], ['300', '5 minutes'], ['3600', '1 hour'], ['86400', '1 day']] as const
 
 /** What the fields hold, as text. */
@@ -57,34 +59,54 @@ export function KeyDialog({ context: { api, say }, workspaces, changed, onDone, 
     h(Form, { action: isNew ? 'Create' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
       h(TextField, { label: 'Name', value: wish.name, onInput: set('name'), isRequired: true, hasFocus: true, error: errorAbout(problem, 'name') }),
       isNew && h(SelectField, { label: 'Kind', value: wish.kind, options: KINDS, onInput: set('kind') }),
-      isNew && wish.kind === 'inference' && h(SelectField, { label: 'Workspace', value: wish.workspace, options: workspaces.options(), onInput: set('workspace') }),
+      isNew && wish.kind === 'inference'
+        && h(SelectField, { label: 'Workspace', value: wish.workspace, options: workspaces.options(), onInput: set('workspace') }),
       h('div', { class: 'pair' },
-        h(TextField, { label: 'Limit in USD', type: 'number', min: 0, step: 'any', value: wish.limit, onInput: set('limit'), hint: 'Empty: none', error: errorAbout(problem, 'limit') }),
+        h(TextField, {
+          label: 'Limit in USD', type: 'number', min: 0, step: 'any', value: wish.limit, onInput: set('limit'), hint: 'Empty: none',
+          error: errorAbout(problem, 'limit'),
+        }),
         h(SelectField, { label: 'It begins anew', value: wish.reset, options: RESETS, onInput: set('reset'), isDisabled: wish.limit === '' })),
       h('div', { class: 'pair' },
         h(TextField, {
-          label: 'Requests a minute', type: 'number', min: 1, step: 1, value: wish.rate, onInput: set('rate'), hint: 'Empty: no limit', error: errorAbout(problem, 'rate_limit_rpm'),
+          label: 'Requests a minute', type: 'number', min: 1, step: 1, value: wish.rate, onInput: set('rate'), hint: 'Empty: no limit',
+          error: errorAbout(problem, 'rate_limit_rpm'),
         }),
         isNew && h(TextField, {
-          label: 'Expires', type: 'datetime-local', value: wish.expires, onInput: set('expires'), hint: 'Your time; empty: never', error: errorAbout(problem, 'expires_at'),
+          label: 'Expires', type: 'datetime-local', value: wish.expires, onInput: set('expires'), hint: 'Your time; empty: never',
+          error: errorAbout(problem, 'expires_at'),
         }))))
 }
 
+export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onDone' | 'onClose'> {
+  readonly apiKey: ApiKey
+}
+
 /** Gives a key a new secret; the old one works on for a while. */
-export function RotateDialog({ context: { api }, apiKey, onDone, onClose }: { readonly context: PageContext; readonly apiKey: ApiKey; onDone(): void; onClose(): void }): VNode {
+export function RotateDialog({ context: { api }, apiKey, onDone, onClose }: RotateDialogProps): VNode {
   const [overlap, setOverlap] = useState('3600')
   const [made, setMade] = useState<RotatedKey | null>(null)
   const { isBusy, problem, start } = useAction(
     async () => setMade(await api.send<RotatedKey>('POST', ['keys', apiKey.hash, 'rotate'], { overlap_seconds: Number(overlap) })), onDone,
   )
-  if (made !== null) return h(MadeDialog, { title: `The new key of ${apiKey.name}`, made, note: ['The old one ends ', h(Time, { key: 'at', at: made.previous.expires_at }), '.'], onClose })
+  const ends = ['The old one ends ', h(Time, { key: 'at', at: made?.previous.expires_at }), '.']
+  if (made !== null) return h(MadeDialog, { title: `The new key of ${apiKey.name}`, made, note: ends, onClose })
   return h(Dialog, { title: `Rotate ${apiKey.name}`, onClose },
     h(Form, { action: 'Make a new key', isBusy, problem, onSubmit: start, onCancel: onClose },
       h('p', null, 'The new key has the same name, limits and rights, and goes on with what was spent.'),
-      h(SelectField, { label: 'For so long both work', value: overlap, options: OVERLAPS, onInput: setOverlap, error: errorAbout(problem, 'overlap_seconds') })))
+      h(SelectField, {
+        label: 'For so long both work', value: overlap, options: OVERLAPS, onInput: setOverlap, error: errorAbout(problem, 'overlap_seconds'),
+      })))
 }
 
-function MadeDialog({ title, made, note, onClose }: { readonly title: string; readonly made: NewKey; readonly note?: ComponentChildren; onClose(): void }): VNode {
+interface MadeDialogProps {
+  readonly title: string
+  readonly made: NewKey
+  readonly note?: ComponentChildren
+  onClose(): void
+}
+
+function MadeDialog({ title, made, note, onClose }: MadeDialogProps): VNode {
   return h(Dialog, { title, onClose },
     h('div', { class: 'body' },
       h('p', null, h('strong', null, 'Copy it now: it is not shown again.'), ' ', note),
@@ -96,14 +118,17 @@ function wishOf(key: ApiKey | null, { loaded }: Workspaces): Wish {
   const all = loaded.value ?? []
   const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value))
   return {
-    name: key?.name ?? '', kind: 'inference', workspace: (all.find((one) => one.is_default) ?? all[0])?.id ?? '', limit: text(key?.limit), reset: key?.limit_reset ?? '',
-    rate: text(key?.rate_limit_rpm), expires: '',
+    name: key?.name ?? '', kind: 'inference', workspace: (all.find((one) => one.is_default) ?? all[0])?.id ?? '',
+    limit: text(key?.limit), reset: key?.limit_reset ?? '', rate: text(key?.rate_limit_rpm), expires: '',
   }
 }
 
 function limitsBody({ name, limit, reset, rate }: Wish): UpdateKeyBody {
   const found = RESETS.find(([value]) => value === reset)?.[0] ?? ''
-  return { name: name.trim(), limit: limit === '' ? null : Number(limit), limit_reset: limit === '' || found === '' ? null : found, rate_limit_rpm: rate === '' ? null : Number(rate) }
+  return {
+    name: name.trim(), limit: limit === '' ? null : Number(limit), limit_reset: limit === '' || found === '' ? null : found,
+    rate_limit_rpm: rate === '' ? null : Number(rate),
+  }
 }
 
 function createBody(wish: Wish): CreateKeyBody {

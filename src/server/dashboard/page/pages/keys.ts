@@ -38,7 +38,9 @@ function Keys(context: PageContext): VNode {
   return h('div', null,
     h('div', { class: 'head' },
       h('div', { class: 'filters' },
-        h(SelectField, { label: 'Workspace', value: workspace, options: workspaces.options('All'), onInput: (value) => setQuery({ workspace: value, offset: null }) }),
+        h(SelectField, {
+          label: 'Workspace', value: workspace, options: workspaces.options('All'), onInput: (value) => setQuery({ workspace: value, offset: null }),
+        }),
         h(CheckField, { label: 'Disabled ones, too', isOn: showsDisabled, onChange: (isOn) => setQuery({ disabled: isOn ? 'shown' : null, offset: null }) })),
       h('button', { type: 'button', class: 'primary', onClick: () => setCreating(true) }, 'Create a key')),
     h('section', { class: 'panel' },
@@ -55,7 +57,9 @@ function columnsOf(workspaces: Workspaces, ownHash: string, setDoing: (doing: Do
   return [
     {
       title: 'Name', isName: true, sortBy: ({ name }) => name,
-      cell: (key) => [key.name, ' ', h('small', { key: 'label', class: 'hint mono' }, key.label), key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' })],
+      cell: (key) => [
+        key.name, ' ', h('small', { key: 'label', class: 'hint mono' }, key.label), key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' }),
+      ],
     },
     { title: 'Kind', cell: ({ kind }) => kind, sortBy: ({ kind }) => kind },
     { title: 'Workspace', cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)) },
@@ -116,12 +120,13 @@ function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: D
       })
     case 'disable':
       return h(Confirm, {
-        title: `Disable ${key.name}?`, text: [own, h('p', { key: 'what' }, 'Calls with it are refused until it is enabled again.')], action: 'Disable', isDestructive: true, onClose,
-        run: () => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`)),
+        title: `Disable ${key.name}?`, text: [own, h('p', { key: 'what' }, 'Calls with it are refused until it is enabled again.')],
+        action: 'Disable', isDestructive: true, onClose, run: () => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`)),
       })
     case 'delete':
       return h(Confirm, {
-        title: `Delete ${key.name}?`, text: [own, h('p', { key: 'what' }, 'Calls with it are refused from now on, for ever. What it has spent stays in the books.')],
+        title: `Delete ${key.name}?`,
+        text: [own, h('p', { key: 'what' }, 'Calls with it are refused from now on, for ever. What it has spent stays in the books.')],
         action: 'Delete the key', isDestructive: true, onClose, run: () => api.send('DELETE', path).then(done(`${key.name} is deleted.`)),
       })
   }

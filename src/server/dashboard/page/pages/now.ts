@@ -7,6 +7,7 @@ import { Badge } from '../parts/badge.ts'
 import { DataTable, type Column } from '../parts/data-table.ts'
 import { bytes, count, duration, figure, share, Time } from '../parts/figures.ts'
 import { Plot, type PlotLine } from '../parts/plot.ts'
+import { Tile } from '../parts/tile.ts'
 
 export const nowPage: Page = { path: 'now', title: 'Now', letter: 'n', view: (context) => h(Now, context) }
 
@@ -15,7 +16,8 @@ function Now({ live }: PageContext): VNode {
   const { latest, looks, isStale, problem } = useLive(live)
   if (latest === null) return h('p', { class: problem === null ? 'waiting' : 'notice bad', role: 'status' }, problem ?? 'Waiting for the first look…')
   return h('div', { class: isStale ? 'stale' : undefined },
-    isStale && h('p', { class: 'notice warn', role: 'status' }, h('span', null, 'These figures are from ', h(Time, { at: latest.at }), '. ', problem ?? 'The stream stands still.')),
+    isStale && h('p', { class: 'notice warn', role: 'status' },
+      h('span', null, 'These figures are from ', h(Time, { at: latest.at }), '. ', problem ?? 'The stream stands still.')),
     h(Findings, { latest }),
     h(Tiles, { latest }),
     h(Plots, { looks }),
@@ -42,7 +44,10 @@ function Tiles({ latest }: Latest): VNode {
   const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
   return h('dl', { class: 'tiles' },
     h(Tile, { name: 'Requests', value: `${figure(requests)}/s`, note: `${count(inflight)} under way` }),
-    h(Tile, { name: 'Failures of ours', value: `${figure(failed)}/s`, note: requests > 0 ? share(failed / requests) : undefined, tone: failed > 0 ? 'bad' : undefined }),
+    h(Tile, {
+      name: 'Failures of ours', value: `${figure(failed)}/s`, note: requests > 0 ? share(failed / requests) : undefined,
+      tone: failed > 0 ? 'bad' : undefined,
+    }),
     h(Tile, { name: `p99${busiest === undefined ? '' : ` of ${busiest.operation}`}`, value: duration(busiest?.p99_ms), note: `event loop ${duration(loop)}` }),
     h(Tile, {
       name: `CPU, ${count(readiness.fronts.ready)} of ${count(readiness.fronts.wanted)} fronts`, value: share(cpu), note: bytes(memory),
@@ -50,18 +55,17 @@ function Tiles({ latest }: Latest): VNode {
     }))
 }
 
-function Tile({ name, value, note, tone }: { readonly name: string; readonly value: string; readonly note?: string | undefined; readonly tone?: string | undefined }): VNode {
-  return h('div', { class: `tile ${tone ?? ''}` }, h('dt', null, name), h('dd', null, value, ' ', note !== undefined && h('small', null, note)))
-}
-
 /** Lines of what was kept of the stream; drawn anew with each look. */
 function Plots({ looks }: { readonly looks: readonly LiveView[] }): VNode {
+  const busiest = looks.at(-1)?.operations[0]?.operation
   const drawn = useMemo(() => {
     const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({ name, colour, values: looks.map(value) })
     return {
       at: looks.map(({ at }) => Date.parse(at) / 1_000),
       requests: [line('all', 'line-1', (look) => look.requests_per_second), line('failed', 'line-2', (look) => look.failed_per_second)],
-      latency: [line('p50', 'line-3', (look) => look.operations[0]?.p50_ms ?? null), line('p99', 'line-4', (look) => look.operations[0]?.p99_ms ?? null)],
+      latency: [
+        line('median', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null), line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
+      ],
       loop: [
         line('median', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')), line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
         line('longest', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
@@ -71,8 +75,12 @@ function Plots({ looks }: { readonly looks: readonly LiveView[] }): VNode {
   const { at, requests, latency, loop } = drawn
   return h('div', { class: 'grid', style: { '--least': '20rem' } },
     h('section', { class: 'panel' }, h(Plot, { title: 'Requests a second', at, lines: requests, format: figure })),
-    h('section', { class: 'panel' }, h(Plot, { title: 'Latency of the busiest operation', at, lines: latency, format: duration })),
+    h('section', { class: 'panel' }, h(Plot, { title: `Latency of ${busiest ?? 'the busiest operation'}`, at, lines: latency, format: duration })),
     h('section', { class: 'panel' }, h(Plot, { title: 'Event-loop delay, slowest front', at, lines: loop, format: duration })))
+}
+
+function named({ operations }: LiveView, name: string | undefined): OperationView | undefined {
+  return operations.find(({ operation }) => operation === name)
 }
 
 function worst(fronts: readonly FrontView[], name: 'loop_p50_ms' | 'loop_p99_ms' | 'loop_max_ms'): number | null {
@@ -93,7 +101,8 @@ const OPERATION_COLUMNS: readonly Column<OperationView>[] = [
 
 function Operations({ latest: { operations, quantile_seconds: seconds } }: Latest): VNode {
   return h(DataTable<OperationView>, {
-    caption: 'Requests by operation', columns: OPERATION_COLUMNS, rows: operations, keyOf: ({ operation }) => operation, empty: `No calls in the last ${figure(seconds)} seconds.`,
+    caption: 'Requests by operation', columns: OPERATION_COLUMNS, rows: operations, keyOf: ({ operation }) => operation,
+    empty: `No calls in the last ${figure(seconds)} seconds.`,
   })
 }
 
@@ -112,10 +121,15 @@ function poolText({ pools }: FrontView, name: 'short_jobs' | 'sessions'): string
 
 function Processes({ latest: { fronts, readiness: { workers, runners } } }: Latest): VNode {
   return h('div', null,
-    h(DataTable<FrontView>, { caption: 'Fronts and their worker threads', columns: FRONT_COLUMNS, rows: fronts, keyOf: ({ pid }) => String(pid), empty: 'No front has answered.' }),
-    h('p', { class: 'hint' }, `${count(workers.ready)} of ${count(workers.wanted)} session threads, ${count(runners.ready)} of ${count(runners.wanted)} runners are ready. `,
+    h(DataTable<FrontView>, {
+      caption: 'Fronts and their worker threads', columns: FRONT_COLUMNS, rows: fronts, keyOf: ({ pid }) => String(pid), empty: 'No front has answered.',
+    }),
+    h('p', { class: 'hint' },
+      `${count(workers.ready)} of ${count(workers.wanted)} session threads, ${count(runners.ready)} of ${count(runners.wanted)} runners are ready. `,
       'Under a pool: the share of the time that its threads were busy, and how long work waits for one.'))
 }
+
+const PROVIDER_TONES = { ok: 'good', failing: 'bad', idle: 'plain' } as const
 
 function Stores({ latest }: Latest): VNode {
   const { readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
@@ -124,7 +138,8 @@ function Stores({ latest }: Latest): VNode {
     h(Fact, { name: 'Node' }, h(Badge, { text: status, tone: status === 'ready' ? 'good' : status === 'degraded' ? 'warn' : 'bad' }), ' ', reasons.join(', ')),
     Object.entries(dependencies).map(([name, { state, mode, since, effect }]) =>
       h(Fact, { key: name, name: name === 'postgres' ? 'Postgres' : 'Redis' },
-        h(Badge, { text: state, tone: state === 'up' ? 'good' : 'bad' }), ` ${mode}, since `, h(Time, { at: since }), effect !== undefined && h('span', { class: 'hint' }, ` ${effect}`))),
+        h(Badge, { text: state, tone: state === 'up' ? 'good' : 'bad' }), ` ${mode}, since `, h(Time, { at: since }),
+        effect !== undefined && h('span', { class: 'hint' }, ` ${effect}`))),
     h(Fact, { name: 'Money' },
       money.is_journal_broken && h(Badge, { text: 'journal broken', tone: 'bad' }),
       ` ${count(money.calls_open)} paid calls under way, ${count(money.calls_waiting)} wait; books ${duration(money.journal_lag_ms)} behind`),
@@ -133,7 +148,7 @@ function Stores({ latest }: Latest): VNode {
       `${count(webhooks.waiting)} waiting, `, webhooks.dead > 0 ? h(Badge, { key: 'dead', text: `${count(webhooks.dead)} dead`, tone: 'bad' }) : 'none dead',
     ]),
     h(Fact, { name: 'Providers' }, providers.length === 0 ? 'None was asked yet.' : providers.map(({ provider, state, per_second: rate }) =>
-      h('span', { key: provider }, h(Badge, { text: provider, tone: state === 'failing' ? 'bad' : state === 'ok' ? 'good' : 'plain', title: state }), ` ${figure(rate)}/s `))))
+      h('span', { key: provider }, h(Badge, { text: `${provider} ${state}`, tone: PROVIDER_TONES[state] }), ` ${figure(rate)}/s `))))
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children?: ComponentChildren }): VNode {

@@ -81,6 +81,7 @@ function summed(rows: readonly ActivityRow[], nameOf: (row: ActivityRow) => stri
 function added(rows: readonly ActivityRow[]): Sums {
   const sum = (amount: (row: ActivityRow) => number): number => rows.reduce((all, row) => all + amount(row), 0)
   return {
-    requests: sum((row) => row.requests), tokens: sum((row) => row.tokens), usage: sum((row) => row.usage), byok: sum((row) => row.byok_usage), forfeited: sum((row) => row.forfeited),
+    requests: sum((row) => row.requests), tokens: sum((row) => row.tokens), usage: sum((row) => row.usage),
+    byok: sum((row) => row.byok_usage), forfeited: sum((row) => row.forfeited),
   }
 }

@@ -9,6 +9,7 @@ import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
 import { count, share, usd } from '../parts/figures.ts'
 import { Awaited, useLoaded } from '../parts/loaded.ts'
 import { Plot } from '../parts/plot.ts'
+import { Tile } from '../parts/tile.ts'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
 import { Budgets } from './budgets.ts'
 import { BREAKDOWNS, loadSpend, type Breakdown, type Group, type Spend } from './spend-sums.ts'
@@ -32,9 +33,12 @@ function Credit({ api, say }: PageContext): VNode {
     h('div', { class: 'head' }, h('h2', null, 'Credit'), h('button', { type: 'button', onClick: () => setAdding(true) }, 'Add credit')),
     h(Awaited, credit),
     value !== undefined && h('dl', { class: 'tiles' },
-      h(Sum, { name: 'Left', value: value.is_unlimited ? 'unlimited' : usd(value.remaining), note: value.effective === 'pending' ? 'being applied' : undefined, isBad: (value.remaining ?? 1) <= 0 }),
-      h(Sum, { name: 'Added', value: usd(value.total_credits) }), h(Sum, { name: 'Used', value: usd(value.total_usage) }),
-      h(Sum, { name: 'Held by fronts', value: usd(value.lent), note: 'comes back when it is not needed' })),
+      h(Tile, {
+        name: 'Left', value: value.is_unlimited ? 'unlimited' : usd(value.remaining), note: value.effective === 'pending' ? 'being applied' : undefined,
+        tone: (value.remaining ?? 1) <= 0 ? 'bad' : undefined,
+      }),
+      h(Tile, { name: 'Added', value: usd(value.total_credits) }), h(Tile, { name: 'Used', value: usd(value.total_usage) }),
+      h(Tile, { name: 'Held by fronts', value: usd(value.lent), note: 'comes back when it is not needed' })),
     value?.is_unlimited === true && h('p', { class: 'hint' }, 'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.'),
     isAdding && h(CreditDialog, {
       isFirst: value?.is_unlimited === true, onClose: () => setAdding(false), onDone: credit.reload,
@@ -60,14 +64,10 @@ function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): VNo
     h(Form, { action: 'Add', isBusy, problem, onSubmit: start, onCancel: onClose },
       isFirst && h('p', { class: 'notice warn' }, 'The first top-up ends unlimited credit: what was spent before counts.'),
       h(TextField, {
-        label: 'Amount in USD', type: 'number', step: 'any', value: amount, onInput: setAmount, isRequired: true, hasFocus: true, hint: 'Below 0 it corrects, and needs a note.',
-        error: errorAbout(problem, 'amount_usd'),
+        label: 'Amount in USD', type: 'number', step: 'any', value: amount, onInput: setAmount, isRequired: true, hasFocus: true,
+        hint: 'Below 0 it corrects, and needs a note.', error: errorAbout(problem, 'amount_usd'),
       }),
       h(TextField, { label: 'Note', value: note, onInput: setNote, isRequired: Number(amount) < 0, error: errorAbout(problem, 'note') })))
-}
-
-function Sum({ name, value, note, isBad = false }: { readonly name: string; readonly value: string; readonly note?: string | undefined; readonly isBad?: boolean }): VNode {
-  return h('div', { class: isBad ? 'tile bad' : 'tile' }, h('dt', null, name), h('dd', null, value, ' ', note !== undefined && h('small', null, note)))
 }
 
 interface SpentProps {
@@ -95,10 +95,11 @@ function SpentTotals({ spend: { total, days, isPartial, rowsRead } }: { readonly
   const drawn = useMemo(() => ({ at: days.map(({ at }) => at), lines: [{ name: 'spent', colour: 'line-1', values: days.map(({ usage }) => usage) }] }), [days])
   return h('div', null,
     h('dl', { class: 'tiles' },
-      h(Sum, { name: 'Spent', value: usd(total.usage) }), h(Sum, { name: 'Calls', value: count(total.requests) }),
-      h(Sum, { name: 'By own provider keys', value: usd(total.byok) }),
-      h(Sum, { name: 'Forfeited', value: usd(total.forfeited), note: 'bounds of calls whose front died' })),
-    isPartial && h('p', { class: 'notice warn', role: 'status' }, `There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`),
+      h(Tile, { name: 'Spent', value: usd(total.usage) }), h(Tile, { name: 'Calls', value: count(total.requests) }),
+      h(Tile, { name: 'By own provider keys', value: usd(total.byok) }),
+      h(Tile, { name: 'Forfeited', value: usd(total.forfeited), note: 'bounds of calls whose front died' })),
+    isPartial && h('p', { class: 'notice warn', role: 'status' },
+      `There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`),
     h(Plot, { title: 'By day (UTC)', ...drawn, format: usd, isBars: true }))
 }
 
@@ -110,7 +111,10 @@ interface GroupsProps {
 
 function Groups({ spend, by, workspaces }: GroupsProps): VNode {
   const groups = spend.groups[by]
-  const name = ({ name }: Group): string => (by === 'workspace' ? workspaces.nameOf(name) : by === 'key' ? (spend.keyNames.get(name) ?? `${name.slice(0, 12)}… (deleted)`) : name)
+  const names: Readonly<Record<Breakdown, (id: string) => string>> = {
+    model: (id) => id, workspace: workspaces.nameOf, key: (hash) => spend.keyNames.get(hash) ?? `${hash.slice(0, 12)}…`,
+  }
+  const name = (group: Group): string => names[by](group.name)
   const columns: readonly Column<Group>[] = [
     { title: BREAKDOWNS.find(([value]) => value === by)?.[1] ?? '', isName: true, cell: name, sortBy: name },
     { title: 'Spent', isNumber: true, cell: ({ usage }) => usd(usage), sortBy: ({ usage }) => usage },
@@ -118,7 +122,12 @@ function Groups({ spend, by, workspaces }: GroupsProps): VNode {
     { title: 'Calls', isNumber: true, cell: ({ requests }) => count(requests), sortBy: ({ requests }) => requests },
     { title: 'Tokens', isNumber: true, cell: ({ tokens }) => count(tokens), sortBy: ({ tokens }) => tokens },
     { title: 'By own keys', isNumber: true, cell: ({ byok }) => usd(byok), sortBy: ({ byok }) => byok },
-    { title: 'Forfeited', isNumber: true, cell: ({ forfeited }) => (forfeited > 0 ? h(Badge, { text: usd(forfeited), tone: 'warn' }) : usd(0)), sortBy: ({ forfeited }) => forfeited },
+    {
+      title: 'Forfeited', isNumber: true, sortBy: ({ forfeited }) => forfeited,
+      cell: ({ forfeited }) => (forfeited > 0 ? h(Badge, { text: usd(forfeited), tone: 'warn' }) : usd(0)),
+    },
   ]
-  return h(DataTable<Group>, { key: by, caption: 'Spend by group', columns, rows: groups, keyOf: ({ name }) => name, empty: 'Nothing was called in this time.' })
+  return h(DataTable<Group>, {
+    key: by, caption: `Spend by ${by}`, columns, rows: groups, keyOf: (group) => group.name, empty: 'Nothing was called in this time.',
+  })
 }

@@ -46,7 +46,7 @@ export function Confirm({ title, text, action, isDestructive = false, run, onClo
   return h(Dialog, { title, onClose },
     h('div', { class: 'body' }, text), problem !== null && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
     h('footer', null,
-      h('button', { type: 'button', onClick: onClose }, 'Cancel'),
+      h('button', { type: 'button', autofocus: true, onClick: onClose }, 'Cancel'),
       h('button', { type: 'button', class: isDestructive ? 'danger' : 'primary', disabled: isBusy, onClick: start }, isBusy ? 'Working…' : action)))
 }
 

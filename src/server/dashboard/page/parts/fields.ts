@@ -1,5 +1,5 @@
 import { h, type ComponentChildren, type VNode } from 'preact'
-import { useId } from 'preact/hooks'
+import { useId, useLayoutEffect } from 'preact/hooks'
 import { ApiError, messageOf } from '../api.ts'
 
 interface FieldProps {
@@ -11,6 +11,8 @@ interface FieldProps {
   readonly error?: string | undefined
   readonly isRequired?: boolean
   readonly isDisabled?: boolean
+  /** It is where somebody begins. */
+  readonly hasFocus?: boolean
 }
 
 export interface TextFieldProps extends FieldProps {
@@ -20,12 +22,11 @@ export interface TextFieldProps extends FieldProps {
   readonly max?: number | string
   readonly step?: number | string
   readonly maxLength?: number
-  readonly hasFocus?: boolean
 }
 
-export function TextField({ type = 'text', placeholder, min, max, step, maxLength, hasFocus, ...field }: TextFieldProps): VNode {
+export function TextField({ type = 'text', placeholder, min, max, step, maxLength, ...field }: TextFieldProps): VNode {
   return h(Field, { field, control: (props) => h('input', {
-    ...props, type, placeholder, min, max, step, maxLength, autoFocus: hasFocus, autoComplete: 'off', spellcheck: false,
+    ...props, type, placeholder, min, max, step, maxLength, autofocus: field.hasFocus, autocomplete: 'off', spellcheck: false,
   }) })
 }
 
@@ -38,9 +39,17 @@ export function SelectField({ options, ...field }: SelectFieldProps): VNode {
     h('select', { ...props, value }, options.map(([option, text]) => h('option', { key: option, value: option, selected: option === value }, text))) })
 }
 
-export function CheckField({ label, isOn, onChange, hint }: { readonly label: string; readonly isOn: boolean; onChange(isOn: boolean): void; readonly hint?: string }): VNode {
+export interface CheckFieldProps {
+  readonly label: string
+  readonly isOn: boolean
+  onChange(isOn: boolean): void
+  readonly hint?: string
+}
+
+export function CheckField({ label, isOn, onChange, hint }: CheckFieldProps): VNode {
   const change = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).checked)
-  return h('label', { class: 'check' }, h('input', { type: 'checkbox', checked: isOn, onChange: change }), label, hint !== undefined && h('small', { class: 'hint' }, hint))
+  return h('label', { class: 'check' },
+    h('input', { type: 'checkbox', checked: isOn, onChange: change }), label, hint !== undefined && h('small', { class: 'hint' }, hint))
 }
 
 export interface FormProps {
@@ -82,8 +91,12 @@ interface ControlProps {
 }
 
 function Field({ field, control }: { readonly field: FieldProps; control(props: ControlProps): VNode }): VNode {
-  const { label, value, onInput, hint, error, isRequired, isDisabled } = field
+  const { label, value, onInput, hint, error, isRequired, isDisabled, hasFocus = false } = field
   const id = useId()
+  // A dialog heeds the attribute, a page that is drawn later does not.
+  useLayoutEffect(() => {
+    if (hasFocus) document.getElementById(id)?.focus()
+  }, [])
   const note = error ?? hint
   return h('div', { class: error === undefined ? 'field' : 'field wrong' },
     h('label', { for: id }, label),

@@ -1,5 +1,5 @@
 import { h, type VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 
 export interface PlotLine {
@@ -20,7 +20,10 @@ export interface PlotProps {
 }
 
 const HEIGHT = 168
-const AXIS = 56
+const AXIS = 60
+const HALF_DAY_S = 43_200
+const MINUTE_S = 60
+const FONT = '11px system-ui, sans-serif'
 /** Told to plots by the switch of the page. */
 export const THEME_EVENT = 'sluice-theme'
 
@@ -31,13 +34,14 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): V
   const data: uPlot.AlignedData = [[...at], ...lines.map(({ values }) => [...values])]
   const latest = useRef(data)
   latest.current = data
+  const [hovered, setHovered] = useState<number | null>(null)
   const names = lines.map(({ name, colour }) => `${name} ${colour}`).join()
   useLayoutEffect(() => {
     const element = place.current
     if (element === null) return
     const draw = (): void => {
       plot.current?.destroy()
-      plot.current = new uPlot(optionsOf(element, { lines, format, isBars }), latest.current, element)
+      plot.current = new uPlot(optionsOf(element, { lines, format, isBars, setHovered }), latest.current, element)
     }
     const resize = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }))
     const dark = matchMedia('(prefers-color-scheme: dark)')
@@ -55,23 +59,40 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): V
   }, [names, isBars])
   useEffect(() => plot.current?.setData(latest.current), [at, lines])
   const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
+  const shown = hovered !== null && hovered < at.length ? hovered : null
   return h('figure', { class: 'plot' },
-    h('figcaption', null, title, h('span', { class: 'legend' }, lines.map(({ name, colour, values }) =>
-      h('span', { key: name }, h('i', { class: colour }), `${name} `, h('b', null, format(values.at(-1))))))),
+    h('figcaption', null, title, h('span', { class: 'legend' },
+      shown !== null && h('span', null, timeText(at[shown] ?? 0, isBars)),
+      lines.map(({ name, colour, values }) =>
+        h('span', { key: name }, h('i', { class: colour }), `${name} `, h('b', null, format(values.at(shown ?? -1))))))),
     h('div', { ref: place, class: 'canvas', role: 'img', 'aria-label': `${title}. Last: ${said}` }))
 }
 
-function optionsOf(element: HTMLElement, { lines, format, isBars }: Pick<PlotProps, 'lines' | 'format'> & { readonly isBars: boolean }): uPlot.Options {
+function timeText(seconds: number, isDay: boolean): string {
+  const at = new Date(seconds * 1_000)
+  return isDay ? at.toISOString().slice(0, 10) : at.toLocaleTimeString()
+}
+
+interface Drawn extends Required<Pick<PlotProps, 'lines' | 'format' | 'isBars'>> {
+  setHovered(index: number | null): void
+}
+
+function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: Drawn): uPlot.Options {
   const colour = colourOf(element)
   const axis: uPlot.Axis = {
-    stroke: colour('muted'), grid: { stroke: colour('rule'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif', labelFont: '11px system-ui, sans-serif',
+    stroke: colour('muted'), grid: { stroke: colour('rule'), width: 1 }, ticks: { show: false }, font: FONT, labelFont: FONT,
   }
   const bars = uPlot.paths.bars?.({ size: [0.7, 48] })
   return {
     width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: false } }, padding: [8, 4, 0, 0],
+    hooks: { setCursor: [(drawn) => setHovered(drawn.cursor.idx ?? null)] },
     // Bars of days stand on days of UTC, as budgets do.
     ...(isBars && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC') }),
-    scales: { y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] } },
+    scales: {
+      // Half a day around the bars; lines have a minute at least, so that the first looks do not fill the plot.
+      x: { range: (_plot, min, max) => (isBars ? [min - HALF_DAY_S, max + HALF_DAY_S] : [Math.min(min, max - MINUTE_S), max]) },
+      y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] },
+    },
     axes: [axis, { ...axis, size: AXIS, values: (_plot, splits) => splits.map((value) => format(value)) }],
     series: [{}, ...lines.map((line): uPlot.Series => ({
       label: line.name, stroke: colour(line.colour), width: 1.5, points: { show: false },

@@ -1,0 +1,13 @@
+import { h, type VNode } from 'preact'
+
+export interface TileProps {
+  readonly name: string
+  readonly value: string
+  readonly note?: string | undefined
+  readonly tone?: 'bad' | 'warn' | undefined
+}
+
+/** One figure, large; a `dl` of the class `tiles` holds several. */
+export function Tile({ name, value, note, tone = undefined }: TileProps): VNode {
+  return h('div', { class: `tile ${tone ?? ''}` }, h('dt', null, name), h('dd', null, value, ' ', note !== undefined && h('small', null, note)))
+}
