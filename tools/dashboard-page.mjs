@@ -1,11 +1,13 @@
-// Puts the dashboard's page together: its modules one to one as the compiler made them, its style sheet, and the vendored files with their licences.
-// No bundler: a browser loads the modules as they are, all at once, since the page names them before it needs them.
+// Puts the dashboard's page together: its modules as the compiler made them, in one file, its style sheet, and the vendored files with their licences.
+// A browser loads all of them at once, since the page names them before it needs them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, posix } from 'node:path'
+import { joinModules } from './join-modules.mjs'
 
 const SOURCE = 'src/server/dashboard/page'
 const COMPILED = `dist/.page/${SOURCE}`
 const TARGET = `dist/${SOURCE}`
+const ENTRY = 'main.js'
 
 /** What the page imports by name, and where that stands. */
 const VENDORED = {
@@ -24,12 +26,12 @@ const BARE = /(\bfrom\s*|\bimport\s*)(["'])([a-z][a-z/]*)\2/g
 export function assemblePage() {
   rmSync(TARGET, { recursive: true, force: true })
   const sources = readdirSync(SOURCE, { recursive: true }).map((path) => path.split('\\').join('/'))
-  const modules = sources.filter((path) => path.endsWith('.ts')).map((path) => path.replace(/\.ts$/, '.js')).sort()
-  for (const path of modules) write(path, readFileSync(`${COMPILED}/${path}`, 'utf8'))
+  const modules = sources.filter((path) => path.endsWith('.ts')).map((path) => path.replace(/\.ts$/, '.js'))
+  write(ENTRY, joinModules(new Map(modules.map((path) => [path, readFileSync(`${COMPILED}/${path}`, 'utf8')])), ENTRY))
   for (const { from, to, tail = '' } of Object.values(VENDORED)) write(to, `${readFileSync(from, 'utf8').replace(/\n\/\/# sourceMappingURL=.*/, '')}${tail}`)
   for (const [from, to] of COPIED) put(to, readFileSync(from))
   for (const path of sources.filter((path) => path.endsWith('.css'))) put(path, readFileSync(`${SOURCE}/${path}`))
-  const all = [...modules, ...Object.values(VENDORED).map(({ to }) => to)]
+  const all = [ENTRY, ...Object.values(VENDORED).map(({ to }) => to)]
   const preloads = all.map((path) => `<link rel="modulepreload" href="${path}">\n`).join('')
   put('index.html', readFileSync(`${SOURCE}/index.html`, 'utf8').replace('<script ', `${preloads}<script `))
 }
