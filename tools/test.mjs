@@ -2,8 +2,10 @@
 // and ends with `N passed, N failed`. Arguments: files under dist/test (all of them without), `--times`.
 // tap's own runner puts two loader hooks before every test: they cost each process more CPU than most tests do.
 import { spawn } from 'node:child_process'
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
@@ -11,6 +13,14 @@ import { summaryOf } from './tap-summary.mjs'
 
 /** Decision: two test files at once. Many of them start several processes of their own. */
 const JOBS = 2
+/**
+ * Decision: and, while the cores of the machine have little to do, up to two more. Each of them is started by what is idle then: a machine
+ * that does ten other things gets none.
+ */
+const SPARE_JOBS = 2
+const IDLE_SHARE_LEAST = 0.4
+/** Milliseconds over which a spare job looks at the cores: what has just begun is at work by then. */
+const IDLE_LOOK_MS = 3_000
 /** Decision: beside them one of those that for most of their time wait for processes, leases and delays of the product's own. */
 const isWaiting = (path) => /^dist\/test\/(?:prove|server\/supervisor)\//.test(path)
 /** Decision: a test that has said nothing else may take 300 s, on a machine that does ten other things. */
@@ -22,6 +32,8 @@ const SLOW_S = 30
 const STDERR_CHARS_MAX = 64 * 1024
 /** From the end of a file to the end of what it printed, in milliseconds. */
 const PIPES_MS = 2_000
+/** Of `/proc`, on every Linux that Node runs on. */
+const TICKS_PER_S = 100
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { times: { type: 'boolean' } } })
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
@@ -32,10 +44,12 @@ if (positionals.length === 0) {
 }
 build()
 const files = positionals.length > 0 ? positionals : testFiles()
-const waiting = files.filter(isWaiting)
+/** Those of the supervisor are the longest. */
+const isOfSupervisor = (path) => path.includes('/supervisor/')
+const waiting = files.filter(isWaiting).sort((a, b) => Number(isOfSupervisor(b)) - Number(isOfSupervisor(a)))
 const others = files.filter((path) => !isWaiting(path))
 const running = new Set()
-let [passed, failed] = [0, 0]
+let [passed, failed, endedCpuS] = [0, 0, 0]
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, () => {
@@ -43,9 +57,32 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-await Promise.all([work([waiting]), ...Array.from({ length: JOBS }, () => work([others, waiting]))])
+await Promise.all([
+  work([waiting]),
+  ...Array.from({ length: JOBS }, () => work([others, waiting])),
+  ...Array.from({ length: SPARE_JOBS }, (_, nth) => workWhenIdle(nth)),
+])
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+
+/** @param nth they look one after the other: two at once would both take the same idle core */
+async function workWhenIdle(nth) {
+  await sleep((nth * IDLE_LOOK_MS) / SPARE_JOBS)
+  while (waiting.length > 0) {
+    const before = coreTimes()
+    await sleep(IDLE_LOOK_MS)
+    const now = coreTimes()
+    const idleShare = (now.idle - before.idle) / (now.all - before.all)
+    if (idleShare >= IDLE_SHARE_LEAST) await work([waiting.splice(0, 1)])
+  }
+}
+
+/** Milliseconds since the boot, of all cores together. */
+function coreTimes() {
+  const times = cpus().map((core) => core.times)
+  const sum = (values) => values.reduce((one, other) => one + other, 0)
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((core) => Object.values(core))) }
+}
 
 /** @param lists of files, the first to be worked off first */
 async function work(lists) {
@@ -56,7 +93,8 @@ async function work(lists) {
     passed += result.passed
     failed += result.failed
     const tookS = (performance.now() - startedAt) / 1_000
-    if (values.times || tookS > SLOW_S) process.stdout.write(`${tookS.toFixed(1)} s ${file}\n`)
+    const cpu = values.times ? `, ${result.cpuS.toFixed(1)} s of CPU` : ''
+    if (values.times || tookS > SLOW_S) process.stdout.write(`${tookS.toFixed(1)} s${cpu} ${file}\n`)
     if (result.text !== '') process.stdout.write(`# ${file}\n${result.text}`)
   }
 }
@@ -74,13 +112,27 @@ function runFile(file) {
     child.once('exit', (code, signal) => {
       clearTimeout(timer)
       running.delete(child)
-      const done = () => resolve(summaryOf({ stdout, stderr, code, signal }))
+      const cpuS = cpuOfEnded()
+      const done = () => resolve({ ...summaryOf({ stdout, stderr, code, signal }), cpuS })
       child.once('close', done)
       // A grandchild that outlives the test would hold the pipes for ever.
       setTimeout(done, PIPES_MS).unref()
     })
-    child.once('error', (problem) => resolve(summaryOf({ stdout, stderr: String(problem), code: null, signal: null })))
+    child.once('error', (problem) => resolve({ ...summaryOf({ stdout, stderr: String(problem), code: null, signal: null }), cpuS: 0 }))
   })
+}
+
+/**
+ * Seconds of CPU of the children that have ended since the last call, with those that they waited for; 0 where the system does not tell.
+ * Servers that outlive their file, as the Postgres of all tests does, are in none.
+ */
+function cpuOfEnded() {
+  if (process.platform !== 'linux') return 0
+  const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1].split(' ')
+  const ended = (Number(fields[13]) + Number(fields[14])) / TICKS_PER_S
+  const since = ended - endedCpuS
+  endedCpuS = ended
+  return since
 }
 
 /** The long ones first: at the end both jobs should have something to do. */

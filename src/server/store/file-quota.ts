@@ -139,6 +139,13 @@ export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
   return rows.length === 1
 }
 
+/** @returns whether no upload of the workspace with a later id has bytes reserved; any one order of them would do */
+export async function isYoungestHolder(sql: Queryable, { id, workspaceId }: { readonly id: string; readonly workspaceId: string }): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM files WHERE workspace_id = ${workspaceId} AND state = 'pending' AND reserved_bytes > 0 AND id > ${id} LIMIT 1`
+  return rows.length === 0
+}
+
 function ours(sql: Queryable, { id, attempt }: Held) {
   return sql`SELECT workspace_id, reserved_bytes FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'pending' FOR UPDATE`
 }

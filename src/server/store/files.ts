@@ -13,7 +13,7 @@ import type { ClaimWish, PathClaim } from '../ports/container-rows.ts'
 import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadWish } from '../ports/files.ts'
 import { claimPath } from './container-sizes.ts'
 import { tryBegin } from './file-begin.ts'
-import { giveBack, isOurs, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
+import { giveBack, isOurs, isYoungestHolder, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
 import { columnsOf, fileOf, fileRows, listFiles, type FileRow } from './file-rows.ts'
 import type { Store, Transaction } from './open.ts'
 import { Patience, type PatienceOptions } from './patience.ts'
@@ -89,23 +89,33 @@ class FileStore implements Files {
     if (own === undefined) return fail('upload_lost')
     if (bytes <= own.reservedBytes) return ok(null)
     const patience = new Patience(this.#options)
-    const step = Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES
     for (;;) {
-      // Where a whole step does not fit any more the bytes themselves may.
-      for (const target of [step, bytes]) {
-        const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }
-        const reserved = await reach(async () => ok(await reserveMore(this.#sql, own, more)))
-        if (!reserved.ok) return reserved
-        if (!reserved.value) continue
-        own.reservedBytes = target
-        return ok(null)
-      }
+      const taken = await this.#reserveUpTo(own, bytes)
+      if (!taken.ok) return taken
+      if (taken.value) return ok(null)
       const chance = await this.#chanceOf(own, bytes - own.reservedBytes)
       if (!chance.ok) return chance
-      const { mayFit, quotaBytes } = chance.value
-      if (mayFit && (await patience.wait(this.#quotaWaitMs, signal))) continue
-      return signal?.aborted === true ? { ok: false, failure: endedBy(signal) } : full(quotaBytes)
+      const { mayFit, isYoungest, quotaBytes } = chance.value
+      if (mayFit && (await patience.wait(this.#quotaWaitMs * (isYoungest ? 1 : 2), signal))) continue
+      if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
+      // Who gave way before the look above has left room that nobody else may want.
+      const last = mayFit ? await this.#reserveUpTo(own, bytes) : taken
+      if (!last.ok) return last
+      return last.value ? ok(null) : full(quotaBytes)
     }
+  }
+
+  /** @returns whether they are reserved now: a whole step, and where that does not fit any more the bytes themselves */
+  async #reserveUpTo(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
+    for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, bytes]) {
+      const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }
+      const reserved = await reach(async () => ok(await reserveMore(this.#sql, own, more)))
+      if (!reserved.ok) return reserved
+      if (!reserved.value) continue
+      own.reservedBytes = target
+      return ok(true)
+    }
+    return ok(false)
   }
 
   async commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>> {
@@ -190,13 +200,18 @@ class FileStore implements Files {
     return upload
   }
 
-  /** @returns whether others may still make room for so many more bytes; `upload_lost` when the row is not ours */
-  #chanceOf(own: OwnUpload, bytes: number): Promise<Outcome<{ readonly mayFit: boolean; readonly quotaBytes: number }>> {
+  /**
+   * Uploads that wait for what each other has reserved come to an end because the youngest of them gives way first, and
+   * alone: if all did at once, less would be stored than fits.
+   * @returns whether others may still make room for so many more bytes; `upload_lost` when the row is not ours
+   */
+  #chanceOf(own: OwnUpload, bytes: number): Promise<Outcome<{ readonly mayFit: boolean; readonly isYoungest: boolean; readonly quotaBytes: number }>> {
     return reach(async () => {
       if (!(await isOurs(this.#sql, own))) return fail('upload_lost')
+      const isYoungest = await isYoungestHolder(this.#sql, own)
       const { usedBytes, reservedBytes, quotaBytes } = await usageOf(this.#sql, own.workspaceId, this.#quotaBytes)
       const mayFit = reservedBytes > own.reservedBytes && usedBytes + own.reservedBytes + bytes <= quotaBytes
-      return ok({ mayFit, quotaBytes })
+      return ok({ mayFit, isYoungest, quotaBytes })
     })
   }
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { CallEnded } from '../../../src/schemas/call-ended.ts'
+import { QUOTA_STEP_BYTES } from '../../../src/schemas/file-limits.ts'
 import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../src/schemas/limits.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../support/files.ts'
@@ -92,6 +93,18 @@ t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) =
   const count = (end: string): number => ends.filter((found) => found === end).length
   t.same({ stored: count('stored'), refused: count('quota_exceeded') }, { stored: 10, refused: 40 })
   t.same(must(await files.usage(workspaceId)), { quotaBytes: 100_000, usedBytes: 100_000, reservedBytes: 0 })
+})
+
+t.test('of uploads that wait for what each other has reserved, and lose patience together, only so many give way as must', async (t) => {
+  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 4.5 * QUOTA_STEP_BYTES, quotaWaitMs: 200, random: () => 0.5 })
+  const uploads = await Promise.all(Array.from({ length: 4 }, () => begun(files, workspaceId, QUOTA_STEP_BYTES)))
+  const ends = await Promise.all(uploads.map(async (upload) => {
+    const extended = await files.extend(upload, 1.5 * QUOTA_STEP_BYTES)
+    if (extended.ok) return (await files.commit(upload, { ...FACTS, sizeBytes: 1.5 * QUOTA_STEP_BYTES })).ok
+    must(await files.abandon(upload, false))
+    return false
+  }))
+  t.equal(ends.filter((isStored) => isStored).length, 3)
 })
 
 t.test('a refusal waits for uploads under way to settle, and not when they could not help', async (t) => {
