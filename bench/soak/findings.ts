@@ -35,14 +35,14 @@ export function soakChecks(watched: Watched, { seconds, rows }: Wish): readonly 
   const settled = (read: (holding: Holding) => number | null) =>
     [...seriesOf(watched.looks, read)].map(([name, readings]) => [name, after(readings, from)] as const)
   const memory = settled(countedBytes)
-  const descriptors = after(totalOf(watched.looks, (holding) => holding.descriptors ?? 0), from)
+  const descriptors = after(totalOf(watched.looks, ({ isOurs, descriptors: open }) => (isOurs ? open ?? 0 : 0)), from)
   const slopes = seconds < SLOPE_SECONDS_MIN ? [] : [
     ...memory.map(([name, readings]) => check(`memory of ${name}, MB a minute`, one(slopePerMinute(readings) / MB), SLOPE_MAX)),
     check('memory of all processes, MB a minute', one(slopePerMinute(after(totalOf(watched.looks, countedBytes), from)) / MB), SLOPE_MAX),
   ]
   return [
     ...slopes,
-    check('descriptors of all processes, more at the end than at the start', one(growth(descriptors)), DESCRIPTORS_MAX),
+    check('descriptors of our processes, more at the end than at the start', one(growth(descriptors)), DESCRIPTORS_MAX),
     ...(watched.loops.length > 0 ? [] : [check('event-loop delay of a front, p99 in ms: none was told', one(Number.NaN), LOOP_P99_MS_MAX)]),
     ...fronts(watched.loops).map(([front, loops]) =>
       check(`event-loop delay of front ${front}, p99 in ms`, spread(loops.map(({ p99Ms }) => p99Ms)), LOOP_P99_MS_MAX)),
@@ -86,6 +86,7 @@ export function soakNotes(watched: Watched, seconds: number): readonly string[] 
   const from = settleMs(seconds) / 1_000
   const worst = Math.max(0, ...watched.loops.map(({ maxMs }) => maxMs))
   return [
+    'Postgres opens the files of its tables as it comes to use them, up to a bound of its own: its descriptors are shown and not judged',
     `slopes are least squares over what was read after the first ${from.toFixed(0)} s`,
     ...(seconds < SLOPE_SECONDS_MIN ? [`under ${SLOPE_SECONDS_MIN} s memory still settles: its slope is not checked`] : []),
     'Postgres\' processes share a cache of fixed size that fills as rows are written: their own memory counts, and is added up, as theirs come and go',
