@@ -57,7 +57,8 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
     },
     async call(path, key, body) {
       const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-      const answer = await fetch(`${node.ready.url}/api/v1/${path}`, { ...sent, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' } })
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const answer = await fetch(`${node.ready.url}/api/v1/${path}`, { ...sent, headers })
       return { status: answer.status, body: await answer.text() }
     },
   }

@@ -3,6 +3,8 @@ import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 /** Milliseconds for an answer that is not a stream: above the deadline of every operation that the page calls. */
 const ANSWER_MS_MAX = 30_000
 const UNAUTHENTICATED = 401
+/** Codes of other refusals after which the key can do nothing here any more. */
+const KEY_GONE: readonly string[] = ['key_disabled', 'operator_only']
 
 /** An answer that is an error, in words for whoever looks at the page. */
 export class ApiError extends Error {
@@ -55,7 +57,7 @@ export function createApi(key: string, onRefused: (message: string) => void): Ap
     const response = await reach(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } })
     if (response.ok) return response
     const error = await errorOf(response)
-    if (error.status === UNAUTHENTICATED) onRefused(error.message)
+    if (error.status === UNAUTHENTICATED || KEY_GONE.includes(error.type)) onRefused(error.message)
     throw error
   }
   return {

@@ -2,15 +2,15 @@ import { useEffect, useState } from 'preact/hooks'
 import type { LiveView } from '../../../schemas/live-view.ts'
 import { messageOf, type Api } from './api.ts'
 
-/** Looks that are kept for the plots: five minutes of one a second. */
-const LOOKS_KEPT = 300
+/** Looks that are kept for the plots: five minutes of one a second. Decision. */
+const DASHBOARD_LOOKS = 300
 /** Milliseconds without a look after which figures are said to be old. */
 const STALE_MS = 3_500
 const BACK_OFF_MS = [500, 1_000, 2_000, 4_000, 8_000] as const
 /** Characters of one event; above it the stream is no stream of ours. */
 const EVENT_CHARS_MAX = 4 * 1024 * 1024
-/** A page that nobody sees costs the node nothing from then on. */
-const HIDDEN_MS = 30_000
+/** Milliseconds after which a page that nobody sees leaves the live view: it costs the node nothing from then on. Decision. */
+const DASHBOARD_HIDDEN_MS = 30_000
 
 export interface LiveState {
   /** The last looks, the newest at the end. */
@@ -41,7 +41,7 @@ export function openLiveFeed(api: Api): LiveFeed {
   const take = (latest: LiveView): void => {
     clearTimeout(lateTimer)
     lateTimer = window.setTimeout(() => tell({ isStale: true }), STALE_MS)
-    tell({ looks: [...state.looks.slice(1 - LOOKS_KEPT), latest], latest, isStale: false, problem: null })
+    tell({ looks: [...state.looks.slice(1 - DASHBOARD_LOOKS), latest], latest, isStale: false, problem: null })
   }
   void follow(api, { signal: closed.signal, take, fail: (problem) => tell({ isStale: true, problem }) })
   return {
@@ -122,7 +122,7 @@ function watchHidden(signal: AbortSignal): { readonly signal: AbortSignal; end()
   let timer = 0
   const look = (): void => {
     clearTimeout(timer)
-    if (document.hidden) timer = window.setTimeout(() => hidden.abort(), HIDDEN_MS)
+    if (document.hidden) timer = window.setTimeout(() => hidden.abort(), DASHBOARD_HIDDEN_MS)
   }
   document.addEventListener('visibilitychange', look)
   look()

@@ -40,7 +40,7 @@ export function Budgets({ context, workspaces }: BudgetsProps): VNode {
     setWish({ workspace, interval, limit: String(limit) })
   const columns = columnsOf(workspaces, change, setDeleted)
   const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string => `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
-  return h('section', { class: 'panel' },
+  return h('section', { class: 'panel', 'aria-label': 'Budgets' },
     h('div', { class: 'head' }, h('h2', null, 'Budgets'),
       h('button', { type: 'button', onClick: () => setWish({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' }) }, 'Set a budget')),
     workspaces.loaded.problem === null ? h(LoadedTable<Budget>, {

@@ -21,10 +21,10 @@ function Now({ live }: PageContext): VNode {
     h(Findings, { latest }),
     h(Tiles, { latest }),
     h(Plots, { looks }),
-    h('section', { class: 'panel' }, h('h2', null, 'Operations'), h(Operations, { latest })),
+    h('section', { class: 'panel', 'aria-label': 'Operations' }, h('h2', null, 'Operations'), h(Operations, { latest })),
     h('div', { class: 'grid' },
-      h('section', { class: 'panel' }, h('h2', null, 'Processes'), h(Processes, { latest })),
-      h('section', { class: 'panel' }, h('h2', null, 'Stores and queues'), h(Stores, { latest }))))
+      h('section', { class: 'panel', 'aria-label': 'Processes' }, h('h2', null, 'Processes'), h(Processes, { latest })),
+      h('section', { class: 'panel', 'aria-label': 'Stores and queues' }, h('h2', null, 'Stores and queues'), h(Stores, { latest }))))
 }
 
 interface Latest {
@@ -132,10 +132,10 @@ function Processes({ latest: { fronts, readiness: { workers, runners } } }: Late
 const PROVIDER_TONES = { ok: 'good', failing: 'bad', idle: 'plain' } as const
 
 function Stores({ latest }: Latest): VNode {
-  const { readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
+  const { version, readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
   const held = Object.entries(videos.held)
   return h('dl', { class: 'facts' },
-    h(Fact, { name: 'Node' }, h(Badge, { text: status, tone: status === 'ready' ? 'good' : status === 'degraded' ? 'warn' : 'bad' }), ' ', reasons.join(', ')),
+    h(Fact, { name: 'Node' }, h(Badge, { text: status, tone: status === 'ready' ? 'good' : status === 'degraded' ? 'warn' : 'bad' }), ` version ${version} `, reasons.join(', ')),
     Object.entries(dependencies).map(([name, { state, mode, since, effect }]) =>
       h(Fact, { key: name, name: name === 'postgres' ? 'Postgres' : 'Redis' },
         h(Badge, { text: state, tone: state === 'up' ? 'good' : 'bad' }), ` ${mode}, since `, h(Time, { at: since }),

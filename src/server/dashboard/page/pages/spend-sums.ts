@@ -5,9 +5,10 @@ import type { Api } from '../api.ts'
 export type Breakdown = 'model' | 'key' | 'workspace'
 export const BREAKDOWNS: readonly (readonly [Breakdown, string])[] = [['model', 'Model'], ['key', 'Key'], ['workspace', 'Workspace']]
 
-/** Rows of one answer, and of all that one look reads; keys whose names are asked for. */
 const PAGE = 1_000
-const ROWS_MAX = 10_000
+/** Rows of activity that one look at what was spent reads; it says so when there are more. Decision. */
+const DASHBOARD_ACTIVITY_ROWS_MAX = 10_000
+/** Keys of one answer, and those whose names are asked for: others are shown by the start of their hash. */
 const KEY_PAGE = 100
 const KEYS_MAX = 500
 const DAY_MS = 86_400_000
@@ -60,7 +61,7 @@ async function rowsOf(
   for (;;) {
     const answer = await api.get<{ data: ActivityRow[]; total_count: number; to: string }>(['activity'], { ...query, limit: PAGE, offset: rows.length }, signal)
     rows.push(...answer.data)
-    if (answer.data.length < PAGE || rows.length >= ROWS_MAX) return { rows, total: answer.total_count, to: answer.to }
+    if (answer.data.length < PAGE || rows.length >= DASHBOARD_ACTIVITY_ROWS_MAX) return { rows, total: answer.total_count, to: answer.to }
   }
 }
 

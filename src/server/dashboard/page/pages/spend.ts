@@ -29,7 +29,7 @@ function Credit({ api, say }: PageContext): VNode {
   const credit = useLoaded(async (signal) => (await api.get<{ data: CreditTotals }>(['credits'], {}, signal)).data, [api])
   const [isAdding, setAdding] = useState(false)
   const { value } = credit
-  return h('section', { class: 'panel' },
+  return h('section', { class: 'panel', 'aria-label': 'Credit' },
     h('div', { class: 'head' }, h('h2', null, 'Credit'), h('button', { type: 'button', onClick: () => setAdding(true) }, 'Add credit')),
     h(Awaited, credit),
     value !== undefined && h('dl', { class: 'tiles' },
@@ -80,7 +80,7 @@ function Spent({ context: { api, query, setQuery }, workspaces }: SpentProps): V
   const [workspace, by] = [query.get('workspace') ?? '', BREAKDOWNS.find(([value]) => value === query.get('by'))?.[0] ?? 'model']
   const spend = useLoaded((signal) => loadSpend(api, { days: Number(days), workspace }, signal), [api, days, workspace])
   const { value } = spend
-  return h('section', { class: 'panel' },
+  return h('section', { class: 'panel', 'aria-label': 'Where it went' },
     h('div', { class: 'head' }, h('h2', null, 'Where it went'),
       h('div', { class: 'filters' },
         h(SelectField, { label: 'Time', value: days, options: DAYS, onInput: (to) => setQuery({ days: to }) }),
