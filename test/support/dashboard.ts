@@ -4,12 +4,12 @@ import { axeFindings, LOOKS, openBrowser, showAs, watch, type Seen } from './bro
 import { catalogueFile } from './catalogue.ts'
 import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from './node.ts'
 
-/** An embeddings model that needs nobody outside and costs 0.01 USD a token. */
+/** An embeddings model that needs nobody outside and costs 0.001 USD a token. */
 export const PRICED_MODEL = 'test/priced'
 const CATALOGUE = {
   models: [{
     id: PRICED_MODEL, name: 'Priced', architecture: { output_modalities: ['embeddings'] }, context_length: 8_192,
-    endpoints: [{ provider: 'local', upstream_model: 'lexical-1', pricing: { prompt: '0.01' } }],
+    endpoints: [{ provider: 'local', upstream_model: 'lexical-1', pricing: { prompt: '0.001' } }],
   }],
 }
 

@@ -13,18 +13,26 @@ export interface DialogProps {
 /** A dialog that holds the focus while it is open, and gives it back to where it was. */
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps): VNode {
   const element = useRef<HTMLDialogElement | null>(null)
+  const isShown = useRef(true)
   const id = useId()
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
     // Closed before it is taken away: the browser then gives the focus back.
-    return () => dialog?.close()
+    return () => {
+      isShown.current = false
+      dialog?.close()
+    }
   }, [])
   const cancel = (event: Event): void => {
     event.preventDefault()
     onClose()
   }
-  return h('dialog', { ref: element, class: isWide ? 'wide' : undefined, 'aria-labelledby': id, onCancel: cancel },
+  // A browser closes by itself a dialog that does not heed Escape twice.
+  const closed = (): void => {
+    if (isShown.current) onClose()
+  }
+  return h('dialog', { ref: element, class: isWide ? 'wide' : undefined, 'aria-labelledby': id, onCancel: cancel, onClose: closed },
     h('header', null, h('h2', { id }, title), h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onClick: onClose }, '✕')),
     children)
 }
