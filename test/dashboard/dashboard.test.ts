@@ -60,8 +60,40 @@ t.test('the dashboard in a browser', { skip: skipWithoutBrowser }, async (t) => 
     t.equal(await page.locator('.uplot canvas').count(), 3)
   })
 
-  await t.test('creates a key that is shown once and works, and deletes it', async (t) => {
+  await t.test('says how old its figures are while the node stands still, and goes on when it does', async (t) => {
+    process.kill(dashboard.node.pid, 'SIGSTOP')
+    try {
+      await page.getByText('These figures are from').waitFor()
+      t.equal(await page.getByRole('link', { name: 'not live' }).count(), 1)
+    } finally {
+      process.kill(dashboard.node.pid, 'SIGCONT')
+    }
+    await page.getByText('These figures are from').waitFor({ state: 'detached' })
+  })
+
+  await t.test('writes figures as people read them', async (t) => {
+    const told = await page.evaluate<readonly string[]>(`import('/dashboard/parts/figures.js').then(({ usd, bytes, duration, figure, share, relative }) => [
+      usd(0), usd(12.345), usd(0.000123), usd(-0.5), usd(null), bytes(512), bytes(1536), bytes(2 ** 40), duration(0.42), duration(1500), figure(0.1234),
+      figure(12345), share(0.0123), share(0.5), relative('2027-01-01T00:00:00Z', Date.parse('2027-01-01T03:30:00Z')),
+      relative('2027-01-02T00:00:00Z', Date.parse('2027-01-01T00:00:00Z')),
+    ])`)
+    t.same(told, [
+      '$0.00', '$12.35', '$0.000123', '-$0.50', '–', '512 bytes', '1.5 KiB', '1 TiB', '0.42 ms', '1.5 s', '0.123',
+      '12,345', '1.23 %', '50 %', '3 hours ago', 'tomorrow',
+    ])
+  })
+
+  await t.test('says that a list cannot be had, and has it when it is asked again', async (t) => {
+    await page.route('**/api/v1/keys*', (route) => route.abort())
     await dashboard.visit('Keys')
+    await page.getByRole('alert').getByText('The node cannot be reached.').waitFor()
+    await page.unroute('**/api/v1/keys*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('table', { name: 'API keys' }).waitFor()
+    t.equal(await page.getByRole('alert').count(), 0)
+  })
+
+  await t.test('creates a key that is shown once and works, and deletes it', async (t) => {
     await page.getByRole('button', { name: 'Create a key' }).click()
     const dialog = page.getByRole('dialog', { name: 'Create a key' })
     await dialog.getByLabel('Name').fill('made in the browser')

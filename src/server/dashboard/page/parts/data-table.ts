@@ -66,7 +66,8 @@ function header<Row>(column: Column<Row>, order: Order | null, turn: () => void)
 function cell<Row>({ title, isNumber, isName, isText, cell }: Column<Row>, row: Row): VNode {
   const names = [isNumber === true && 'n', isText === true && 'text'].filter(Boolean).join(' ')
   const props = { key: title, 'data-title': title, class: names === '' ? undefined : names }
-  return isName === true ? h('th', { ...props, scope: 'row', role: 'rowheader' }, cell(row)) : h('td', { ...props, role: 'cell' }, cell(row))
+  // Inside one element of its own: on a card the title of the column stands beside it.
+  return isName === true ? h('th', { ...props, scope: 'row', role: 'rowheader' }, cell(row)) : h('td', { ...props, role: 'cell' }, h('div', null, cell(row)))
 }
 
 function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order | null): readonly Row[] {

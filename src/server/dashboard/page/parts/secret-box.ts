@@ -14,6 +14,6 @@ export function SecretBox({ label, text }: { readonly label: string; readonly te
   }
   return h('div', { class: 'secret' },
     h('input', { ref: input, readOnly: true, value: text, 'aria-label': label, onFocus: select, spellcheck: false }),
-    h('button', { type: 'button', class: 'primary', onClick: copy }, 'Copy'),
+    h('button', { type: 'button', class: 'primary', autofocus: true, onClick: copy }, 'Copy'),
     h('p', { class: 'hint', role: 'status' }, note))
 }
