@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { createApi, type Api } from './api.ts'
 import { openLiveFeed, type LiveFeed } from './live.ts'
@@ -13,7 +13,7 @@ export interface SignedIn {
 }
 
 /** The sign-in, or what is behind it. The key is gone with the page, and with everything that was loaded by it. */
-export function App(): VNode {
+export function App(): ComponentChild {
   const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
   const [message, setMessage] = useState<string | null>(null)
   const live = useRef<LiveFeed | null>(null)

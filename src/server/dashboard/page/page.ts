@@ -1,4 +1,4 @@
-import type { VNode } from 'preact'
+import type { ComponentChild } from 'preact'
 import type { Api } from './api.ts'
 import type { LiveFeed } from './live.ts'
 
@@ -29,7 +29,7 @@ export interface Page {
   readonly title: string
   /** After `g`: the key that leads to it. */
   readonly letter: string
-  view(context: PageContext): VNode
+  view(context: PageContext): ComponentChild
 }
 
 export interface Place {

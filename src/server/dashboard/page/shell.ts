@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { SignedIn } from './app.ts'
 import { useLive } from './live.ts'
@@ -17,7 +17,7 @@ interface Message {
 }
 
 /** What stands around every page, and which one it is. */
-export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }): VNode {
+export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }): ComponentChild {
   const { organization, key } = signedIn.session
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
@@ -49,7 +49,7 @@ export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }):
 }
 
 /** A page that fails leaves the others alone. */
-function PageView({ page, context }: { readonly page: Page; readonly context: PageContext }): VNode {
+function PageView({ page, context }: { readonly page: Page; readonly context: PageContext }): ComponentChild {
   const [problem, reset] = useErrorBoundary()
   if (problem !== undefined)
     return h('div', { class: 'notice bad', role: 'alert' },
@@ -57,13 +57,13 @@ function PageView({ page, context }: { readonly page: Page; readonly context: Pa
   return h(page.view, context)
 }
 
-function Navigation({ current }: { readonly current: string }): VNode {
+function Navigation({ current }: { readonly current: string }): ComponentChild {
   return h('nav', { 'aria-label': 'Pages' }, h('ul', null, PAGES.map(({ path, title, letter }) =>
     h('li', { key: path }, h('a', { href: hashOf(path), 'aria-current': title === current ? 'page' : undefined, title: `g ${letter}` }, title)))))
 }
 
 /** How the node is, on every page. */
-function LiveState({ live }: SignedIn): VNode {
+function LiveState({ live }: SignedIn): ComponentChild {
   const { latest, isStale, problem } = useLive(live)
   const findings = latest?.findings ?? []
   const worst = findings.some(({ severity }) => severity === 'bad') ? 'bad' : findings.length > 0 ? 'warn' : 'good'

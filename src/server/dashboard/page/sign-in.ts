@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
 import { ApiError } from './api.ts'
 import { useAction } from './parts/dialog.ts'
@@ -18,7 +18,7 @@ export interface SignInProps {
   signIn(key: string): Promise<void>
 }
 
-export function SignIn({ message, signIn }: SignInProps): VNode {
+export function SignIn({ message, signIn }: SignInProps): ComponentChild {
   const [key, setKey] = useState('')
   const { isBusy, problem, start } = useAction(async () => signIn(checked(key)).catch(explain), () => undefined)
   return h('main', { class: 'sign-in' },

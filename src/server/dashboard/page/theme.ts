@@ -1,11 +1,11 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { THEME_EVENT } from './parts/plot.ts'
 
 const THEMES = [['auto', 'As the system'], ['light', 'Light'], ['dark', 'Dark']] as const
 
 /** Dark or light, as the system says unless somebody has said otherwise. */
-export function ThemeSwitch(): VNode {
+export function ThemeSwitch(): ComponentChild {
   const [theme, setTheme] = useState<string>(document.documentElement.dataset['theme'] ?? 'auto')
   useLayoutEffect(() => {
     document.documentElement.dataset['theme'] = theme

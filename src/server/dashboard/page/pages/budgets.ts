@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Budget, BudgetInterval } from '../../../../schemas/budgets.ts'
 import type { Api } from '../api.ts'
@@ -28,7 +28,7 @@ interface Wish {
 }
 
 /** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
-export function Budgets({ context, workspaces }: BudgetsProps): VNode {
+export function Budgets({ context, workspaces }: BudgetsProps): ComponentChild {
   const { api, query, setQuery, say } = context
   const [wish, setWish] = useState<Wish | null>(null)
   const [deleted, setDeleted] = useState<Budget | null>(null)
@@ -105,7 +105,7 @@ interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
   onClose(): void
 }
 
-function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDialogProps): VNode {
+function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDialogProps): ComponentChild {
   const [wish, setWish] = useState(first)
   const isNew = first.limit === ''
   const set = (name: keyof Wish) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))

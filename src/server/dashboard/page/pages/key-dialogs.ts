@@ -1,4 +1,4 @@
-import { h, type ComponentChildren, type VNode } from 'preact'
+import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiKey, CreateKeyBody, LimitReset, UpdateKeyBody } from '../../../../schemas/keys.ts'
 import type { PageContext } from '../page.ts'
@@ -43,7 +43,7 @@ export interface KeyDialogProps {
 }
 
 /** Makes a key and shows it this once, or changes one. */
-export function KeyDialog({ context: { api, say }, workspaces, changed, onDone, onClose }: KeyDialogProps): VNode {
+export function KeyDialog({ context: { api, say }, workspaces, changed, onDone, onClose }: KeyDialogProps): ComponentChild {
   const [wish, setWish] = useState<Wish>(() => wishOf(changed, workspaces))
   const [made, setMade] = useState<NewKey | null>(null)
   const { isBusy, problem, start } = useAction(async () => {
@@ -83,7 +83,7 @@ export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onD
 }
 
 /** Gives a key a new secret; the old one works on for a while. */
-export function RotateDialog({ context: { api }, apiKey, onDone, onClose }: RotateDialogProps): VNode {
+export function RotateDialog({ context: { api }, apiKey, onDone, onClose }: RotateDialogProps): ComponentChild {
   const [overlap, setOverlap] = useState('3600')
   const [made, setMade] = useState<RotatedKey | null>(null)
   const { isBusy, problem, start } = useAction(
@@ -106,7 +106,7 @@ interface MadeDialogProps {
   onClose(): void
 }
 
-function MadeDialog({ title, made, note, onClose }: MadeDialogProps): VNode {
+function MadeDialog({ title, made, note, onClose }: MadeDialogProps): ComponentChild {
   return h(Dialog, { title, onClose },
     h('div', { class: 'body' },
       h('p', null, h('strong', null, 'Copy it now: it is not shown again.'), ' ', note),

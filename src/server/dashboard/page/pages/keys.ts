@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiKey } from '../../../../schemas/keys.ts'
 import type { Page, PageContext } from '../page.ts'
@@ -24,7 +24,7 @@ interface Doing {
 }
 
 /** API keys: who may call, what for, and how much of it. */
-function Keys(context: PageContext): VNode {
+function Keys(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
   const [isCreating, setCreating] = useState(false)
@@ -81,14 +81,14 @@ function deedsOf({ disabled, kind }: ApiKey): readonly (readonly [Deed, string])
   return kind === 'intern' ? [turn] : [['change', 'Change'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
 }
 
-function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: ApiKey }): VNode {
+function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: ApiKey }): ComponentChild {
   if (disabled) return h(Badge, { text: 'disabled', tone: 'warn' })
   if (at === undefined) return h(Badge, { text: 'active', tone: 'good' })
   const isOver = Date.parse(at) <= Date.now()
   return h(Badge, { text: `${isOver ? 'expired' : 'expires'} ${relative(at)}`, tone: isOver ? 'bad' : 'warn', title: at })
 }
 
-function KeyLimit({ apiKey: { name, limit, limit_remaining: left, limit_reset: reset } }: { readonly apiKey: ApiKey }): VNode {
+function KeyLimit({ apiKey: { name, limit, limit_remaining: left, limit_reset: reset } }: { readonly apiKey: ApiKey }): ComponentChild {
   if (limit === null) return h('span', { class: 'hint' }, 'none')
   const spent = limit - (left ?? 0)
   return h(Meter, { label: `Spent of the limit of ${name}`, value: spent, max: limit, text: `${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}` })
@@ -103,7 +103,7 @@ interface DeedsProps {
 }
 
 /** The dialog of what somebody is about to do to a key. */
-function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: DeedsProps): VNode {
+function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: DeedsProps): ComponentChild {
   const { api, say } = context
   const done = (text: string) => (): void => (say(text), onDone())
   const path = ['keys', key.hash]

@@ -1,4 +1,4 @@
-import { Fragment, h, type ComponentChildren, type VNode } from 'preact'
+import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { FrontView, LiveView, OperationView } from '../../../../schemas/live-view.ts'
 import { useLive } from '../live.ts'
@@ -12,7 +12,7 @@ import { Tile } from '../parts/tile.ts'
 export const nowPage: Page = { path: 'now', title: 'Now', letter: 'n', view: (context) => h(Now, context) }
 
 /** What the node is doing, and what hurts. */
-function Now({ live }: PageContext): VNode {
+function Now({ live }: PageContext): ComponentChild {
   const { latest, looks, isStale, problem } = useLive(live)
   if (latest === null) return h('p', { class: problem === null ? 'waiting' : 'notice bad', role: 'status' }, problem ?? 'Waiting for the first look…')
   return h('div', { class: isStale ? 'stale' : undefined },
@@ -31,14 +31,14 @@ interface Latest {
   readonly latest: LiveView
 }
 
-function Findings({ latest: { findings } }: Latest): VNode {
+function Findings({ latest: { findings } }: Latest): ComponentChild {
   return h('section', { 'aria-label': 'What hurts' }, findings.length === 0
     ? h('p', { class: 'notice good' }, 'Nothing hurts.')
     : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix }) =>
       h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, fix)))))
 }
 
-function Tiles({ latest }: Latest): VNode {
+function Tiles({ latest }: Latest): ComponentChild {
   const { requests_per_second: requests, failed_per_second: failed, fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness } = latest
   const busiest = latest.operations[0]
   const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
@@ -56,7 +56,7 @@ function Tiles({ latest }: Latest): VNode {
 }
 
 /** Lines of what was kept of the stream; drawn anew with each look. */
-function Plots({ looks }: { readonly looks: readonly LiveView[] }): VNode {
+function Plots({ looks }: { readonly looks: readonly LiveView[] }): ComponentChild {
   const busiest = looks.at(-1)?.operations[0]?.operation
   const drawn = useMemo(() => {
     const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({ name, colour, values: looks.map(value) })
@@ -99,7 +99,7 @@ const OPERATION_COLUMNS: readonly Column<OperationView>[] = [
   { title: 'p99', isNumber: true, cell: (row) => duration(row.p99_ms), sortBy: (row) => row.p99_ms ?? -1 },
 ]
 
-function Operations({ latest: { operations, quantile_seconds: seconds } }: Latest): VNode {
+function Operations({ latest: { operations, quantile_seconds: seconds } }: Latest): ComponentChild {
   return h(DataTable<OperationView>, {
     caption: 'Requests by operation', columns: OPERATION_COLUMNS, rows: operations, keyOf: ({ operation }) => operation,
     empty: `No calls in the last ${figure(seconds)} seconds.`,
@@ -119,7 +119,7 @@ function poolText({ pools }: FrontView, name: 'short_jobs' | 'sessions'): string
   return found === undefined ? figure(null) : `${share(found.utilization)} of ${count(found.threads)}, wait ${duration(found.wait_ms)}`
 }
 
-function Processes({ latest: { fronts, readiness: { workers, runners } } }: Latest): VNode {
+function Processes({ latest: { fronts, readiness: { workers, runners } } }: Latest): ComponentChild {
   return h('div', null,
     h(DataTable<FrontView>, {
       caption: 'Fronts and their worker threads', columns: FRONT_COLUMNS, rows: fronts, keyOf: ({ pid }) => String(pid), empty: 'No front has answered.',
@@ -131,7 +131,7 @@ function Processes({ latest: { fronts, readiness: { workers, runners } } }: Late
 
 const PROVIDER_TONES = { ok: 'good', failing: 'bad', idle: 'plain' } as const
 
-function Stores({ latest }: Latest): VNode {
+function Stores({ latest }: Latest): ComponentChild {
   const { version, readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
   const held = Object.entries(videos.held)
   return h('dl', { class: 'facts' },
@@ -151,6 +151,6 @@ function Stores({ latest }: Latest): VNode {
       h('span', { key: provider }, h(Badge, { text: `${provider} ${state}`, tone: PROVIDER_TONES[state] }), ` ${figure(rate)}/s `))))
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children?: ComponentChildren }): VNode {
+function Fact({ name, children }: { readonly name: string; readonly children?: ComponentChildren }): ComponentChild {
   return h(Fragment, null, h('dt', null, name), h('dd', null, children))
 }

@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { CreditTotals } from '../../../../schemas/credits.ts'
 import type { Page, PageContext } from '../page.ts'
@@ -20,12 +20,12 @@ const DAYS = [['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
 const DAYS_DEFAULT = '30'
 
 /** Credit, budgets, and where the money went. */
-function SpendView(context: PageContext): VNode {
+function SpendView(context: PageContext): ComponentChild {
   const workspaces = useWorkspaces(context.api)
   return h('div', null, h(Credit, context), h(Budgets, { context, workspaces }), h(Spent, { context, workspaces }))
 }
 
-function Credit({ api, say }: PageContext): VNode {
+function Credit({ api, say }: PageContext): ComponentChild {
   const credit = useLoaded(async (signal) => (await api.get<{ data: CreditTotals }>(['credits'], {}, signal)).data, [api])
   const [isAdding, setAdding] = useState(false)
   const { value } = credit
@@ -56,7 +56,7 @@ interface CreditDialogProps {
   onClose(): void
 }
 
-function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): VNode {
+function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): ComponentChild {
   const [amount, setAmount] = useState('')
   const [note, setNote] = useState('')
   const { isBusy, problem, start } = useAction(() => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }).then(onClose), onDone)
@@ -75,7 +75,7 @@ interface SpentProps {
   readonly workspaces: Workspaces
 }
 
-function Spent({ context: { api, query, setQuery }, workspaces }: SpentProps): VNode {
+function Spent({ context: { api, query, setQuery }, workspaces }: SpentProps): ComponentChild {
   const days = DAYS.find(([value]) => value === query.get('days'))?.[0] ?? DAYS_DEFAULT
   const [workspace, by] = [query.get('workspace') ?? '', BREAKDOWNS.find(([value]) => value === query.get('by'))?.[0] ?? 'model']
   const spend = useLoaded((signal) => loadSpend(api, { days: Number(days), workspace }, signal), [api, days, workspace])
@@ -91,7 +91,7 @@ function Spent({ context: { api, query, setQuery }, workspaces }: SpentProps): V
     value !== undefined && h(Groups, { spend: value, by, workspaces }))
 }
 
-function SpentTotals({ spend: { total, days, isPartial, rowsRead } }: { readonly spend: Spend }): VNode {
+function SpentTotals({ spend: { total, days, isPartial, rowsRead } }: { readonly spend: Spend }): ComponentChild {
   const drawn = useMemo(() => ({ at: days.map(({ at }) => at), lines: [{ name: 'spent', colour: 'line-1', values: days.map(({ usage }) => usage) }] }), [days])
   return h('div', null,
     h('dl', { class: 'tiles' },
@@ -109,7 +109,7 @@ interface GroupsProps {
   readonly workspaces: Workspaces
 }
 
-function Groups({ spend, by, workspaces }: GroupsProps): VNode {
+function Groups({ spend, by, workspaces }: GroupsProps): ComponentChild {
   const groups = spend.groups[by]
   const names: Readonly<Record<Breakdown, (id: string) => string>> = {
     model: (id) => id, workspace: workspaces.nameOf, key: (hash) => spend.keyNames.get(hash) ?? `${hash.slice(0, 12)}…`,

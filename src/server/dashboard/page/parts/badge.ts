@@ -1,9 +1,9 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain'
 
 /** A state in one word. Its colour repeats what the word says. */
-export function Badge({ text, tone = 'plain', title }: { readonly text: string; readonly tone?: Tone; readonly title?: string }): VNode {
+export function Badge({ text, tone = 'plain', title }: { readonly text: string; readonly tone?: Tone; readonly title?: string }): ComponentChild {
   return h('span', { class: `badge ${tone}`, title }, text)
 }
 
@@ -15,7 +15,7 @@ export interface MeterProps {
 }
 
 /** How full something is; past full it stays full, and is said to be. */
-export function Meter({ label, value, max, text }: MeterProps): VNode {
+export function Meter({ label, value, max, text }: MeterProps): ComponentChild {
   const part = max <= 0 ? 1 : Math.min(1, Math.max(0, value / max))
   const tone = part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
   const said = {

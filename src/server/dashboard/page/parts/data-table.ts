@@ -1,4 +1,4 @@
-import { h, type ComponentChildren, type VNode } from 'preact'
+import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Awaited, type Loaded } from './loaded.ts'
 
@@ -33,7 +33,7 @@ interface Order {
 }
 
 /** A table that is sorted by its headers, and becomes a list of cards on narrow screens. */
-export function DataTable<Row>({ caption, columns, rows, keyOf, empty, isMarked }: TableProps<Row>): VNode {
+export function DataTable<Row>({ caption, columns, rows, keyOf, empty, isMarked }: TableProps<Row>): ComponentChild {
   const [order, setOrder] = useState<Order | null>(null)
   if (rows.length === 0) return h('p', { class: 'empty' }, empty)
   const turn = ({ title, isNumber = false }: Column<Row>): void =>
@@ -49,13 +49,13 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, empty, isMarked 
 }
 
 /** The same for rows that are loaded. */
-export function LoadedTable<Row>({ loaded, ...props }: Omit<TableProps<Row>, 'rows'> & { readonly loaded: Loaded<readonly Row[]> }): VNode {
+export function LoadedTable<Row>({ loaded, ...props }: Omit<TableProps<Row>, 'rows'> & { readonly loaded: Loaded<readonly Row[]> }): ComponentChild {
   const { value, problem, isLoading } = loaded
   return h('div', { 'aria-busy': isLoading, class: isLoading ? 'busy' : undefined },
     h(Awaited, loaded), value !== undefined && problem === null && h(DataTable<Row>, { ...props, rows: value }))
 }
 
-function header<Row>(column: Column<Row>, order: Order | null, turn: () => void): VNode {
+function header<Row>(column: Column<Row>, order: Order | null, turn: () => void): ComponentChild {
   const { title, isNumber, sortBy } = column
   const isOrdered = order?.title === title
   const direction = order?.isDown === true ? 'descending' : 'ascending'
@@ -63,7 +63,7 @@ function header<Row>(column: Column<Row>, order: Order | null, turn: () => void)
     sortBy === undefined ? title : h('button', { type: 'button', class: 'sort', onClick: turn }, title))
 }
 
-function cell<Row>({ title, isNumber, isName, isText, cell }: Column<Row>, row: Row): VNode {
+function cell<Row>({ title, isNumber, isName, isText, cell }: Column<Row>, row: Row): ComponentChild {
   const names = [isNumber === true && 'n', isText === true && 'text'].filter(Boolean).join(' ')
   const props = { key: title, 'data-title': title, class: names === '' ? undefined : names }
   // Inside one element of its own: on a card the title of the column stands beside it.

@@ -1,4 +1,4 @@
-import { h, type ComponentChildren, type VNode } from 'preact'
+import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../api.ts'
 
@@ -11,7 +11,7 @@ export interface DialogProps {
 }
 
 /** A dialog that holds the focus while it is open, and gives it back to where it was. */
-export function Dialog({ title, onClose, isWide = false, children }: DialogProps): VNode {
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps): ComponentChild {
   const element = useRef<HTMLDialogElement | null>(null)
   const isShown = useRef(true)
   const id = useId()
@@ -49,7 +49,7 @@ export interface ConfirmProps {
 }
 
 /** Asks before something is done that cannot be undone. */
-export function Confirm({ title, text, action, isDestructive = false, run, onClose }: ConfirmProps): VNode {
+export function Confirm({ title, text, action, isDestructive = false, run, onClose }: ConfirmProps): ComponentChild {
   const { isBusy, problem, start } = useAction(run, onClose)
   return h(Dialog, { title, onClose },
     h('div', { class: 'body' }, text), problem !== null && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),

@@ -1,4 +1,4 @@
-import { h, type ComponentChildren, type VNode } from 'preact'
+import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useId, useLayoutEffect } from 'preact/hooks'
 import { ApiError, messageOf } from '../api.ts'
 
@@ -24,7 +24,7 @@ export interface TextFieldProps extends FieldProps {
   readonly maxLength?: number
 }
 
-export function TextField({ type = 'text', placeholder, min, max, step, maxLength, ...field }: TextFieldProps): VNode {
+export function TextField({ type = 'text', placeholder, min, max, step, maxLength, ...field }: TextFieldProps): ComponentChild {
   return h(Field, { field, control: (props) => h('input', {
     ...props, type, placeholder, min, max, step, maxLength, autofocus: field.hasFocus, autocomplete: 'off', spellcheck: false,
   }) })
@@ -34,7 +34,7 @@ export interface SelectFieldProps extends FieldProps {
   readonly options: readonly (readonly [value: string, text: string])[]
 }
 
-export function SelectField({ options, ...field }: SelectFieldProps): VNode {
+export function SelectField({ options, ...field }: SelectFieldProps): ComponentChild {
   return h(Field, { field, control: ({ value, ...props }) =>
     h('select', { ...props, value }, options.map(([option, text]) => h('option', { key: option, value: option, selected: option === value }, text))) })
 }
@@ -46,7 +46,7 @@ export interface CheckFieldProps {
   readonly hint?: string
 }
 
-export function CheckField({ label, isOn, onChange, hint }: CheckFieldProps): VNode {
+export function CheckField({ label, isOn, onChange, hint }: CheckFieldProps): ComponentChild {
   const change = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).checked)
   return h('label', { class: 'check' },
     h('input', { type: 'checkbox', checked: isOn, onChange: change }), label, hint !== undefined && h('small', { class: 'hint' }, hint))
@@ -64,7 +64,7 @@ export interface FormProps {
 }
 
 /** Fields, what went wrong, and the buttons. */
-export function Form({ onSubmit, onCancel, action, isBusy, problem, children }: FormProps): VNode {
+export function Form({ onSubmit, onCancel, action, isBusy, problem, children }: FormProps): ComponentChild {
   const submit = (event: Event): void => {
     event.preventDefault()
     if (!isBusy) onSubmit()
@@ -90,7 +90,7 @@ interface ControlProps {
   readonly onInput: (event: Event) => void
 }
 
-function Field({ field, control }: { readonly field: FieldProps; control(props: ControlProps): VNode }): VNode {
+function Field({ field, control }: { readonly field: FieldProps; control(props: ControlProps): ComponentChild }): ComponentChild {
   const { label, value, onInput, hint, error, isRequired, isDisabled, hasFocus = false } = field
   const id = useId()
   // A dialog heeds the attribute, a page that is drawn later does not.

@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 
 /** What stands where there is no figure. */
 export const NONE = '–'
@@ -48,7 +48,7 @@ export const share = (value: number | null | undefined): string =>
   value === null || value === undefined ? NONE : `${value < 0.1 ? short.format(value * 100) : whole.format(value * 100)} %`
 
 /** `3 minutes ago`, with the exact instant behind it. It is of when it was drawn. */
-export function Time({ at }: { readonly at: string | null | undefined }): VNode {
+export function Time({ at }: { readonly at: string | null | undefined }): ComponentChild {
   if (at === null || at === undefined) return h('span', null, NONE)
   return h('time', { dateTime: at, title: new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' }) }, relative(at))
 }

@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { messageOf } from '../api.ts'
 
@@ -30,7 +30,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, inputs: 
 }
 
 /** What stands in the place of a value that is not there: that it is on its way, or why it is not. Null when it is there. */
-export function Awaited({ value, problem, reload }: Loaded<unknown>): VNode | null {
+export function Awaited({ value, problem, reload }: Loaded<unknown>): ComponentChild | null {
   if (problem !== null)
     return h('div', { class: 'notice bad', role: 'alert' }, h('p', null, problem), h('button', { type: 'button', onClick: reload }, 'Try again'))
   return value === undefined ? h('p', { class: 'waiting', role: 'status' }, 'Loading…') : null

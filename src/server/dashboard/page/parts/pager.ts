@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { count } from './figures.ts'
 
 export interface PagerProps {
@@ -12,7 +12,7 @@ export interface PagerProps {
 }
 
 /** `1–50 of 312`, and the steps back and forth. Nothing where all rows stand on one page. */
-export function Pager({ offset, limit, shown, total, onMove }: PagerProps): VNode | null {
+export function Pager({ offset, limit, shown, total, onMove }: PagerProps): ComponentChild | null {
   const hasMore = total === null ? shown === limit : offset + shown < total
   if (offset === 0 && !hasMore) return null
   const range = shown === 0 ? 'none' : `${count(offset + 1)}–${count(offset + shown)}`

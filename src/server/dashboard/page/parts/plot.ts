@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 
@@ -28,7 +28,7 @@ const FONT = '11px system-ui, sans-serif'
 export const THEME_EVENT = 'sluice-theme'
 
 /** A plot over time in the colours of the page; what it shows last is said in its text. */
-export function Plot({ title, at, lines, format, isBars = false }: PlotProps): VNode {
+export function Plot({ title, at, lines, format, isBars = false }: PlotProps): ComponentChild {
   const place = useRef<HTMLDivElement | null>(null)
   const plot = useRef<uPlot | null>(null)
   const data: uPlot.AlignedData = [[...at], ...lines.map(({ values }) => [...values])]

@@ -1,8 +1,8 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
 /** A text that is shown this once, with a button that copies it. */
-export function SecretBox({ label, text }: { readonly label: string; readonly text: string }): VNode {
+export function SecretBox({ label, text }: { readonly label: string; readonly text: string }): ComponentChild {
   const [note, setNote] = useState('')
   const input = useRef<HTMLInputElement | null>(null)
   const select = (): void => input.current?.select()

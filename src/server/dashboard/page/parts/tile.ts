@@ -1,4 +1,4 @@
-import { h, type VNode } from 'preact'
+import { h, type ComponentChild } from 'preact'
 
 export interface TileProps {
   readonly name: string
@@ -8,6 +8,6 @@ export interface TileProps {
 }
 
 /** One figure, large; a `dl` of the class `tiles` holds several. */
-export function Tile({ name, value, note, tone = undefined }: TileProps): VNode {
+export function Tile({ name, value, note, tone = undefined }: TileProps): ComponentChild {
   return h('div', { class: `tile ${tone ?? ''}` }, h('dt', null, name), h('dd', null, value, ' ', note !== undefined && h('small', null, note)))
 }
