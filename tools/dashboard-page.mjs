@@ -17,7 +17,6 @@ const VENDORED = {
   uplot: { from: 'node_modules/uplot/dist/uPlot.iife.min.js', to: 'vendor/uplot.js', tail: '\nexport default uPlot\n' },
 }
 const COPIED = [
-  ['node_modules/uplot/dist/uPlot.min.css', 'vendor/uplot.css'],
   ['node_modules/preact/LICENSE', 'vendor/preact-license.txt'],
   ['node_modules/uplot/LICENSE', 'vendor/uplot-license.txt'],
 ]
@@ -27,7 +26,8 @@ export function assemblePage() {
   rmSync(TARGET, { recursive: true, force: true })
   const sources = readdirSync(SOURCE, { recursive: true }).map((path) => path.split('\\').join('/'))
   const modules = sources.filter((path) => path.endsWith('.ts')).map((path) => path.replace(/\.ts$/, '.js'))
-  write(ENTRY, joinModules(new Map(modules.map((path) => [path, readFileSync(`${COMPILED}/${path}`, 'utf8')])), ENTRY))
+  const texts = new Map(modules.map((path) => [path, readFileSync(`${COMPILED}/${path}`, 'utf8').replaceAll(/^ +/gm, '')]))
+  write(ENTRY, joinModules(texts, ENTRY))
   for (const { from, to, tail = '' } of Object.values(VENDORED)) write(to, `${readFileSync(from, 'utf8').replace(/\n\/\/# sourceMappingURL=.*/, '')}${tail}`)
   for (const [from, to] of COPIED) put(to, readFileSync(from))
   for (const path of sources.filter((path) => path.endsWith('.css'))) put(path, readFileSync(`${SOURCE}/${path}`))

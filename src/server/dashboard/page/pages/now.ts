@@ -129,13 +129,14 @@ function Processes({ latest: { fronts, readiness: { workers, runners } } }: Late
       'Under a pool: the share of the time that its threads were busy, and how long work waits for one.'))
 }
 
+const NODE_TONES = { ready: 'good', degraded: 'warn', unavailable: 'bad' } as const
 const PROVIDER_TONES = { ok: 'good', failing: 'bad', idle: 'plain' } as const
 
 function Stores({ latest }: Latest): ComponentChild {
   const { version, readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
   const held = Object.entries(videos.held)
   return h('dl', { class: 'facts' },
-    h(Fact, { name: 'Node' }, h(Badge, { text: status, tone: status === 'ready' ? 'good' : status === 'degraded' ? 'warn' : 'bad' }), ` version ${version} `, reasons.join(', ')),
+    h(Fact, { name: 'Node' }, h(Badge, { text: status, tone: NODE_TONES[status] }), ` version ${version} `, reasons.join(', ')),
     Object.entries(dependencies).map(([name, { state, mode, since, effect }]) =>
       h(Fact, { key: name, name: name === 'postgres' ? 'Postgres' : 'Redis' },
         h(Badge, { text: state, tone: state === 'up' ? 'good' : 'bad' }), ` ${mode}, since `, h(Time, { at: since }),
