@@ -10,6 +10,9 @@ interface CliOutcome {
   code: number | null
 }
 
+/** The one verb that is about all others. */
+const COMPLETION = 'completion'
+
 /** One file per group of verbs. A start waits only for the group that it names. */
 const GROUPS: readonly {
   readonly verbs: readonly string[]
@@ -36,6 +39,7 @@ const GROUPS: readonly {
   { verbs: ['webhooks'], load: () => import('./webhooks.ts').then((group) => group.addWebhookVerbs) },
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
+  { verbs: [COMPLETION], load: () => import('./completion.ts').then((group) => group.addCompletion) },
 ]
 
 /**
@@ -54,12 +58,13 @@ export async function run(args: readonly string[]): Promise<number | null> {
   }
 }
 
-async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
+/** The program with the verbs of the group that `verb` is of; with all of them where it is of none. */
+export async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
   const program = new Command('sluice').description('A self-hosted AI gateway')
   program.exitOverride().version(VERSION).showHelpAfterError('(--help behind the verb tells its options; sluice --help lists the verbs)')
   // With --json the one line that `explain` writes is all that a program has to read.
   if (asJson) program.configureOutput({ writeErr: () => {} })
-  const named = GROUPS.filter(({ verbs }) => verbs.includes(verb))
+  const named = GROUPS.filter(({ verbs }) => verbs.includes(verb) && verb !== COMPLETION)
   // Help, and the message for a verb that does not exist, need them all.
   for (const { load } of named.length > 0 ? named : GROUPS) (await load())(program, outcome)
   return program

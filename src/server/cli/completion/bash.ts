@@ -1,0 +1,92 @@
+import { argumentCases, optionCases, quoted } from './cases.ts'
+import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
+
+/**
+ * A script for bash from 3.2 on. Its functions tell what stands at a place; the last one walks over the words before the
+ * cursor, since only from the verb is known which words belong to options.
+ */
+export function bashScript(tree: VerbNode): string {
+  const verbs = eachVerb(tree)
+  return [
+    '# Completion of sluice for bash, made by `sluice completion bash`.',
+    '_sluice_at() {',
+    '  case "$1" in',
+    ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=${listOf(verb.verbs.map(({ name }) => name))} options=${listOf(namesOf(verb.options))} ;;`),
+    '  esac',
+    '}',
+    '_sluice_option() {',
+    "  takes='' values=''",
+    '  case "$1 $2" in',
+    ...optionCases(verbs),
+    '  esac',
+    '}',
+    '_sluice_argument() {',
+    "  values=''",
+    '  case "$1 $2" in',
+    ...argumentCases(verbs),
+    '  esac',
+    '}',
+    WALK,
+  ].join('\n')
+}
+
+function namesOf(options: readonly OptionNode[]): readonly string[] {
+  return options.flatMap(({ names }) => names)
+}
+
+function listOf(words: readonly string[]): string {
+  return quoted(words.join(' '))
+}
+
+/** bash parts words at `=` and `:` too: what follows them goes on with the word before. */
+const WALK = `_sluice() {
+  local verbs='' options='' takes='' values='' at='' option='' many='' word='' name=''
+  local current="\${COMP_WORDS[COMP_CWORD]}"
+  local -i nth=0 i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word="\${COMP_WORDS[i]}"
+    if [[ $word == [=:]* ]]; then
+      [[ -n $option ]] && continue
+      i+=1
+      if ((i == COMP_CWORD)); then return; fi
+    elif [[ -n $option ]]; then
+      option=''
+    elif [[ $word == -* ]]; then
+      many=''
+      _sluice_option "$at" "$word"
+      if [[ -n $takes ]]; then option=$word; fi
+      if [[ $takes == many ]]; then many=$word; fi
+    elif [[ -z $many ]]; then
+      verbs=''
+      _sluice_at "$at"
+      if [[ " $verbs " == *" $word "* ]]; then at="\${at:+$at }$word" nth=0; else nth+=1; fi
+    fi
+  done
+  values='' verbs='' options=''
+  _sluice_at "$at"
+  if [[ $current == [=:]* ]]; then
+    if [[ -z $option ]]; then return; fi
+    current=''
+  fi
+  if [[ -n $option ]]; then
+    _sluice_option "$at" "$option"
+  elif [[ $current == -* ]]; then
+    values="=$options"
+  elif [[ -n $many ]]; then
+    _sluice_option "$at" "$many"
+  elif [[ -n $verbs ]]; then
+    values="=$verbs"
+  else
+    _sluice_argument "$at" "$nth"
+    if [[ -z $values && -z $current ]]; then values="=$options"; fi
+  fi
+  case "$values" in
+  files) while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen -f -- "$current") ;;
+  folders) while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen -d -- "$current") ;;
+  =*) while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen -W "\${values#=}" -- "$current") ;;
+  esac
+  case "$values" in files | folders) compopt -o filenames 2>/dev/null || true ;; esac
+}
+complete -F _sluice sluice
+`

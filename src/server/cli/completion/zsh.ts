@@ -1,0 +1,91 @@
+import { argumentCases, optionCases, quoted } from './cases.ts'
+import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
+
+/** A script for zsh, to be read with `source <(…)` or laid as `_sluice` into a folder of `fpath`. */
+export function zshScript(tree: VerbNode): string {
+  const verbs = eachVerb(tree)
+  return [
+    '#compdef sluice',
+    '# Completion of sluice for zsh, made by `sluice completion zsh`.',
+    '_sluice_at() {',
+    '  verbs=() options=()',
+    '  case "$1" in',
+    ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=(${verb.verbs.map(told).join(' ')}) options=(${verb.options.flatMap(eachTold).join(' ')}) ;;`),
+    '  esac',
+    '}',
+    '_sluice_option() {',
+    "  takes='' values=''",
+    '  case "$1 $2" in',
+    ...optionCases(verbs),
+    '  esac',
+    '}',
+    '_sluice_argument() {',
+    "  values=''",
+    '  case "$1 $2" in',
+    ...argumentCases(verbs),
+    '  esac',
+    '}',
+    WALK,
+  ].join('\n')
+}
+
+/** With what it is for, which zsh shows beside it; the name ends at the first colon. */
+function told({ name, about }: { readonly name: string; readonly about: string }): string {
+  return quoted(`${name}:${about}`)
+}
+
+function eachTold({ names, about }: OptionNode): readonly string[] {
+  return names.map((name) => told({ name, about }))
+}
+
+/** `path` would be that of the shell: the words of the verb are in `at`. */
+const WALK = `_sluice() {
+  local -a verbs options
+  local takes='' values='' at='' option='' many='' word='' current=''
+  local -i nth=0 i
+  for ((i = 2; i < CURRENT; i++)); do
+    word="\${(Q)words[i]}"
+    if [[ -n $option ]]; then
+      option=''
+    elif [[ $word == -* ]]; then
+      many=''
+      _sluice_option "$at" "$word"
+      if [[ -n $takes ]]; then option=$word; fi
+      if [[ $takes == many ]]; then many=$word; fi
+    elif [[ -z $many ]]; then
+      _sluice_at "$at"
+      if (( \${verbs[(I)\${(b)word}:*]} )); then at="\${at:+$at }$word"; nth=0; else nth+=1; fi
+    fi
+  done
+  values=''
+  _sluice_at "$at"
+  current="\${(Q)words[CURRENT]}"
+  if [[ -z $option && $current == --*=* ]]; then
+    option="\${current%%=*}"
+    compset -P 1 '*='
+  fi
+  if [[ -n $option ]]; then
+    _sluice_option "$at" "$option"
+  elif [[ $current == -* ]]; then
+    _describe option options
+    return
+  elif [[ -n $many ]]; then
+    _sluice_option "$at" "$many"
+  elif (( \${#verbs} )); then
+    _describe verb verbs
+    return
+  else
+    _sluice_argument "$at" "$nth"
+    if [[ -z $values && -z $current ]]; then
+      _describe option options
+      return
+    fi
+  fi
+  case "$values" in
+  files) _files ;;
+  folders) _files -/ ;;
+  =*) compadd -- \${(s: :)\${values#=}} ;;
+  esac
+}
+if [[ \${funcstack[1]-} == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
+`
