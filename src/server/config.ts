@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import Type, { type TSchema } from 'typebox'
@@ -9,6 +9,7 @@ import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
 import { originAt } from '../schemas/origins.ts'
 import { Secret } from '../schemas/secret.ts'
 import { Settings } from '../schemas/settings.ts'
+import { readSettingsFile } from './config/file.ts'
 
 /** The settings of one generation in the form that the code uses. Frozen. */
 export interface Config {
@@ -121,7 +122,7 @@ export function readConfig(): Reading {
 /** @param env the environment to read instead of the process's own */
 export function readFrom(env: Texts): Reading {
   const path = env['SLUICE_CONFIG']
-  const file = path === undefined ? { texts: {}, problems: [] } : readFile(path)
+  const file = path === undefined ? { texts: {}, problems: [] } : readSettingsFile(path)
   const problems = [...file.problems]
   const values: Record<string, unknown> = {}
   const texts: Texts = { ...file.texts, ...env }
@@ -153,6 +154,23 @@ export function childEnvironment(): NodeJS.ProcessEnv {
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, LD_LIBRARY_PATH } = process.env
   return { PATH, ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }), LC_ALL: 'C', TZ: 'UTC' }
+}
+
+/** Of whoever runs a verb: a management key for it, which is no setting of a node; null = none. */
+export function managementKeyGiven(): Secret | null {
+  const key = environment()['SLUICE_MANAGEMENT_KEY']
+  return key === undefined ? null : new Secret(key)
+}
+
+/** Settings that the environment gives, of all that there are; what a file says is not among them. */
+export function settingsGiven(): Texts {
+  return Object.fromEntries(Object.entries(environment()).filter(([name]) => Object.hasOwn(Settings.properties, name)))
+}
+
+/** What the environment says of the terminal: no colour (NO_COLOR), no screen to draw on, nobody who could answer (CI). */
+export function terminalWishes(): { readonly isPlain: boolean; readonly isDumb: boolean; readonly isUnattended: boolean } {
+  const { NO_COLOR, TERM, CI } = environment()
+  return { isPlain: NO_COLOR !== undefined, isDumb: TERM === undefined || TERM === 'dumb', isUnattended: CI !== undefined && CI !== 'false' }
 }
 
 /** True when npm or npx runs us: then losing the parent means that they were told to end. */
@@ -293,39 +311,6 @@ function environment(): Texts {
   return texts
 }
 
-function readFile(path: string): { readonly texts: Texts; readonly problems: readonly Problem[] } {
-  const problem = (expected: string, got: string): { texts: Texts; problems: Problem[] } =>
-    ({ texts: {}, problems: [{ name: 'SLUICE_CONFIG', expected, got }] })
-  let value: unknown
-  try {
-    value = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (cause) {
-    const why = cause instanceof SyntaxError ? 'not JSON' : codeOf(cause)
-    return problem('a readable JSON file', `${JSON.stringify(path)} (${why})`)
-  }
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject) return problem('a JSON object of settings', JSON.stringify(path))
-  const texts: Record<string, string> = {}
-  const problems: Problem[] = []
-  for (const [name, given] of Object.entries(value as object)) {
-    const asText = textOf(given)
-    // Names of providers' keys are the catalogue's business: capitals that are not ours may be one.
-    const mayBeKey = /^[A-Z][A-Z0-9_]*$/.test(name) && !name.startsWith('SLUICE_')
-    if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
-      problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
-    } else if (asText === null) {
-      problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value' })
-    } else if (asText !== '') texts[name] = asText
-  }
-  return { texts, problems }
-}
-
-function textOf(given: unknown): string | null {
-  if (typeof given === 'string') return given
-  if (typeof given === 'number') return String(given)
-  return Array.isArray(given) && given.every((item) => typeof item === 'string') ? given.join(',') : null
-}
-
 function convert(schema: TSchema, given: string | undefined): unknown {
   if (given === undefined) return 'default' in schema ? schema.default : undefined
   if (Type.IsArray(schema)) return given.split(',').map((item) => item.trim()).filter((item) => item !== '')
@@ -372,10 +357,6 @@ function expectedOf(schema: TSchema, given: string | undefined): string {
   // A Kubernetes service that is called "sluice" puts its own SLUICE_PORT into every pod.
   const isServiceLink = given?.startsWith('tcp://') === true
   return isServiceLink ? `${expected} (set enableServiceLinks: false on the pod)` : expected
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
 }
 
 /** The file of settings itself, and the name under which the banner's line expects a caller's key. */

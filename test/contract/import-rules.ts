@@ -56,6 +56,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   preact: ['dashboard'],
   uplot: ['dashboard'],
+  '@clack/prompts': ['cli'],
 }
 
 /** Modules that open sockets, and the folders that design §9 names beside the gate. */

@@ -39,6 +39,7 @@ const GROUPS: readonly {
   { verbs: ['webhooks'], load: () => import('./webhooks.ts').then((group) => group.addWebhookVerbs) },
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
+  { verbs: ['init'], load: () => import('./init.ts').then((group) => group.addInit) },
   { verbs: [COMPLETION], load: () => import('./completion.ts').then((group) => group.addCompletion) },
 ]
 

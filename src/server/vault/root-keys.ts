@@ -88,6 +88,11 @@ export function addRootKey(dataDir: string): { readonly file: string; readonly i
   return { file, id: idOf(key) }
 }
 
+/** Makes a file of the operator's own with a new key in it; one that is there stays as it is. */
+export function makeRootKeyFile(file: string): void {
+  makeKeyFile(file, textOf([newRootKey()]))
+}
+
 function byIds(keys: readonly Buffer[]): Map<string, Buffer> {
   return new Map(keys.map((key) => [idOf(key), key]))
 }

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import { Settings } from '../../schemas/settings.ts'
+import type { Problem, Texts } from '../config.ts'
+
+/** What the file that `SLUICE_CONFIG` names says: every fault of its form at once. */
+export function readSettingsFile(path: string): { readonly texts: Texts; readonly problems: readonly Problem[] } {
+  const problem = (expected: string, got: string): { texts: Texts; problems: Problem[] } =>
+    ({ texts: {}, problems: [{ name: 'SLUICE_CONFIG', expected, got }] })
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? 'not JSON' : codeOf(cause)
+    return problem('a readable JSON file', `${JSON.stringify(path)} (${why})`)
+  }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject) return problem('a JSON object of settings', JSON.stringify(path))
+  const texts: Record<string, string> = {}
+  const problems: Problem[] = []
+  for (const [name, given] of Object.entries(value as object)) {
+    const asText = textOf(given)
+    // Names of providers' keys are the catalogue's business: capitals that are not ours may be one.
+    const mayBeKey = /^[A-Z][A-Z0-9_]*$/.test(name) && !name.startsWith('SLUICE_')
+    if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
+      problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
+    } else if (asText === null) {
+      problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value' })
+    } else if (asText !== '') texts[name] = asText
+  }
+  return { texts, problems }
+}
+
+function textOf(given: unknown): string | null {
+  if (typeof given === 'string') return given
+  if (typeof given === 'number') return String(given)
+  return Array.isArray(given) && given.every((item) => typeof item === 'string') ? given.join(',') : null
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
+}
