@@ -40,6 +40,7 @@ const GROUPS: readonly {
   { verbs: ['models', 'catalog'], load: () => import('./models.ts').then((group) => group.addModelVerbs) },
   { verbs: ['openapi'], load: () => import('./openapi.ts').then((group) => group.addOpenApiVerb) },
   { verbs: ['init'], load: () => import('./init.ts').then((group) => group.addInit) },
+  { verbs: ['top'], load: () => import('./top.ts').then((group) => group.addTop) },
   { verbs: [COMPLETION], load: () => import('./completion.ts').then((group) => group.addCompletion) },
 ]
 
