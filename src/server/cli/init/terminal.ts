@@ -17,7 +17,7 @@ export function openTerminal(title: string): Asker {
 
 /** The library takes options of each value's own type: texts here, and back to the choice that it was. */
 async function chosen<T extends string>(message: string, choices: readonly Choice<T>[], initial: T): Promise<T> {
-  const options = choices.map(({ value, label, hint }) => ({ value: value as string, label, ...(hint === undefined ? {} : { hint }) }))
+  const options = choices.map(({ value, label, hint }) => ({ value, label, ...(hint === undefined ? {} : { hint }) }))
   const value = await answered(select<string>({ message, options, initialValue: initial, output }))
   return choices.find((choice) => choice.value === value)?.value ?? initial
 }
