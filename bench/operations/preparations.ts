@@ -1,5 +1,6 @@
 /** By the id of each operation: what it needs. An operation without an entry has no row, and a test fails. */
 import { FAILURES } from '../../src/schemas/failures.ts'
+import { plantDelivery } from '../../test/prove/isolation/owners.ts'
 import { STAND_MODEL } from '../../test/support/stand.ts'
 import { DIRECTORY } from './preparations-directory.ts'
 import { ENDPOINTS } from './preparations-endpoints.ts'
@@ -147,6 +148,13 @@ const MONEY: Readonly<Record<string, Preparation>> = {
   'workspaces.list_members': withWorkspace,
 }
 
+const ADMIN: Readonly<Record<string, Preparation>> = {
+  'admin.get_session': example, 'admin.list_jobs': example, 'admin.get_job': withVideo, 'admin.get_job_content': withVideo,
+  'admin.list_webhooks': example,
+  'admin.replay_webhook': fresh(60, async ({ stand, place }) => ({ params: { id: await plantDelivery(stand, place.workspaceId) } })),
+  'admin.replay_dead_webhooks': example, 'admin.get_storage': example,
+}
+
 export const PREPARATIONS: Readonly<Record<string, Preparation>> = {
-  ...MODELS, ...VIDEOS, ...PRESETS, ...FILES, ...KEYS, ...VAULT, ...ENDPOINTS, ...MONEY, ...DIRECTORY,
+  ...MODELS, ...VIDEOS, ...PRESETS, ...FILES, ...KEYS, ...VAULT, ...ENDPOINTS, ...MONEY, ...DIRECTORY, ...ADMIN,
 }

@@ -8,6 +8,8 @@ import type { KeyKind } from '../../src/schemas/api-keys.ts'
 export const OPEN_VIDEO_MODEL = 'bench/clip'
 /** Resolved by the machine itself; a secret can be bound to it, and to no address. */
 const PROVIDER_HOST = 'localhost'
+/** Its organization operates the node. */
+const OWNER = 'bench'
 
 export interface World {
   readonly stand: Stand
@@ -26,11 +28,11 @@ export interface World {
 export async function startWorld(): Promise<World> {
   const nobody = await freePort()
   const stand = await startStand({
-    settings: { SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]' },
+    settings: { SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]', SLUICE_OPERATOR_ORGANIZATION: OWNER },
     catalogue: (mockOrigin) => catalogueOf(mockOrigin, nobody),
   })
   try {
-    return worldOf(stand, await makeOwner(stand, 'bench'))
+    return worldOf(stand, await makeOwner(stand, OWNER))
   } catch (failure) {
     await stand.stop()
     throw failure

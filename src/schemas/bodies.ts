@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { ReplayDeadBody } from './admin.ts'
 import { BudgetBody } from './budgets.ts'
 import { CreditBody } from './credits.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
@@ -70,6 +71,7 @@ export const BODIES = {
   scim_group: { schema: ScimGroupBody, bytesMax: JSON_BODY_BYTES_MAX },
   scim_group_patch: { schema: ScimPatchBody, bytesMax: JSON_BODY_BYTES_MAX },
   scim_search: { schema: ScimSearchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX },
+  replay_dead: { schema: ReplayDeadBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES

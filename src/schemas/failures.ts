@@ -28,6 +28,7 @@ export const FAILURES = {
   key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
   wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind}.'),
+  operator_only: row([403], 'caller', 'no', 'This is for the organization that operates the installation.'),
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),
@@ -110,6 +111,9 @@ export const FAILURES = {
   video_jobs_full: row([429], 'caller', 'backoff', 'The workspace has as many open video jobs as it may: {limit}, or {chars} characters of requests.'),
   video_clip_invalid: row([502], 'ours', 'no', 'The provider sent no MP4.', 'warn'),
   video_clip_gone: row([502], 'ours', 'no', 'The provider no longer has the clip.', 'warn'),
+  // What operators repair
+  delivery_unknown: row([404], 'caller', 'after_change', 'There is no such delivery.'),
+  delivery_waiting: row([409], 'caller', 'no', 'The delivery waits for its next attempt anyway.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),
   file_not_downloadable: row([400], 'caller', 'no', 'An uploaded file cannot be downloaded; promoted container files can.'),
   range_unsatisfiable: row([416], 'caller', 'after_change', 'The range lies outside of the {size} bytes of the file.'),

@@ -62,6 +62,7 @@ export const Settings = Type.Object({
     { pattern: ROOT_KEYS, mask: 'whole' },
   )),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
+  SLUICE_OPERATOR_ORGANIZATION: Type.Optional(text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' })),
   SLUICE_LEDGER_KEPT_MONTHS: count('a number of months from 1 to 1200, or 0 for ever', 0, 1_200, 0),
   SLUICE_PUBLIC_URL: Type.Optional(text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN })),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),

@@ -46,6 +46,8 @@ export interface Config {
   readonly rateLimitRpm: number | null
   /** Whole months of the ledger that are kept beside the current one; 0 = for ever. */
   readonly ledgerKeptMonths: number
+  /** UUID or name of the one that operates the installation; null = the oldest. */
+  readonly operatorOrganization: string | null
   /** What URLs that callers are given begin with: without a path and a slash. */
   readonly publicOrigin: string
   readonly videoJobHours: number
@@ -237,6 +239,7 @@ function configOf(values: Settings): Config {
     rootKey: secret(values.SLUICE_ROOT_KEY),
     rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
+    operatorOrganization: values.SLUICE_OPERATOR_ORGANIZATION ?? null,
     ledgerKeptMonths: values.SLUICE_LEDGER_KEPT_MONTHS,
     publicOrigin: values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ?? originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
     videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,

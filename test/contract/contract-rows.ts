@@ -1,3 +1,4 @@
+import { ADMIN_ROWS } from './admin-rows.ts'
 import { AUDIT_ROWS } from './audit-rows.ts'
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
@@ -370,6 +371,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   ...PRIVATE_ENDPOINT_ROWS,
   ...MONEY_ROWS,
   ...AUDIT_ROWS,
+  ...ADMIN_ROWS,
   ...SCIM_DISCOVERY_ROWS,
   ...VIDEO_ROWS,
   ...KEY_ROWS,

@@ -167,7 +167,7 @@ function packageOf(specifier: string): string | null {
 }
 
 /** What belongs to every resource. */
-const EVERYBODYS = [`${SERVER}operations/define.ts`, `${SERVER}operations/apply-preset.ts`]
+const EVERYBODYS = ['define', 'apply-preset', 'clip-content'].map((name) => `${SERVER}operations/${name}.ts`)
 
 /** Resources do not import each other's operations; index.ts lists them all. */
 function otherResource(from: string, to: string): string | null {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import * as adminLimits from '../../src/schemas/admin-limits.ts'
 import * as clipLimits from '../../src/schemas/clip-limits.ts'
 import * as fileLimits from '../../src/schemas/file-limits.ts'
 import * as otherLimits from '../../src/schemas/limits.ts'
@@ -14,6 +15,7 @@ import * as webhookLimits from '../../src/schemas/webhook-limits.ts'
 import { readSources, type SourceFile } from '../support/source.ts'
 
 const FILES = [
+  adminLimits,
   clipLimits,
   otherLimits,
   fileLimits,
@@ -28,6 +30,7 @@ const FILES = [
   webhookLimits,
 ]
 const limits = {
+  ...adminLimits,
   ...clipLimits,
   ...otherLimits,
   ...fileLimits,
@@ -42,6 +45,7 @@ const limits = {
   ...webhookLimits,
 }
 const LIMITS_FILES = [
+  'src/schemas/admin-limits.ts',
   'src/schemas/clip-limits.ts',
   'src/schemas/file-limits.ts',
   'src/schemas/limits.ts',

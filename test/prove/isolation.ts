@@ -5,12 +5,15 @@ import type { AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { pause } from '../support/spawned.ts'
 import { startStand, type Stand } from '../support/stand.ts'
-import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner } from './isolation/owners.ts'
+import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner, type Told } from './isolation/owners.ts'
 import { elsewhere, missing, requestOf, takesWorkspace, typeOf, withKey, wrongKindStatus, type Wish } from './isolation/requests.ts'
 import type { Program, Proof } from './proof.ts'
 
 /** Longer than the grace in which a change reaches a front by the poll of the store alone. */
 const OBEYED_MS = 1_500
+/** A runner sweeps for the first time some seconds after its start. */
+const LOOKS_MAX = 150
+const LOOK_MS = 200
 
 export const program: Program = {
   text: 'Every operation with every kind of key: wrong kinds, dead keys, and foreign ids that look like missing ones (issue 5, acceptance 9)',
@@ -22,6 +25,7 @@ export const program: Program = {
     await pause(OBEYED_MS)
     await kinds(proof, stand, own)
     await deadOnes(proof, stand, dead)
+    await operators(proof, stand, own)
     const before = await everything(stand, foreign)
     await foreignIds(proof, stand, { own, foreign })
     const after = await everything(stand, foreign)
@@ -58,6 +62,21 @@ async function deadOnes(proof: Proof, stand: Stand, dead: Awaited<ReturnType<typ
     if (told.status !== 401) wrong.push(`${operation.id} without a key: ${told.status}`)
   }
   proof.check('disabled, deleted, unknown and absent keys are refused everywhere', wrong.length === 0, wrong.join('; ') || `${4 * OPERATIONS.length} requests`)
+}
+
+/** The first organization of a node operates it: what is told of the whole node is told to its keys alone. */
+async function operators(proof: Proof, stand: Stand, own: Owner): Promise<void> {
+  const operator = stand.keys.management_key
+  const told = async (path: string, key: string): Promise<Told> => ask(stand, { method: 'GET', path: `/api/v1/admin/${path}`, key })
+  const sweepOf = ({ body }: Told): unknown => (body['data'] as { sweep?: unknown } | undefined)?.sweep
+  for (let looks = 0; looks < LOOKS_MAX && sweepOf(await told('storage', operator)) === null; looks++) await pause(LOOK_MS)
+  const [sessions, sweeps] = [[operator, own.management].map((key) => told('session', key)), [operator, own.management].map((key) => told('storage', key))]
+  const [mine, theirs] = await Promise.all(sessions)
+  const [swept, unswept] = (await Promise.all(sweeps)).map(sweepOf)
+  const isRight = mine?.status === 200 && theirs?.status === 403 && typeOf(theirs) === 'operator_only'
+  proof.check('the operator\'s organization alone has a session', isRight, `${String(mine?.status)}, others ${String(theirs?.status)}`)
+  const isKept = typeof swept === 'object' && swept !== null && unswept === null
+  proof.check('the operator\'s organization alone is told of the last sweep', isKept, `${JSON.stringify(swept)}, others ${JSON.stringify(unswept)}`)
 }
 
 interface Both {
@@ -118,7 +137,7 @@ async function everything(stand: Stand, { management, places }: Owner): Promise<
     for (const path of [
       `/workspaces/${place.workspaceId}`, `/workspaces/${place.workspaceId}/budgets`, `/keys?workspace_id=${place.workspaceId}`,
       `/interns/${place.internId}`, `/private-endpoints/${place.endpointId}`, `/scim/group-mappings/${place.mappingId}`, '/scim/groups',
-      `/workspaces/${place.workspaceId}/members`,
+      `/workspaces/${place.workspaceId}/members`, `/admin/jobs?workspace_id=${place.workspaceId}`, `/admin/webhooks?workspace_id=${place.workspaceId}`,
     ]) await read(path, management)
   }
   return seen.join('\n')

@@ -104,6 +104,7 @@ const DEADLINES: Readonly<Record<string, number>> = {
   'files.content': fileLimits.DOWNLOAD_DEADLINE_MS,
   'containers.file_content': fileLimits.DOWNLOAD_DEADLINE_MS,
   'video.get_content': fileLimits.DOWNLOAD_DEADLINE_MS,
+  'admin.get_job_content': fileLimits.DOWNLOAD_DEADLINE_MS,
   'egress.forward': limits.EGRESS_DEADLINE_MS,
   'private_endpoints.create': limits.PROBING_DEADLINE_MS,
   'private_endpoints.validate': limits.PROBING_DEADLINE_MS,

@@ -195,6 +195,12 @@ t.test('a public address is an origin and nothing more', async (t) => {
   for (const origin of bad) t.same(problemsOf({ SLUICE_PUBLIC_URL: origin }).map(({ name }) => name), ['SLUICE_PUBLIC_URL'], origin)
 })
 
+t.test('the organization that operates the installation is named, or left to be the oldest', async (t) => {
+  t.equal(good({}).config.operatorOrganization, null)
+  t.equal(good({ SLUICE_OPERATOR_ORGANIZATION: 'Acme & Co' }).config.operatorOrganization, 'Acme & Co')
+  t.same(problemsOf({ SLUICE_OPERATOR_ORGANIZATION: 'a'.repeat(201) }).map(({ name }) => name), ['SLUICE_OPERATOR_ORGANIZATION'])
+})
+
 t.test('video jobs and their clips end by settings that have a most', async (t) => {
   t.match(good({}).config, { videoJobHours: 24, videoClipDays: 7 })
   t.match(good({ SLUICE_VIDEO_JOB_HOURS: String(VIDEO_JOB_HOURS_MAX), SLUICE_VIDEO_CLIP_DAYS: String(VIDEO_CLIP_DAYS_MAX) }).config,

@@ -7,6 +7,8 @@ import { openDirectoryParts } from '../../src/server/main/directory.ts'
 import { openPresetParts } from '../../src/server/main/presets.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
+import type { VideoWake } from '../../src/server/ports/videos.ts'
+import { openAdmin } from '../../src/server/store/admin/open-admin.ts'
 import { openApiKeys } from '../../src/server/store/api-key-management.ts'
 import type { Workspace } from '../../src/server/ports/workspaces.ts'
 import { insertKey, openKeyStore } from '../../src/server/store/api-keys.ts'
@@ -46,6 +48,8 @@ export interface InternsFront {
   intern(body?: object): Promise<string>
   /** Plain management key of another organization. */
   readonly foreignKey: string
+  /** What runners were told. */
+  readonly woken: readonly VideoWake[]
   /** A new key of the workspace `default`, or of the organization. */
   key(kind: Exclude<ApiKeyKind, 'intern'>): Promise<string>
 }
@@ -73,6 +77,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
     await feed.close()
   })
   await feed.poll()
+  const woken: VideoWake[] = []
   const unused = (): never => {
     throw new Error('this test calls no model')
   }
@@ -83,6 +88,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
       idempotency, interns: openInterns(store, hints.publish), workspaces: openWorkspaces(store, hints.publish),
       apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }),
+      admin: openAdmin({ store, operatorOrganization: null, version: '1.2.3', wake: (what) => void woken.push(what) }),
       ...openPresetParts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...openDirectoryParts(store), ...ports,
     },
   })
@@ -105,7 +111,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
     return { status: answer.status, headers: answer.headers, type: parsed.error?.metadata.error_type, body: parsed }
   }
   return {
-    store, url, organizationId: organization.id, workspace, other, call,
+    store, url, woken, organizationId: organization.id, workspace, other, call,
     intern: async (body = {}) => String((await call('POST', '/interns', { body: { name: 'Ada', provision: false, ...body } })).body['id']),
     foreignKey: await makeKey('management', { organizationId: foreign.organization.id, workspaceId: foreign.workspace.id }),
     key: (kind) => makeKey(kind, own),

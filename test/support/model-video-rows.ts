@@ -15,6 +15,7 @@ export interface ModelRow {
   attempt: number
   leaseUntil: number
   submissions: number
+  polls: number
   submittedAtMs: number | null
   submitEndsAtMs: number | null
   upstreamId: string | null
@@ -45,7 +46,8 @@ export function modelRows(now: () => number): ModelRows {
     add(given) {
       const row: ModelRow = {
         workspaceId: 'w1', provider: 'tokens', submitToken: `token-${given.id}`, createdAtMs: now(), expiresAtMs: now() + 86_400_000, state: 'accepted',
-        attempt: 0, leaseUntil: now() - 1, submissions: 0, submittedAtMs: null, submitEndsAtMs: null, upstreamId: null, made: null, attached: null, end: null,
+        attempt: 0, leaseUntil: now() - 1, submissions: 0, polls: 0, submittedAtMs: null, submitEndsAtMs: null, upstreamId: null, made: null, attached: null,
+        end: null,
         ...given,
       }
       rows.set(row.id, row)
@@ -106,14 +108,14 @@ function claims(rows: Rows, now: () => number): Pick<VideoWork, 'claim' | 'due' 
       for (const claim of claims) {
         const row = ours(claim)
         if (row === null) lost.push(claim.id)
-        else row.leaseUntil = busyUntil(row, leaseMs)
+        else Object.assign(row, { leaseUntil: busyUntil(row, leaseMs), polls: claim.polls })
       }
       return lost
     },
     async release(claims, dueInMs) {
       for (const claim of claims) {
         const row = ours(claim)
-        if (row !== null) Object.assign(row, { attempt: row.attempt + 1, leaseUntil: busyUntil(row, dueInMs) - 1 })
+        if (row !== null) Object.assign(row, { attempt: row.attempt + 1, leaseUntil: busyUntil(row, dueInMs) - 1, polls: claim.polls })
       }
     },
   }
@@ -137,11 +139,11 @@ function steps(rows: Rows, now: () => number): Omit<VideoWork, 'claim' | 'due' |
       }
       return step(claim, 'submitting', { state: 'running', upstreamId, submitEndsAtMs: null, leaseUntil: now() + VIDEO_LEASE_MS }) ?? 'lost'
     },
-    made: async (claim, made) => step(claim, 'running', { state: 'storing', made }),
+    made: async (claim, made) => step(claim, 'running', { state: 'storing', made, polls: claim.polls }),
     async end(claim, end) {
       const row = ours(claim)
       if (row === null) return null
-      Object.assign(row, { state: end.kind, attempt: row.attempt + 1, end })
+      Object.assign(row, { state: end.kind, attempt: row.attempt + 1, polls: claim.polls, end })
       return viewOf(row)
     },
     owned: async (claim, ids) => new Set([...rows.values()]
@@ -175,7 +177,7 @@ function claimOf(row: ModelRow, readAtMs: number): ClaimedVideo {
       creativity: null, upscaleFactor: null, passthrough: {}, previousUpstreamId: null, user: null,
     },
     hasAttached: row.attached !== null,
-    submitToken: row.submitToken, submissions: row.submissions, submittedAtMs: row.submittedAtMs, submitEndsAtMs: row.submitEndsAtMs,
+    submitToken: row.submitToken, submissions: row.submissions, polls: row.polls, submittedAtMs: row.submittedAtMs, submitEndsAtMs: row.submitEndsAtMs,
     upstreamId: row.upstreamId, generationId: null, made: row.made, createdAtMs: row.createdAtMs, expiresAtMs: row.expiresAtMs,
   }
 }

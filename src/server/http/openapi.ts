@@ -50,6 +50,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   presets: 'Request configurations under a slug: saved in versions, compared, rolled back and used as a model.',
   activity: 'What was spent: by day, key, workspace and model.',
   audit: 'Who changed, was given or was refused what.',
+  admin: 'What operators look into and repair: jobs, webhooks and storage of their organization.',
   credits: 'What an organization may spend in all.',
   budgets: 'What a workspace may spend a day, a week, a month and in all.',
   'group-mappings': "Groups of the identity provider's, and what they grant in which workspace.",

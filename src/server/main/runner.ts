@@ -9,6 +9,7 @@ import { repeat } from '../runner/repeat.ts'
 import { sweep } from '../runner/sweep.ts'
 import { openState } from '../state/open.ts'
 import { openVideoViews } from '../state/video-views.ts'
+import { keepSweep } from '../store/admin/sweeps.ts'
 import { openContainerSizes } from '../store/container-sizes.ts'
 import { openContainerUses } from '../store/container-uses.ts'
 import { openDataKeys } from '../store/data-keys.ts'
@@ -46,7 +47,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const applicationName = `sluice-runner-${part.slot}`
   const store = openStore({ url: part.databaseUrl, poolMax: RUNNER_POOL_MAX, applicationName })
   const storage = await openStorage(config)
-  const stopChores = startChores(config, { store, storage, log })
+  const stopChores = startChores(config, { part, store, storage, log })
   const state = openState({ ...stateAddress(part.redis), log })
   const views = openVideoViews(state)
   const egress = openGate(config)
@@ -67,13 +68,14 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
 }
 
 interface ChoreMeans {
+  readonly part: Pick<StartedPart, 'node' | 'slot'>
   readonly store: Store
   readonly storage: Storage
   readonly log: Log
 }
 
 /** @returns what stops them, and waits for those under way */
-function startChores(config: Config, { store, storage, log }: ChoreMeans): () => Promise<void> {
+function startChores(config: Config, { part, store, storage, log }: ChoreMeans): () => Promise<void> {
   const means = { log, random: Math.random }
   let isEnding = false
   const swept = {
@@ -86,6 +88,9 @@ function startChores(config: Config, { store, storage, log }: ChoreMeans): () =>
     async run() {
       const { report, failures } = await sweep(swept, { isUploadsOnly })
       for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })
+      if (!isUploadsOnly && !isEnding) {
+        await keepSweep(store.sql, part, { ...report }).catch((cause: unknown) => log.warn('sweep_report_failed', { cause }))
+      }
       return { ...report }
     },
   }, means)

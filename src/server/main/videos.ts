@@ -7,6 +7,7 @@ import type { Store } from '../store/open.ts'
 import { openVideoCancel } from '../store/videos/cancel.ts'
 import type { EndContext } from '../store/videos/ends.ts'
 import { openVideoJobs } from '../store/videos/open-videos.ts'
+import { openAdminParts } from './admin.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -20,7 +21,7 @@ export interface VideoMeans {
 }
 
 export interface VideoParts {
-  readonly ports: Pick<Ports, 'videos' | 'publicOrigin' | 'operatorKeys'>
+  readonly ports: Pick<Ports, 'videos' | 'publicOrigin' | 'operatorKeys' | 'admin'>
   close(): Promise<void>
 }
 
@@ -31,7 +32,8 @@ export function openVideoParts(config: Config, { store, state, log, credentials 
     store, views, jobMs: config.videoJobHours * HOUR_MS, now: () => performance.now(),
     cancel: openVideoCancel({ store, views, context: endsOf(config, log) }),
   })
-  return { ports: { videos, publicOrigin: config.publicOrigin, operatorKeys: credentials }, close: () => views.close() }
+  const admin = openAdminParts(config, { store, views })
+  return { ports: { videos, publicOrigin: config.publicOrigin, operatorKeys: credentials, ...admin }, close: () => views.close() }
 }
 
 /** How jobs end, in any process that ends them. */

@@ -1,4 +1,12 @@
 import type { AnyOperation } from './define.ts'
+import { getAdminJob } from './admin/get-job.ts'
+import { getAdminJobContent } from './admin/get-job-content.ts'
+import { getAdminSession } from './admin/get-session.ts'
+import { getAdminStorage } from './admin/get-storage.ts'
+import { listAdminJobs } from './admin/list-jobs.ts'
+import { listAdminWebhooks } from './admin/list-webhooks.ts'
+import { replayDeadWebhooks } from './admin/replay-dead-webhooks.ts'
+import { replayWebhook } from './admin/replay-webhook.ts'
 import { getContainerFileContent } from './containers/get-container-file-content.ts'
 import { getContainerFile } from './containers/get-container-file.ts'
 import { listContainerFiles } from './containers/list-container-files.ts'
@@ -222,4 +230,12 @@ export const OPERATIONS: readonly AnyOperation[] = [
   refuseMe,
   refuseBulk,
   refuseSearch,
+  getAdminSession,
+  listAdminJobs,
+  getAdminJob,
+  getAdminJobContent,
+  listAdminWebhooks,
+  replayWebhook,
+  replayDeadWebhooks,
+  getAdminStorage,
 ]

@@ -1,4 +1,5 @@
 import type { Activity } from './activity.ts'
+import type { AdminRecords } from './admin.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { AuditLog } from './audit.ts'
 import type { Budgets } from './budgets.ts'
@@ -47,6 +48,7 @@ export interface Ports {
   readonly credits: Credits
   readonly activity: Activity
   readonly auditLog: AuditLog
+  readonly admin: AdminRecords
   readonly workspaces: Workspaces
   readonly scimUsers: ScimUsers
   readonly scimGroups: ScimGroups

@@ -23,6 +23,8 @@ export interface ClaimedVideo {
   readonly submitToken: string
   /** Submissions that were begun. */
   readonly submissions: number
+  /** How often the provider was asked for the job; renewals, releases, `made` and `end` write it. */
+  readonly polls: number
   /** Of the last submission; null before the first. */
   readonly submittedAtMs: number | null
   /** When the last submission's call must have ended. */
@@ -75,9 +77,9 @@ export interface VideoWork {
   /** What belongs to the request of a claimed job, and is large; null when the row is another's. */
   attached(claim: Pick<ClaimedVideo, 'id' | 'attempt'>): Promise<VideoAttached | null>
   /** Prolongs leases from now on. @returns ids that are no longer ours */
-  renew(claims: readonly Pick<ClaimedVideo, 'id' | 'attempt'>[], leaseMs: number): Promise<readonly string[]>
+  renew(claims: readonly Pick<ClaimedVideo, 'id' | 'attempt' | 'polls'>[], leaseMs: number): Promise<readonly string[]>
   /** Gives jobs back, due after `dueInMs`. */
-  release(claims: readonly Pick<ClaimedVideo, 'id' | 'attempt'>[], dueInMs: number): Promise<void>
+  release(claims: readonly Pick<ClaimedVideo, 'id' | 'attempt' | 'polls'>[], dueInMs: number): Promise<void>
   /** accepted, submitting → submitting: before the call. Its lease is `leaseMs` and `callMs`; nobody takes it over before. */
   submitting(claim: ClaimedVideo, times: { readonly leaseMs: number; readonly callMs: number }): Promise<ClaimedVideo | null>
   /** submitting → accepted: the provider surely has not taken it. The lease is VIDEO_LEASE_MS from now on. */

@@ -10,6 +10,8 @@ export interface GuardedTable<S extends string> {
   readonly busyUntil?: { readonly state: S; readonly column: string }
   /** What whole rows are answered with, of the table as `t`; all columns when left out. */
   readonly whole?: string
+  /** An integer column of which claims that are renewed or released together carry the latest value, as `kept`. */
+  readonly kept?: string
 }
 
 /** A row that is ours until `attempt` changes. */
@@ -45,14 +47,16 @@ export interface GuardedBatches<S extends string> {
   /** Takes those that are due of the ids that `chosen` selects, whose query has locked them. @returns whole rows, and as `read_at` when */
   claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number): Promise<readonly R[]>
   /** Rows are locked in the order of their ids, as by all who lock several. @returns ids that are no longer ours */
-  renewAll(sql: Queryable, claims: readonly Held[], leaseMs: number): Promise<readonly string[]>
-  releaseAll(sql: Queryable, claims: readonly Held[], dueInMs: number): Promise<void>
+  renewAll(sql: Queryable, claims: readonly Counted[], leaseMs: number): Promise<readonly string[]>
+  releaseAll(sql: Queryable, claims: readonly Counted[], dueInMs: number): Promise<void>
   /** @param set `column = …, …` @returns as `claimAll`, or null as `advance` does */
   step<R extends object>(sql: Queryable, claim: Claim<S>, to: S, set: Fragment): Promise<R | null>
 }
 
 /** What names a claim. */
 export type Held = Pick<Claim<string>, 'id' | 'attempt'>
+/** One with the latest value of the column that the table keeps. */
+export type Counted = Held & { readonly kept?: number }
 /** Part of a statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 
@@ -98,18 +102,19 @@ export function guardedRows<S extends string>(guarded: GuardedTable<S>): Guarded
   }
 }
 
-function batchesOf<S extends string>({ table, claimable, busyUntil, whole = 't.*' }: GuardedTable<S>): GuardedBatches<S> {
+function batchesOf<S extends string>({ table, claimable, busyUntil, whole = 't.*', kept }: GuardedTable<S>): GuardedBatches<S> {
   // As text: a statement that was prepared with parameters might not be allowed to use an index of these states alone.
   const open = claimable.map((state) => `'${state}'`).join(', ')
   const isOpen = (sql: Queryable) => sql`state IN (${sql.unsafe(open)})`
   const leaseEnd = (sql: Queryable, ms: number) => (busyUntil === undefined ? after(sql, ms) : sql`CASE
     WHEN state = ${busyUntil.state} THEN greatest(clock_timestamp(), ${sql(busyUntil.column)}) + ${ms} * interval '1 ms' ELSE ${after(sql, ms)} END`)
+  const keeping = (sql: Queryable) => (kept === undefined ? sql`` : sql`, ${sql(kept)} = COALESCE(held.kept, t.${sql(kept)})`)
   /** `held`: those of the claims that are still ours. */
-  const heldOf = (sql: Queryable, claims: readonly Held[]) => sql`
-    x AS MATERIALIZED (SELECT * FROM json_to_recordset(${JSON.stringify(claims.map(({ id, attempt }) => ({ id, attempt })))}::text::json)
-      AS x(id text, attempt integer)),
+  const heldOf = (sql: Queryable, claims: readonly Counted[]) => sql`
+    x AS MATERIALIZED (SELECT * FROM json_to_recordset(${told(claims)}::text::json)
+      AS x(id text, attempt integer, kept integer)),
     held AS MATERIALIZED (
-      SELECT t.id FROM ${sql(table)} t JOIN x ON x.id = t.id AND x.attempt = t.attempt WHERE ${isOpen(sql)} ORDER BY t.id FOR UPDATE OF t)`
+      SELECT t.id, x.kept FROM ${sql(table)} t JOIN x ON x.id = t.id AND x.attempt = t.attempt WHERE ${isOpen(sql)} ORDER BY t.id FOR UPDATE OF t)`
   return {
     // The clock as a subquery is read once, and only then compared with an index.
     hasWork: (sql) => sql`${isOpen(sql)} AND lease_until < (SELECT clock_timestamp())`,
@@ -124,7 +129,8 @@ function batchesOf<S extends string>({ table, claimable, busyUntil, whole = 't.*
       if (claims.length === 0) return []
       const rows = await sql<{ id: string }[]>`
         WITH ${heldOf(sql, claims)},
-        renewed AS (UPDATE ${sql(table)} AS t SET lease_until = ${leaseEnd(sql, leaseMs)} FROM held WHERE t.id = held.id)
+        renewed AS (
+          UPDATE ${sql(table)} AS t SET lease_until = ${leaseEnd(sql, leaseMs)} ${keeping(sql)} FROM held WHERE t.id = held.id)
         SELECT x.id FROM x LEFT JOIN held ON held.id = x.id WHERE held.id IS NULL`
       return rows.map(({ id }) => id)
     },
@@ -132,7 +138,7 @@ function batchesOf<S extends string>({ table, claimable, busyUntil, whole = 't.*
       if (claims.length === 0) return
       await sql`
         WITH ${heldOf(sql, claims)}
-        UPDATE ${sql(table)} AS t SET attempt = attempt + 1, lease_until = ${leaseEnd(sql, dueInMs)} FROM held WHERE t.id = held.id`
+        UPDATE ${sql(table)} AS t SET attempt = attempt + 1, lease_until = ${leaseEnd(sql, dueInMs)} ${keeping(sql)} FROM held WHERE t.id = held.id`
     },
     async step<R extends object>(sql: Queryable, claim: Claim<S>, to: S, set: Fragment) {
       const rows = await sql<Returned[]>`
@@ -144,6 +150,10 @@ function batchesOf<S extends string>({ table, claimable, busyUntil, whole = 't.*
 }
 
 type Returned = Readonly<Record<string, unknown>>
+
+function told(claims: readonly Counted[]): string {
+  return JSON.stringify(claims.map(({ id, attempt, kept }) => ({ id, attempt, kept })))
+}
 
 function ours(sql: Queryable, claim: Held): Fragment {
   return sql`id = ${claim.id} AND attempt = ${claim.attempt}`

@@ -16,8 +16,8 @@ export interface CopiedSequence {
   readonly isCalled: boolean
 }
 
-/** Tables that are no data: the schema's own, and heartbeats of processes. */
-const LEFT_OUT = ['schema_migrations', 'fronts', 'runners']
+/** Tables that are no data: the schema's own, and what processes tell of themselves. */
+const LEFT_OUT = ['schema_migrations', 'fronts', 'runners', 'sweep_reports']
 const NAME = /^[a-z_][a-z0-9_]*$/
 
 /** Every table of ours that holds data, by name; partitions are in their parents. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { SCIM_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import type { KeyKind } from '../../../src/schemas/api-keys.ts'
 import type { Stand } from '../../support/stand.ts'
-import { ask, type Owner, type Place } from '../isolation/owners.ts'
+import { ask, plantDelivery, type Owner, type Place } from '../isolation/owners.ts'
 
 export interface World {
   readonly stand: Stand
@@ -202,6 +202,20 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'workspaces.delete': {
     request: async (world) => ({ path: `/workspaces/${await workspace(world)}` }),
     refused: async ({ place }, done) => [done, { path: `/workspaces/${place.workspaceId}` }],
+  },
+
+  'admin.replay_webhook': {
+    request: async ({ stand, place }) => ({ path: `/admin/webhooks/${await plantDelivery(stand, place.workspaceId)}/replay` }),
+    refused: async (_, done) => [done],
+  },
+  'admin.replay_dead_webhooks': {
+    async request(world) {
+      const id = await workspace(world)
+      await plantDelivery(world.stand, id)
+      return { path: '/admin/webhooks/replay', body: { workspace_id: id } }
+    },
+    again: 'nothing',
+    refused: async (_, done) => [{ ...done, body: { workspace_id: randomUUID() } }],
   },
 
   'scim.refuse_me': { never: 'a token stands for no user' },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { KEY_PREFIXES, type KeyKind } from '../../../src/schemas/api-keys.ts'
+import { newId } from '../../../src/server/store/ids.ts'
 import { openStore } from '../../../src/server/store/open.ts'
 import { runtimeOf } from '../../../src/server/supervisor/data-directory.ts'
 import { plantGroup, plantUsers } from '../../support/directory.ts'
@@ -33,6 +34,8 @@ export interface Place {
   readonly containerFileId: string
   readonly endpointId: string
   readonly videoId: string
+  /** A dead letter. */
+  readonly deliveryId: string
   readonly groupId: string
   /** Its member. */
   readonly userId: string
@@ -158,6 +161,7 @@ async function fill(stand: Stand, { name, organizationId, management, workspaceI
   return {
     workspaceId, slug, inference, secret, containerId, groupId, userId, presetSlug,
     mappingId: String(mapping['id']),
+    deliveryId: await plantDelivery(stand, workspaceId),
     syncId: String((await asManager('POST', '/scim/sync-jobs'))['id']),
     videoId: await ended(stand, String(video['id']), inference.key),
     internId: String(intern['id']),
@@ -174,6 +178,21 @@ export async function makeGroup({ dataDir }: Stand, organizationId: string): Pro
   try {
     const [userId = ''] = await plantUsers(store, organizationId, [randomUUID()])
     return { groupId: await plantGroup(store, organizationId, randomUUID(), [userId]), userId }
+  } finally {
+    await store.close()
+  }
+}
+
+/** A dead letter of a workspace, whose receiver nobody can reach. @returns its id */
+export async function plantDelivery({ dataDir }: Pick<Stand, 'dataDir'>, workspaceId: string): Promise<string> {
+  const store = openStore({ url: runtimeOf(dataDir)?.databaseUrl ?? '', poolMax: 1, applicationName: 'sluice-prove' })
+  try {
+    const id = newId()
+    await store.sql`
+      INSERT INTO webhook_deliveries (id, workspace_id, job_id, idempotency_key, url, host, body, state, tries, last_reason, ended_at)
+      VALUES (${id}, ${workspaceId}, ${`job-of-${id}`}, ${`${id}-completed`}, 'https://receiver.invalid/in', 'receiver.invalid', '{}', 'dead', 8,
+        'unreachable', clock_timestamp())`
+    return id
   } finally {
     await store.close()
   }

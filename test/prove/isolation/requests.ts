@@ -77,6 +77,8 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   else if (isOf('/vault/interns/')) [params['intern_id'], params['name']] = [place.internId, place.secret]
   else if (isOf('/vault/secrets/') && operation.method !== 'put') params['name'] = place.secret
   else if (isOf('/videos/')) params['job_id'] = place.videoId
+  else if (isOf('/admin/jobs/')) params['job_id'] = place.videoId
+  else if (isOf('/admin/webhooks/{id}')) params['id'] = place.deliveryId
   else if (isOf('/files/')) params['file_id'] = place.fileId
   else if (isOf('/containers/') && operation.method !== 'put') [params['container_id'], params['file_id']] = [place.containerId, place.containerFileId]
   else return null

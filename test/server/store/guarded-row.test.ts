@@ -80,6 +80,17 @@ t.test('an advance is part of the transaction that it stands in', async (t) => {
   t.ok(await rows.advance(sql, claim, 'running'))
 })
 
+t.test('claims that are renewed together keep what each has counted, where the table keeps it', async (t) => {
+  const { sql } = await chores(t, 'a', 'b', 'c')
+  await sql`ALTER TABLE chores ADD COLUMN looks integer NOT NULL DEFAULT 9`
+  const counted = guardedRows<State>({ table: 'chores', claimable: ['queued', 'running'], kept: 'looks' })
+  const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(async (id) => present(await counted.claim(sql, id, LONG_MS))))
+  const claims = [{ ...present(a), kept: 4 }, present(b), { ...present(c), attempt: 7, kept: 5 }]
+  t.same(await counted.renewAll(sql, claims, LONG_MS), ['c'])
+  t.same((await sql`SELECT looks FROM chores ORDER BY id`).map(({ looks }) => looks as number), [4, 9, 9])
+  t.same(await rows.renewAll(sql, claims, LONG_MS), ['c'], 'and not where it does not')
+})
+
 t.test('the lease is counted from the claim, not from the begin of its transaction', async (t) => {
   const { sql } = await chores(t, 'a')
   const [row] = await sql.begin(async (tx) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { checkSchema, migrate, MIGRATIONS, SchemaRefused, type Migration } from '../../../src/server/store/migrate.ts'
 import { openStore, type Store } from '../../../src/server/store/open.ts'
+import { insertOrganization } from '../../../src/server/store/organizations.ts'
 import { keptLog } from '../../support/log.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
 
@@ -36,6 +37,23 @@ t.test('an empty database gets every step once, and a second run changes nothing
   t.same(await migrate(url, log), { at: MIGRATIONS.length })
   t.equal(log.events.length, MIGRATIONS.length)
 })
+
+t.test('deliveries of an older version get their organization, those that it writes beside this one too', async (t) => {
+  const store = await emptyStore(t)
+  const before = MIGRATIONS.slice(0, MIGRATIONS.findIndex(({ name }) => name === 'operator'))
+  await migrate(store.options.url, keptLog(), before)
+  const { organization, workspace } = await store.sql.begin((tx) => insertOrganization(tx, 'o'))
+  await oldDelivery(store, workspace.id)
+  await migrate(store.options.url, keptLog())
+  await oldDelivery(store, workspace.id)
+  t.same((await store.sql`SELECT organization_id AS id FROM webhook_deliveries`).map(({ id }) => id as string), [organization.id, organization.id])
+})
+
+async function oldDelivery({ sql }: Store, workspaceId: string): Promise<void> {
+  await sql`
+    INSERT INTO webhook_deliveries (id, workspace_id, job_id, idempotency_key, url, host, body)
+    SELECT id, ${workspaceId}, 'j', id::text, 'https://a.example', 'a.example', '{}' FROM (SELECT gen_random_uuid() AS id) made`
+}
 
 t.test('migrators that start at once take turns', async (t) => {
   const { options: { url } } = await emptyStore(t)

@@ -12,7 +12,7 @@ export const listAudit = defineOperation({
   path: '/audit',
   tag: 'audit',
   summary: 'List who changed what',
-  description: 'Each change is one event, in the transaction of the change; reads and refused changes are none.',
+  description: 'Each change is one event, in the transaction of the change; refused changes and reads are none, but for an operator\'s of a clip.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

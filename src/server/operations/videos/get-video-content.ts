@@ -1,12 +1,8 @@
-import { ok } from '../../../schemas/failures.ts'
 import { DOWNLOAD_DEADLINE_MS } from '../../../schemas/file-limits.ts'
 import { VideoContent, VideoContentQuery, VideoParams } from '../../../schemas/videos.ts'
-import type { FileRecord } from '../../ports/files.ts'
-import type { VideoOutput } from '../../ports/videos.ts'
+import { openClip } from '../clip-content.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'
-
-const MP4 = 'video/mp4'
 
 /** Streams a clip of a completed job, whole or by range. Source: B2.1, C27. */
 export const getVideoContent = defineOperation({
@@ -20,7 +16,7 @@ export const getVideoContent = defineOperation({
   outlivesClient: false,
   tellsAccount: true,
   input: { params: VideoParams, query: VideoContentQuery },
-  success: { status: 200, body: VideoContent, content: MP4 },
+  success: { status: 200, body: VideoContent, content: 'video/mp4' },
   statuses: [400, 403, 404, 409, 410, 500, 502],
   failures: [
     'video_unknown', 'video_unfinished', 'video_output_unknown', 'video_expired', 'content_missing', 'content_damaged',
@@ -28,19 +24,7 @@ export const getVideoContent = defineOperation({
   ],
   example: { params: { job_id: EXAMPLE_JOB }, query: { index: 0 } },
   async run({ key, params, query, signal }, { videos, transfers }) {
-    const index = query.index ?? 0
-    const output = await videos.output(ownWorkspaceOf(key), params.job_id, index)
-    if (!output.ok) return output
-    const file = fileOf(output.value)
-    const content = await transfers.openFile(file, signal)
-    return content.ok ? ok({ kind: 'content', content: content.value, contentType: MP4, filename: file.filename }) : content
+    const output = await videos.output(ownWorkspaceOf(key), params.job_id, query.index ?? 0)
+    return output.ok ? openClip(output.value, transfers, signal) : output
   },
 })
-
-/** A clip is kept as files are. */
-function fileOf({ jobId, index, objectId, workspaceId, dataKeyId, sizeBytes, sha256, createdAt }: VideoOutput): FileRecord {
-  return {
-    id: objectId, workspaceId, filename: `${jobId}-${index}.mp4`, mimeType: MP4, sizeBytes, sha256, dataKeyId,
-    isDownloadable: true, purpose: null, createdAt,
-  }
-}

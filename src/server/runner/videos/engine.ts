@@ -168,7 +168,7 @@ class Engine implements VideoEngine {
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))
     for (const job of jobs) job.phase = 'gone'
     try {
-      if (ours.length > 0) await work.release(ours.map(({ claim: { id, attempt } }) => ({ id, attempt })), 0)
+      if (ours.length > 0) await work.release(ours.map(({ claim: { id, attempt, polls } }) => ({ id, attempt, polls })), 0)
       for (const provider of new Set(ours.map(({ claim }) => claim.target.provider))) views.wake({ kind: 'jobs', provider })
     } catch (cause) {
       log.debug('video.release_failed', { jobs: ours.length, cause })

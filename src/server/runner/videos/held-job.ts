@@ -86,6 +86,11 @@ export class HeldJob {
     this.#leaseEndsAt = Math.min(this.#leaseEndsAt, askedAt + leaseMs)
   }
 
+  /** The provider was asked for it. */
+  countPoll(): void {
+    this.claim = { ...this.claim, polls: this.claim.polls + 1 }
+  }
+
   /** A write of ours went through. */
   advance(claim: ClaimedVideo, answeredAt: number): void {
     this.claim = claim

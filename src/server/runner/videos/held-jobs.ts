@@ -73,7 +73,7 @@ export class HeldJobs {
     if (ours.length === 0) return []
     const askedAt = clock.now()
     try {
-      const lost = new Set(await work.renew(ours.map(({ claim: { id, attempt } }) => ({ id, attempt })), VIDEO_LEASE_MS))
+      const lost = new Set(await work.renew(ours.map(({ claim: { id, attempt, polls } }) => ({ id, attempt, polls })), VIDEO_LEASE_MS))
       for (const job of ours) if (!lost.has(job.id)) job.prolong(askedAt, VIDEO_LEASE_MS)
       if (this.#isAway) log.info('video.leases_renewed', { jobs: ours.length })
       this.#isAway = false

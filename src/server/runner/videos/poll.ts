@@ -22,6 +22,7 @@ export async function poll(around: Around, job: HeldJob, { provider, crowdMs }: 
   // No row is in `running` without it.
   if (upstreamId === null) return fail(around, job, { error: 'internal: the job has no id at its provider', mayHaveCost: true })
   const lagMs = Math.max(0, clock.now() - job.dueAt)
+  job.countPoll()
   const polled = await provider.poll(job.order(), upstreamId, callTimes(around, job, VIDEO_CALL_MS_MAX))
   meters.polled(provider.slug, polled.kind, lagMs)
   return book(around, job, { provider, polled, crowdMs })

@@ -43,5 +43,5 @@ async function look(sql: Sql, workspaceId: string, id: string): Promise<VideoVie
 }
 
 export function cancellation(id: string): EndWish {
-  return { id, attempt: null, state: 'cancelled', error: 'The job was cancelled.', clips: [], settling: unfinished }
+  return { id, attempt: null, polls: null, state: 'cancelled', error: 'The job was cancelled.', clips: [], settling: unfinished }
 }

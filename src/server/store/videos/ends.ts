@@ -15,6 +15,8 @@ export interface EndWish {
   readonly id: string
   /** Of the claim; null: whoever has it. */
   readonly attempt: number | null
+  /** Null: as the row says. */
+  readonly polls: number | null
   readonly state: VideoEnding
   readonly error: string | null
   readonly clips: readonly StoredClip[]
@@ -53,17 +55,18 @@ export async function endJobs(tx: Transaction, wishes: readonly EndWish[], conte
 }
 
 async function endRows(tx: Transaction, wishes: readonly EndWish[], { clipsKeptMs }: EndContext): Promise<readonly EndedRow[]> {
-  const told = wishes.map(({ id, attempt, state, error, clips }) => ({
-    id, attempt, state, error: error === null ? null : plain(error.slice(0, VIDEO_ERROR_CHARS_MAX)), outputs: clips.length,
+  const told = wishes.map(({ id, attempt, polls, state, error, clips }) => ({
+    id, attempt, polls, state, error: error === null ? null : plain(error.slice(0, VIDEO_ERROR_CHARS_MAX)), outputs: clips.length,
   }))
   return tx<EndedRow[]>`
     WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset(${JSON.stringify(told)}::text::json)
-      AS x(id text, attempt integer, state text, error text, outputs integer)),
+      AS x(id text, attempt integer, polls integer, state text, error text, outputs integer)),
     held AS MATERIALIZED (
-      SELECT j.id, j.state AS was, x.state, x.error, x.outputs FROM video_jobs j JOIN x ON x.id = j.id
+      SELECT j.id, j.state AS was, x.polls, x.state, x.error, x.outputs FROM video_jobs j JOIN x ON x.id = j.id
       WHERE j.state IN (${tx.unsafe(OPEN_STATES)}) AND (x.attempt IS NULL OR x.attempt = j.attempt)
       ORDER BY j.id FOR UPDATE OF j)
     UPDATE video_jobs AS j SET state = held.state, error = held.error, outputs = held.outputs, attempt = j.attempt + 1,
+      polls = COALESCE(held.polls, j.polls),
       ended_at = clock_timestamp(), request = NULL, attached = NULL, made = NULL,
       clips_expire_at = CASE WHEN held.outputs > 0 THEN clock_timestamp() + ${clipsKeptMs} * interval '1 ms' END
     FROM held WHERE j.id = held.id RETURNING j.*, j.hold_day::text AS hold_day, held.was`

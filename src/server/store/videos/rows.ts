@@ -9,7 +9,7 @@ export const OPEN_STATES = `'accepted', 'submitting', 'running', 'storing'`
 /** Columns of `VideoRow`. `attached` is not among them: a runner that held thousands of it would run out of memory. */
 const ROW_COLUMNS = [
   'id', 'organization_id', 'workspace_id', 'key_hash', 'key_account_id', 'request_id', 'model', 'provider', 'endpoint', 'upstream_model',
-  'own_secret', 'request', 'state', 'attempt', 'submit_token', 'submissions', 'submitted_at', 'submit_ends_at', 'upstream_id', 'generation_id',
+  'own_secret', 'request', 'state', 'attempt', 'submit_token', 'submissions', 'polls', 'submitted_at', 'submit_ends_at', 'upstream_id', 'generation_id',
   'made', 'error', 'outputs', 'seconds', 'cost_nano', 'is_unpriced', 'hold_id', 'callback_url', 'created_at', 'expires_at', 'ended_at',
 ] as const satisfies readonly (keyof VideoRow)[]
 
@@ -18,6 +18,7 @@ export const videoRows = guardedRows<VideoState>({
   table: 'video_jobs',
   claimable: ['accepted', 'submitting', 'running', 'storing'],
   busyUntil: { state: 'submitting', column: 'submit_ends_at' },
+  kept: 'polls',
   whole: `${ROW_COLUMNS.map((name) => `t.${name}`).join(', ')}, t.attached IS NOT NULL AS has_attached`,
 })
 
@@ -42,6 +43,7 @@ export interface VideoRow {
   readonly attempt: number
   readonly submit_token: string
   readonly submissions: number
+  readonly polls: number
   readonly submitted_at: Date | null
   readonly submit_ends_at: Date | null
   readonly upstream_id: string | null
@@ -79,6 +81,7 @@ export function claimedOf(row: ReadRow): ClaimedVideo {
     hasAttached: row.has_attached,
     submitToken: row.submit_token,
     submissions: row.submissions,
+    polls: row.polls,
     submittedAtMs: row.submitted_at?.getTime() ?? null,
     submitEndsAtMs: row.submit_ends_at?.getTime() ?? null,
     upstreamId: row.upstream_id,

@@ -2,7 +2,7 @@ import { VIDEO_LEASE_MS, VIDEO_RECENT_MS, VIDEO_RENEWED_AT_ONCE } from '../../..
 import type { ClaimedVideo, VideoEnd, VideoWork } from '../../ports/video-work.ts'
 import type { VideoAttached } from '../../ports/videos.ts'
 import { plain } from '../lending/books.ts'
-import type { Fragment } from '../guarded-row.ts'
+import type { Counted, Fragment } from '../guarded-row.ts'
 import { newGenerationId } from '../ids.ts'
 import type { Queryable, Store } from '../open.ts'
 import { violatedUnique } from '../translate.ts'
@@ -23,11 +23,11 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
     attached: (job) => attached(store.sql, job),
     async renew(claims, leaseMs) {
       const lost: string[] = []
-      for (const some of inParts(claims)) lost.push(...await videoRows.renewAll(store.sql, some, leaseMs))
+      for (const some of inParts(claims)) lost.push(...await videoRows.renewAll(store.sql, some.map(countedOf), leaseMs))
       return lost
     },
     async release(claims, dueInMs) {
-      for (const some of inParts(claims)) await videoRows.releaseAll(store.sql, some, dueInMs)
+      for (const some of inParts(claims)) await videoRows.releaseAll(store.sql, some.map(countedOf), dueInMs)
     },
     async submitting(job, { leaseMs, callMs }) {
       const { sql } = store
@@ -41,7 +41,8 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
     },
     submitted: (job, upstreamId) => submitted(store.sql, job, upstreamId),
     async made(job, made) {
-      return claimed(await videoRows.step<ReadRow>(store.sql, job, 'storing', store.sql`made = ${plain(JSON.stringify(made))}`))
+      return claimed(await videoRows.step<ReadRow>(store.sql, job, 'storing', store.sql`
+        made = ${plain(JSON.stringify(made))}, polls = ${job.polls}, storing_at = clock_timestamp()`))
     },
     async end(job, end) {
       const row = await ends.end(wishOf(job, end))
@@ -64,6 +65,10 @@ function inParts<T>(claims: readonly T[]): readonly (readonly T[])[] {
   return Array.from({ length: parts }, (_, nth) => claims.slice(nth * VIDEO_RENEWED_AT_ONCE, (nth + 1) * VIDEO_RENEWED_AT_ONCE))
 }
 
+function countedOf({ id, attempt, polls }: Pick<ClaimedVideo, 'id' | 'attempt' | 'polls'>): Counted {
+  return { id, attempt, kept: polls }
+}
+
 function claimed(row: ReadRow | null): ClaimedVideo | null {
   return row === null ? null : claimedOf(row)
 }
@@ -77,7 +82,7 @@ async function submitted(sql: Queryable, job: ClaimedVideo, upstreamId: string):
   try {
     const row = await videoRows.step<ReadRow>(sql, job, 'running', sql`
       upstream_id = ${upstreamId}, generation_id = COALESCE(generation_id, ${newGenerationId()}), submit_ends_at = NULL,
-      ${leaseAnew(sql)}`)
+      running_at = clock_timestamp(), ${leaseAnew(sql)}`)
     return claimed(row) ?? 'lost'
   } catch (problem) {
     if (violatedUnique(problem) === 'video_jobs_upstream_key') return 'owned'
@@ -96,8 +101,8 @@ async function owned(sql: Queryable, { id, workspaceId, target }: ClaimedVideo, 
   return new Set(rows.map((row) => row.upstream_id))
 }
 
-function wishOf({ id, attempt }: ClaimedVideo, end: VideoEnd): EndWish {
-  const wish = { id, attempt, state: end.kind }
+function wishOf({ id, attempt, polls }: ClaimedVideo, end: VideoEnd): EndWish {
+  const wish = { id, attempt, polls, state: end.kind }
   switch (end.kind) {
     case 'completed': return { ...wish, error: null, clips: end.clips, settling: () => 'charged' }
     case 'failed': return { ...wish, error: end.error, clips: [], settling: () => (end.mayHaveCost ? 'lost' : 'free') }

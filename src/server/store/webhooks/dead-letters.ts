@@ -39,8 +39,22 @@ export function listDeliveries({ sql }: Store, { workspaceId, state, limit }: De
     ORDER BY id DESC LIMIT ${limit}`))
 }
 
-/** Which deliveries are to be made again: one, whatever became of it, or all dead letters. */
-export type ReplayWish = { readonly id: string } | { readonly id: null; readonly workspaceId: string | null }
+/** Which deliveries are to be made again: one, whatever became of it, or all dead letters. Null and what is left out may be anything. */
+export type ReplayWish = { readonly organizationId?: string } & (
+  | { readonly id: string }
+  | { readonly id: null; readonly workspaceId: string | null; readonly countMax?: number }
+)
+
+export interface Replayed {
+  readonly count: number
+  /** There were more than `countMax`. */
+  readonly hasMore: boolean
+}
+
+/** Who replays, and by which operation. */
+export interface ReplayActor extends ChangedBy {
+  readonly operation: string
+}
 
 /** Dead letters that one transaction takes. Decision. */
 const BATCH_ROWS = 1_000
@@ -48,23 +62,37 @@ const BATCH_ROWS = 1_000
 /**
  * Makes deliveries due at once, with all their attempts before them and the same id and body as ever. Their URLs are tried
  * again, those that answered 410 too. Those that wait, and those of deleted workspaces, stay as they are.
- * @returns how many; failure: store_unavailable
+ * Failure: store_unavailable
  */
-export function replayDeliveries(store: Store, wish: ReplayWish, by: ChangedBy): Promise<Outcome<number>> {
+export function replayDeliveries(store: Store, wish: ReplayWish, by: ReplayActor): Promise<Outcome<Replayed>> {
   return reach(async () => {
-    for (let replayed = 0; ;) {
-      const count = await store.sql.begin((tx) => replayBatch(tx, wish, by))
-      replayed += count
-      if (count < BATCH_ROWS || wish.id !== null) return ok(replayed)
+    const countMax = wish.id === null ? wish.countMax ?? Infinity : 1
+    for (let count = 0; ;) {
+      const rowsMax = Math.min(BATCH_ROWS, countMax - count)
+      const done = await store.sql.begin((tx) => replayBatch(tx, wish, { rowsMax, by }))
+      count += done
+      if (done < rowsMax || wish.id !== null) return ok({ count, hasMore: false })
+      if (count >= countMax) return ok({ count, hasMore: await hasDead(store.sql, wish) })
     }
   })
 }
 
-async function replayBatch(tx: Transaction, wish: ReplayWish, by: ChangedBy): Promise<number> {
-  const rows = await tx<Replayed[]>`
+async function hasDead(sql: Queryable, wish: ReplayWish): Promise<boolean> {
+  const [row] = await sql`
+    SELECT 1 FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id AND w.deleted_at IS NULL WHERE ${chosen(sql, wish)} LIMIT 1`
+  return row !== undefined
+}
+
+interface Batch {
+  readonly rowsMax: number
+  readonly by: ReplayActor
+}
+
+async function replayBatch(tx: Transaction, wish: ReplayWish, { rowsMax, by }: Batch): Promise<number> {
+  const rows = await tx<ReplayedRow[]>`
     SELECT d.id, d.workspace_id AS "workspaceId", w.organization_id AS "organizationId", d.state, d.tries
     FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id AND w.deleted_at IS NULL
-    WHERE ${chosen(tx, wish)} ORDER BY d.id LIMIT ${BATCH_ROWS} FOR NO KEY UPDATE OF d SKIP LOCKED`
+    WHERE ${chosen(tx, wish)} ORDER BY d.id LIMIT ${rowsMax} FOR NO KEY UPDATE OF d SKIP LOCKED`
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
   await tx`
@@ -76,11 +104,13 @@ async function replayBatch(tx: Transaction, wish: ReplayWish, by: ChangedBy): Pr
 }
 
 function chosen(sql: Queryable, wish: ReplayWish) {
-  if (wish.id !== null) return sql`d.id = ${wish.id} AND d.state <> 'waiting'`
-  return wish.workspaceId === null ? sql`d.state = 'dead'` : sql`d.state = 'dead' AND d.workspace_id = ${wish.workspaceId}`
+  const { organizationId } = wish
+  const isOurs = organizationId === undefined ? sql`true` : sql`d.organization_id = ${organizationId}`
+  if (wish.id !== null) return sql`${isOurs} AND d.id = ${wish.id} AND d.state <> 'waiting'`
+  return wish.workspaceId === null ? sql`${isOurs} AND d.state = 'dead'` : sql`${isOurs} AND d.state = 'dead' AND d.workspace_id = ${wish.workspaceId}`
 }
 
-interface Replayed {
+interface ReplayedRow {
   readonly id: string
   readonly workspaceId: string
   readonly organizationId: string
@@ -88,9 +118,9 @@ interface Replayed {
   readonly tries: number
 }
 
-function eventsOf(rows: readonly Replayed[], by: ChangedBy) {
+function eventsOf(rows: readonly ReplayedRow[], by: ReplayActor) {
   return rows.map(({ id, workspaceId, organizationId, state, tries }) => ({
-    ...by, organizationId, workspaceId, operation: 'cli.webhooks-replay', outcome: 'changed' as const, objectKind: 'webhook_delivery', objectId: id,
+    ...by, organizationId, workspaceId, outcome: 'changed' as const, objectKind: 'webhook_delivery', objectId: id,
     before: { state, tries }, after: { state: 'waiting', tries: 0 },
   }))
 }

@@ -1,8 +1,10 @@
 import t from 'tap'
 import { VIDEO_RECENT_MS, VIDEO_RENEWED_AT_ONCE } from '../../../../src/schemas/video-limits.ts'
 import type { ClaimedVideo } from '../../../../src/server/ports/video-work.ts'
+import { cancellation } from '../../../../src/server/store/videos/cancel.ts'
+import { book } from '../../../../src/server/store/videos/end-batches.ts'
 import { present } from '../../../support/must.ts'
-import { LEASE_MS, openVideoStand, videoId, REQUEST, SPENT_MS, type VideoStand } from '../../../support/video-rows.ts'
+import { CONTEXT, LEASE_MS, openVideoStand, videoId, REQUEST, SPENT_MS, type VideoStand } from '../../../support/video-rows.ts'
 
 async function claimOne({ work }: VideoStand, leaseMs = LEASE_MS): Promise<ClaimedVideo> {
   return present((await work.claim(new Map([['acme', 1]]), leaseMs))[0])
@@ -86,6 +88,27 @@ t.test('renewing many leases names those that are lost, and prolongs the others'
   t.same(await stand.work.claim(new Map([['acme', 3]]), LEASE_MS), [])
   t.same(await stand.work.renew([], LEASE_MS), [])
   t.equal(ids.length, 3)
+})
+
+t.test('a row tells when its steps were and how often its provider was asked, as renewals and steps said last', async (t) => {
+  const stand = await openVideoStand(t)
+  const taken = await running(stand, 'up-1')
+  t.match(await stand.row(taken.id), { polls: 0, running_at: Date, storing_at: null })
+  await stand.work.renew([{ ...taken, polls: 3 }], LEASE_MS)
+  t.match(await stand.row(taken.id), { polls: 3 })
+  const made = present(await stand.work.made({ ...taken, polls: 5 }, { sources: [{ kind: 'content', index: 0 }] }))
+  t.equal(made.polls, 5)
+  t.match(await stand.row(taken.id), { polls: 5, storing_at: Date })
+  await stand.work.end({ ...made, polls: 6 }, { kind: 'failed', error: 'e', mayHaveCost: false })
+  t.match(await stand.row(taken.id), { polls: 6, state: 'failed' })
+})
+
+t.test('a job that is cancelled keeps what was counted of its polls', async (t) => {
+  const stand = await openVideoStand(t)
+  const taken = await running(stand, 'up-1')
+  await stand.work.renew([{ ...taken, polls: 3 }], LEASE_MS)
+  await book(stand.store, [cancellation(taken.id)], CONTEXT)
+  t.match(await stand.row(taken.id), { polls: 3, state: 'cancelled' })
 })
 
 t.test('more leases than one statement takes are renewed all the same, in as many', async (t) => {

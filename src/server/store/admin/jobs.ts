@@ -1,0 +1,106 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { isVideoEnding, VIDEO_ENDINGS, VIDEO_STATES, videoStatusOf, type VideoState } from '../../../schemas/video-jobs.ts'
+import type { DeliveryState } from '../../../schemas/webhook-deliveries.ts'
+import type { JobListWish, JobRecord } from '../../ports/admin.ts'
+import type { Page } from '../../ports/workspaces.ts'
+import type { Fragment } from '../guarded-row.ts'
+import type { Queryable, Store } from '../open.ts'
+import { reach } from '../translate.ts'
+import { inOrder, listed, readPage, workspaceIdOf, type Listing } from './listed.ts'
+
+/** Newest first. Failures: workspace_unknown, store_unavailable. */
+export function listJobs(store: Store, wish: JobListWish): Promise<Outcome<Page<JobRecord>>> {
+  return reach(() => readPage<Page<JobRecord>>(store, async (tx) => {
+    const place = wish.workspace === undefined ? null : await workspaceIdOf(tx, wish.organizationId, wish.workspace)
+    if (place?.ok === false) return place
+    const page = await listed(tx, jobListing(tx, wish, place?.value ?? null), wish)
+    if (page.ids.length === 0) return ok({ rows: [], totalCount: page.count })
+    const rows = await tx<JobRow[]>`${jobRows(tx, page.ids)}`
+    return ok({ rows: inOrder(rows, page).map(jobOf), totalCount: page.count })
+  }))
+}
+
+/** In any order. */
+export function jobRows(sql: Queryable, ids: readonly string[]): Fragment {
+  return sql`SELECT ${jobColumns(sql)} FROM ${jobTables(sql)} WHERE j.id = ANY(string_to_array(${ids.join(',')}, ','))`
+}
+
+const OPEN = VIDEO_STATES.filter((state) => !isVideoEnding(state))
+/** As the index of providers says it. */
+const ENDED = VIDEO_ENDINGS.map((state) => `'${state}'`).join(', ')
+
+type Wish = Pick<JobListWish, 'organizationId' | 'status' | 'provider'>
+
+/** Of the workspace, else of the status, else of the provider, else all. */
+export function jobListing(sql: Queryable, { organizationId, status, provider }: Wish, workspaceId: string | null): Listing {
+  const ofStatus = VIDEO_STATES.filter((state) => status === undefined || videoStatusOf(state) === status)
+  const isOf = (states: readonly VideoState[]): Fragment => sql`state IN (${sql.unsafe(states.map((state) => `'${state}'`).join(', '))})`
+  const inState = (state: VideoState): Fragment => sql`organization_id = ${organizationId} AND state = ${sql.unsafe(`'${state}'`)}`
+  const byState = status === undefined ? null : { column: 'state', is: isOf(ofStatus) }
+  const byProvider = provider === undefined ? null : { column: 'provider', is: sql`provider = ${provider}` }
+  const table = 'video_jobs'
+  if (workspaceId !== null) {
+    const rest = [byState, byProvider].filter((one) => one !== null)
+    return { table, arms: [sql`workspace_id = ${workspaceId}`], rest }
+  }
+  if (byState !== null || byProvider === null) {
+    return { table, arms: ofStatus.map(inState), rest: byProvider === null ? [] : [byProvider] }
+  }
+  const ended = sql`organization_id = ${organizationId} AND ${byProvider.is} AND state IN (${sql.unsafe(ENDED)})`
+  return { table, arms: [ended, ...OPEN.map((state) => sql`${inState(state)} AND ${byProvider.is}`)], rest: [] }
+}
+
+export interface JobRow {
+  readonly id: string
+  readonly workspace_id: string
+  /** Null of a workspace that nobody knows any more. */
+  readonly workspace_slug: string | null
+  readonly model: string
+  readonly provider: string
+  readonly state: VideoState
+  readonly submissions: number
+  readonly polls: number
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly ended_at: Date | null
+  readonly error: string | null
+  readonly cost_nano: string
+  readonly is_unpriced: boolean
+  readonly delivery_id: string | null
+  readonly delivery_state: DeliveryState | null
+}
+
+/** Of `jobTables`. */
+export function jobColumns(sql: Queryable): Fragment {
+  return sql`
+    j.id, j.workspace_id, w.slug AS workspace_slug, j.model, j.provider, j.state, j.submissions, j.polls, j.created_at, j.ended_at, j.error,
+    j.cost_nano, j.is_unpriced, d.id AS delivery_id, d.state AS delivery_state,
+    greatest(j.created_at, j.submitted_at, j.running_at, j.storing_at, j.ended_at) AS updated_at`
+}
+
+/** A job has one end, and its delivery is known by it. Ids of jobs have a collation of their own, with which the other's index would not be used. */
+export function jobTables(sql: Queryable): Fragment {
+  return sql`
+    video_jobs j LEFT JOIN workspaces w ON w.id = j.workspace_id
+    LEFT JOIN webhook_deliveries d ON d.idempotency_key = (j.id || '-' || j.state) COLLATE "default"`
+}
+
+export function jobOf(row: JobRow): JobRecord {
+  const { delivery_id: deliveryId, delivery_state: deliveryState } = row
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    workspaceSlug: row.workspace_slug ?? '',
+    model: row.model,
+    provider: row.provider,
+    state: row.state,
+    submissions: row.submissions,
+    polls: row.polls,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    endedAt: row.ended_at,
+    error: row.error,
+    costNano: row.is_unpriced ? null : Number(row.cost_nano),
+    delivery: deliveryId === null || deliveryState === null ? null : { id: deliveryId, state: deliveryState },
+  }
+}

@@ -1,0 +1,67 @@
+import { ADMIN_LISTED_MAX } from '../../../schemas/admin-limits.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { PageWish } from '../../ports/workspaces.ts'
+import type { Fragment } from '../guarded-row.ts'
+import { isId } from '../ids.ts'
+import type { Queryable, Store, Transaction } from '../open.ts'
+import { findWorkspace } from '../workspaces.ts'
+
+/** What an operator's list is looked up by. */
+export interface Listing {
+  readonly table: 'video_jobs' | 'webhook_deliveries'
+  /** Conditions, each of which is one range of an index that ends with the id: together they are the rows of the first filter. */
+  readonly arms: readonly Fragment[]
+  /** Columns that the other filters look at, and those. */
+  readonly rest: readonly { readonly column: string; readonly is: Fragment }[]
+}
+
+export interface ListedPage {
+  /** ADMIN_LISTED_MAX at most. */
+  readonly count: number
+  /** Newest first. */
+  readonly ids: readonly string[]
+}
+
+/** Looks a list up, and reads its page, as of one moment. */
+export function readPage<T>(store: Store, read: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  // The library's answer is typed for lists.
+  return store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', read) as Promise<Outcome<T>>
+}
+
+/** Ids of a page. What a list costs is what it reaches, however many rows there are: see `ADMIN_LISTED_MAX`. */
+export async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageWish): Promise<ListedPage> {
+  // Where the figures of the table are old the planner would fetch and sort all that a filter finds, be it millions.
+  await tx`SET LOCAL enable_sort = off`
+  const [row] = await tx<{ count: number; ids: string | null }[]>`
+    SELECT count(*)::int AS count, array_to_string((array_agg(id))[${offset + 1}::int:${offset + limit}::int], ',') AS ids FROM (${reached(tx, listing)}) found`
+  await tx`SET LOCAL enable_sort = on`
+  const { count = 0, ids = null } = row ?? {}
+  return { count, ids: ids === null || ids === '' ? [] : ids.split(',') }
+}
+
+/** All ids that a list reaches, newest first. */
+export function reached(sql: Queryable, { table, arms, rest }: Listing): Fragment {
+  const columns = sql(['id', ...rest.map(({ column }) => column)])
+  const [first, ...others] = arms.map((arm) => sql`SELECT ${columns} FROM ${sql(table)} WHERE ${arm}`)
+  if (first === undefined) throw new Error('a list of nothing')
+  const all = others.reduce<Fragment>((some, arm) => sql`${some} UNION ALL ${arm}`, first)
+  const is = rest.reduce<Fragment>((some, one) => sql`${some} AND ${one.is}`, sql`true`)
+  return sql`
+    SELECT id FROM (SELECT * FROM (${all}) every_one ORDER BY id DESC LIMIT ${ADMIN_LISTED_MAX}) looked WHERE ${is} ORDER BY id DESC`
+}
+
+/** Of an organization, by UUID or slug; one that was deleted by its UUID alone. Failure: workspace_unknown. */
+export async function workspaceIdOf(sql: Queryable, organizationId: string, reference: string): Promise<Outcome<string>> {
+  if (!isId(reference)) {
+    const found = await findWorkspace(sql, reference, organizationId)
+    return found.ok ? ok(found.value.id) : found
+  }
+  const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${reference} AND organization_id = ${organizationId}`
+  return row === undefined ? fail('workspace_unknown') : ok(row.id)
+}
+
+/** In the order of the list, which no statement keeps: sorting would be its planner's reason to read all of a table in order. */
+export function inOrder<T extends { readonly id: string }>(rows: readonly T[], { ids }: ListedPage): readonly T[] {
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
