@@ -1,10 +1,9 @@
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { ok, type Outcome } from '../../schemas/failures.ts'
 import { AUDIT_LOOKED_MAX, AUDIT_PAGE_BYTES_MAX } from '../../schemas/limits.ts'
 import type { AuditLog, AuditPage, AuditQuery, AuditRow } from '../ports/audit.ts'
-import { isId } from './ids.ts'
 import type { Queryable, Sql, Store } from './open.ts'
 import { reach } from './translate.ts'
-import { findWorkspace } from './workspaces.ts'
+import { workspaceIdOf } from './workspaces.ts'
 
 export function openAuditLog(store: Store): AuditLog {
   return { find: (query) => findAudit(store, query) }
@@ -20,11 +19,11 @@ export interface RawAuditRow {
 /** Failures: workspace_unknown, store_unavailable. */
 export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<AuditPage>> {
   return reach(() => sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-    const workspaceId = await workspaceIdOf(tx, query)
-    if (!workspaceId.ok) return workspaceId
+    const place = query.workspace === undefined ? null : await workspaceIdOf(tx, query.organizationId, query.workspace)
+    if (place?.ok === false) return place
     // Where the figures of the table are old the planner would fetch and sort all that a search may find, be it millions.
     await tx`SET LOCAL enable_sort = off`
-    const search = searchOf(tx, query, workspaceId.value)
+    const search = searchOf(tx, query, place?.value ?? null)
     const found = await tx<FoundRow[]>`
       SELECT organization_id, n, text, hash, count FROM (
         SELECT *, sum(octet_length(text)) OVER (ORDER BY n DESC) - octet_length(text) AS bytes_before, count(*) OVER ()::int AS count FROM (
@@ -96,13 +95,3 @@ const OUTCOMES = {
   released: (sql) => sql`outcome = 'released'`,
   refused: (sql) => sql`outcome = 'refused'`,
 } as const satisfies Record<NonNullable<AuditQuery['outcome']>, (sql: Queryable) => Fragment>
-
-async function workspaceIdOf(sql: Queryable, { workspace, organizationId }: AuditQuery): Promise<Outcome<string | null>> {
-  if (workspace === undefined) return ok(null)
-  if (!isId(workspace)) {
-    const found = await findWorkspace(sql, workspace, organizationId)
-    return found.ok ? ok(found.value.id) : found
-  }
-  const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${workspace} AND organization_id = ${organizationId}`
-  return row === undefined ? fail('workspace_unknown') : ok(row.id)
-}

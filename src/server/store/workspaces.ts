@@ -86,6 +86,16 @@ export async function findWorkspace(sql: Queryable, reference: string | null, or
   return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(workspaceOf(row))
 }
 
+/** Of an organization, by UUID or slug; one that was deleted by its UUID alone. Failure: workspace_unknown. */
+export async function workspaceIdOf(sql: Queryable, organizationId: string, reference: string): Promise<Outcome<string>> {
+  if (!isId(reference)) {
+    const found = await findWorkspace(sql, reference, organizationId)
+    return found.ok ? ok(found.value.id) : found
+  }
+  const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${reference} AND organization_id = ${organizationId}`
+  return row === undefined ? fail('workspace_unknown') : ok(row.id)
+}
+
 /** Slugs are unique in an organization only. */
 const AMBIGUOUS = { what: 'workspaces', remedy: 'name the organization as well (--organization), or the workspace by its id' }
 

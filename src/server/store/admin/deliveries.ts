@@ -7,8 +7,9 @@ import { isId } from '../ids.ts'
 import type { Queryable, Store } from '../open.ts'
 import { reach } from '../translate.ts'
 import { replayDeliveries } from '../webhooks/dead-letters.ts'
+import { workspaceIdOf } from '../workspaces.ts'
 import type { JobRow } from './jobs.ts'
-import { inOrder, listed, readPage, workspaceIdOf, type Listing } from './listed.ts'
+import { inOrder, listed, readPage, type Listing } from './listed.ts'
 
 /** Newest first. Failures: workspace_unknown, store_unavailable. */
 export function listDeliveriesOf(store: Store, wish: DeliveryListWish): Promise<Outcome<Page<DeliveryRecord>>> {

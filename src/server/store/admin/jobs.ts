@@ -6,7 +6,8 @@ import type { Page } from '../../ports/workspaces.ts'
 import type { Fragment } from '../guarded-row.ts'
 import type { Queryable, Store } from '../open.ts'
 import { reach } from '../translate.ts'
-import { inOrder, listed, readPage, workspaceIdOf, type Listing } from './listed.ts'
+import { workspaceIdOf } from '../workspaces.ts'
+import { inOrder, listed, readPage, type Listing } from './listed.ts'
 
 /** Newest first. Failures: workspace_unknown, store_unavailable. */
 export function listJobs(store: Store, wish: JobListWish): Promise<Outcome<Page<JobRecord>>> {

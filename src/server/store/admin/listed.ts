@@ -1,10 +1,8 @@
 import { ADMIN_LISTED_MAX } from '../../../schemas/admin-limits.ts'
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
 import type { PageWish } from '../../ports/workspaces.ts'
 import type { Fragment } from '../guarded-row.ts'
-import { isId } from '../ids.ts'
 import type { Queryable, Store, Transaction } from '../open.ts'
-import { findWorkspace } from '../workspaces.ts'
 
 /** What an operator's list is looked up by. */
 export interface Listing {
@@ -48,16 +46,6 @@ export function reached(sql: Queryable, { table, arms, rest }: Listing): Fragmen
   const is = rest.reduce<Fragment>((some, one) => sql`${some} AND ${one.is}`, sql`true`)
   return sql`
     SELECT id FROM (SELECT * FROM (${all}) every_one ORDER BY id DESC LIMIT ${ADMIN_LISTED_MAX}) looked WHERE ${is} ORDER BY id DESC`
-}
-
-/** Of an organization, by UUID or slug; one that was deleted by its UUID alone. Failure: workspace_unknown. */
-export async function workspaceIdOf(sql: Queryable, organizationId: string, reference: string): Promise<Outcome<string>> {
-  if (!isId(reference)) {
-    const found = await findWorkspace(sql, reference, organizationId)
-    return found.ok ? ok(found.value.id) : found
-  }
-  const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${reference} AND organization_id = ${organizationId}`
-  return row === undefined ? fail('workspace_unknown') : ok(row.id)
 }
 
 /** In the order of the list, which no statement keeps: sorting would be its planner's reason to read all of a table in order. */
