@@ -9,7 +9,7 @@ import { money } from './migrations/007-money.ts'
 import { videos } from './migrations/008-videos.ts'
 import { presets } from './migrations/009-presets.ts'
 import { directory } from './migrations/010-directory.ts'
-import { operator } from './migrations/012-operator.ts'
+import { operator } from './migrations/011-operator.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */

@@ -1,7 +1,7 @@
 import type { Migration } from '../migrate.ts'
 
 export const operator: Migration = {
-  number: 12,
+  number: 11,
   name: 'operator',
   oldestBinary: 7,
   tables: ['sweep_reports'],
