@@ -34,12 +34,12 @@ export function deliveryListing(
 ): Listing {
   const table = 'webhook_deliveries'
   const isIn = (one: string): Fragment => sql`state = ${sql.unsafe(`'${one}'`)}`
-  if (workspaceId !== null && state === 'dead') return { table, arms: [sql`workspace_id = ${workspaceId} AND ${isIn(state)}`], rest: [] }
+  if (workspaceId !== null && state === 'dead') return { table, arms: [sql`workspace_id = ${workspaceId} AND ${isIn(state)}`], rest: [], order: 'id' }
   if (workspaceId !== null) {
-    return { table, arms: [sql`workspace_id = ${workspaceId}`], rest: state === undefined ? [] : [{ column: 'state', is: isIn(state) }] }
+    return { table, arms: [sql`workspace_id = ${workspaceId}`], rest: state === undefined ? [] : [{ column: 'state', is: isIn(state) }], order: 'id' }
   }
   const states = state === undefined ? DELIVERY_STATES : [state]
-  return { table, arms: states.map((one) => sql`organization_id = ${organizationId} AND ${isIn(one)}`), rest: [] }
+  return { table, arms: states.map((one) => sql`organization_id = ${organizationId} AND ${isIn(one)}`), rest: [], order: 'born' }
 }
 
 /** What tells of the end of a job: a job has one. */

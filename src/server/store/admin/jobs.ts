@@ -42,13 +42,13 @@ export function jobListing(sql: Queryable, { organizationId, status, provider }:
   const table = 'video_jobs'
   if (workspaceId !== null) {
     const rest = [byState, byProvider].filter((one) => one !== null)
-    return { table, arms: [sql`workspace_id = ${workspaceId}`], rest }
+    return { table, arms: [sql`workspace_id = ${workspaceId}`], rest, order: 'id' }
   }
   if (byState !== null || byProvider === null) {
-    return { table, arms: ofStatus.map(inState), rest: byProvider === null ? [] : [byProvider] }
+    return { table, arms: ofStatus.map(inState), rest: byProvider === null ? [] : [byProvider], order: 'born' }
   }
   const ended = sql`organization_id = ${organizationId} AND ${byProvider.is} AND state IN (${sql.unsafe(ENDED)})`
-  return { table, arms: [ended, ...OPEN.map((state) => sql`${inState(state)} AND ${byProvider.is}`)], rest: [] }
+  return { table, arms: [ended, ...OPEN.map((state) => sql`${inState(state)} AND ${byProvider.is}`)], rest: [], order: 'born' }
 }
 
 export interface JobRow {

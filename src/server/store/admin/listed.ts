@@ -7,10 +7,12 @@ import type { Queryable, Store, Transaction } from '../open.ts'
 /** What an operator's list is looked up by. */
 export interface Listing {
   readonly table: 'video_jobs' | 'webhook_deliveries'
-  /** Conditions, each of which is one range of an index that ends with the id: together they are the rows of the first filter. */
+  /** Conditions, each of which is one range of an index that goes on with the order: together they are the rows of the first filter. */
   readonly arms: readonly Fragment[]
   /** Columns that the other filters look at, and those. */
   readonly rest: readonly { readonly column: string; readonly is: Fragment }[]
+  /** What the index goes on with. A range of those of an organization ends with the birth: in the order of ids the planner would read all of the table. */
+  readonly order: 'born' | 'id'
 }
 
 export interface ListedPage {
@@ -38,14 +40,16 @@ export async function listed(tx: Transaction, listing: Listing, { limit, offset 
 }
 
 /** All ids that a list reaches, newest first. */
-export function reached(sql: Queryable, { table, arms, rest }: Listing): Fragment {
-  const columns = sql(['id', ...rest.map(({ column }) => column)])
-  const [first, ...others] = arms.map((arm) => sql`SELECT ${columns} FROM ${sql(table)} WHERE ${arm}`)
+export function reached(sql: Queryable, { table, arms, rest, order }: Listing): Fragment {
+  const columns = sql(['id', ...(order === 'born' ? ['created_at'] : []), ...rest.map(({ column }) => column)])
+  const newest = order === 'born' ? sql`created_at DESC, id DESC` : sql`id DESC`
+  // Each in its own order, or the planner would not merge them. It reads no more of an arm than it needs.
+  const [first, ...others] = arms.map((arm) => sql`(SELECT ${columns} FROM ${sql(table)} WHERE ${arm} ORDER BY ${newest} LIMIT ${ADMIN_LISTED_MAX})`)
   if (first === undefined) throw new Error('a list of nothing')
   const all = others.reduce<Fragment>((some, arm) => sql`${some} UNION ALL ${arm}`, first)
   const is = rest.reduce<Fragment>((some, one) => sql`${some} AND ${one.is}`, sql`true`)
   return sql`
-    SELECT id FROM (SELECT * FROM (${all}) every_one ORDER BY id DESC LIMIT ${ADMIN_LISTED_MAX}) looked WHERE ${is} ORDER BY id DESC`
+    SELECT id FROM (SELECT * FROM (${all}) every_one ORDER BY ${newest} LIMIT ${ADMIN_LISTED_MAX}) looked WHERE ${is} ORDER BY ${newest}`
 }
 
 /** In the order of the list, which no statement keeps: sorting would be its planner's reason to read all of a table in order. */

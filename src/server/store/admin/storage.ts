@@ -47,7 +47,7 @@ async function rowsOf(sql: Queryable, organizationId: string, { limit, offset }:
     LEFT JOIN workspace_storage s ON s.workspace_id = w.id
     CROSS JOIN LATERAL (
       SELECT count(*)::int AS count FROM (
-        SELECT 1 FROM files WHERE workspace_id = w.id AND state = 'ready' LIMIT ${ADMIN_FILES_COUNTED_MAX}) some) f
+        SELECT 1 FROM files WHERE workspace_id = w.id AND state = 'ready' LIMIT ${ADMIN_FILES_COUNTED_MAX}) counted) f
     CROSS JOIN LATERAL (SELECT COALESCE(sum(size_bytes), 0)::bigint AS bytes FROM container_files WHERE workspace_id = w.id) c
     ORDER BY w.id`
   return rows.map((row) => ({

@@ -17,15 +17,15 @@ const JOBS = `
     ADD COLUMN running_at timestamptz,
     ADD COLUMN storing_at timestamptz;
   -- Lists of an organization, by each filter, newest first. Jobs of all states are merged from one range for each.
-  CREATE INDEX video_jobs_listed ON video_jobs (organization_id, state, id);
+  CREATE INDEX video_jobs_listed ON video_jobs (organization_id, state, created_at, id);
   -- Not of open jobs, whose rows are written every few seconds: there are never so many of them.
-  CREATE INDEX video_jobs_provider ON video_jobs (organization_id, provider, id) WHERE state IN ('completed', 'failed', 'cancelled', 'expired');
+  CREATE INDEX video_jobs_provider ON video_jobs (organization_id, provider, created_at, id) WHERE state IN ('completed', 'failed', 'cancelled', 'expired');
 `
 
 const DELIVERIES = `
   ALTER TABLE webhook_deliveries ADD COLUMN organization_id uuid;
   UPDATE webhook_deliveries d SET organization_id = w.organization_id FROM workspaces w WHERE w.id = d.workspace_id;
-  CREATE INDEX webhook_deliveries_listed ON webhook_deliveries (organization_id, state, id);
+  CREATE INDEX webhook_deliveries_listed ON webhook_deliveries (organization_id, state, created_at, id);
 
   -- Whoever writes one knows its workspace alone, and a node of an older version no more than that.
   CREATE FUNCTION webhook_delivery_owner() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -92,7 +92,7 @@ async function replayBatch(tx: Transaction, wish: ReplayWish, { rowsMax, by }: B
   const rows = await tx<ReplayedRow[]>`
     SELECT d.id, d.workspace_id AS "workspaceId", w.organization_id AS "organizationId", d.state, d.tries
     FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id AND w.deleted_at IS NULL
-    WHERE ${chosen(tx, wish)} ORDER BY d.id LIMIT ${rowsMax} FOR NO KEY UPDATE OF d SKIP LOCKED`
+    WHERE ${chosen(tx, wish)} ORDER BY d.created_at, d.id LIMIT ${rowsMax} FOR NO KEY UPDATE OF d SKIP LOCKED`
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
   await tx`

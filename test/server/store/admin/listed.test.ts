@@ -56,7 +56,7 @@ async function planOf(sql: Queryable, query: Fragment): Promise<Plan> {
   const nodes: Plan['nodes'][number][] = []
   const walk = (node: PlanNode): void => {
     const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
-    nodes.push({ type: node['Node Type'], table: node['Relation Name'], rows })
+    nodes.push({ type: node['Node Type'], table: node['Index Name'] ?? node['Relation Name'], rows })
     node.Plans?.forEach(walk)
   }
   for (const { Plan: root } of row?.['QUERY PLAN'] ?? []) walk(root)
@@ -66,6 +66,7 @@ async function planOf(sql: Queryable, query: Fragment): Promise<Plan> {
 interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
   readonly 'Actual Rows': number
   readonly 'Actual Loops': number
   readonly 'Rows Removed by Filter'?: number
@@ -108,7 +109,7 @@ t.test('lists of jobs and deliveries read one range of an index for each of thei
   for (const listing of [...ofJobs, ...ofDeliveries]) {
     const plan = await planOfList(store, listing)
     t.same(dear(plan), [], JSON.stringify(plan))
-    t.ok(readOf(plan) <= ADMIN_LISTED_MAX + 16, `${readOf(plan)} entries`)
+    t.ok(readOf(plan) <= ADMIN_LISTED_MAX + 16, JSON.stringify(plan))
   }
 })
 
