@@ -1,4 +1,5 @@
-// `npm run lint`: eslint with types over src, bench and test, and redocly over the generated OpenAPI document.
+// `npm run lint`: eslint with types over src, bench and test, redocly over the generated OpenAPI document, and the types of the Kubernetes
+// API over the manifests.
 // The tools have a lock file of their own (see tools/package.json) and are installed here when it changed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +14,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const WITH_OPENAPI = 'bin/sluice'
 
 install('tools')
-const failures = [eslint(), redocly()].filter((isGood) => !isGood).length
+const failures = [eslint(), redocly(), await kubernetes()].filter((isGood) => !isGood).length
 process.exit(failures === 0 ? 0 : 1)
 
 function eslint() {
@@ -50,6 +51,13 @@ function redocly() {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function kubernetes() {
+  const { deployedManifests, faultsOf } = await import('./manifests.mjs')
+  const faults = await faultsOf(await deployedManifests())
+  for (const fault of faults) process.stdout.write(`deploy/kubernetes: ${fault}\n`)
+  return faults.length === 0
 }
 
 function run(tool, args) {

@@ -7,6 +7,7 @@ import { plainEnvironment } from '../support/load.ts'
 import { monotonicMs } from '../support/load-plan.ts'
 import { isOnPath, outsidePostgres, outsideRedis } from '../support/outside-stores.ts'
 import { processes, tree } from '../support/process-cpu.ts'
+import { registrySettings } from '../support/registry.ts'
 import { ROOT } from '../support/source.ts'
 import { freePort, hasEnded, pause, untilPrinted, type Spawned } from '../support/spawned.ts'
 import type { Program, Proof } from './proof.ts'
@@ -140,7 +141,7 @@ async function cloned(proof: Proof, place: Place): Promise<Clone> {
       PATH: bin,
       SLUICE_PORT: String(await freePort()),
       SLUICE_ADMIN_PORT: String(await freePort()),
-      // Caches of the person who runs this would hide what a stranger has to fetch; a registry of theirs must stay.
+      // Caches of the person who runs this would hide what a stranger has to fetch.
       npm_config_cache: join(home, '.npm'),
       ...registrySettings(),
     },
@@ -156,11 +157,6 @@ async function programs(): Promise<ReadonlyMap<string, string>> {
     }
   }
   return found
-}
-
-function registrySettings(): Readonly<Record<string, string>> {
-  const registry = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim()
-  return registry === '' ? {} : { npm_config_registry: registry }
 }
 
 interface Started extends Spawned {

