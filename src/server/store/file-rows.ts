@@ -1,3 +1,4 @@
+import { FILES_PAGE_DEFAULT } from '../../schemas/file-limits.ts'
 import { PURPOSE_DEFAULT } from '../../schemas/files.ts'
 import type { FileFacts, FileRecord } from '../ports/files.ts'
 import { guardedRows, type Columns } from './guarded-row.ts'
@@ -56,15 +57,31 @@ interface FileRowsWish {
   readonly countMax: number
 }
 
-/** Ready files in the order of their ids. @param workspaceId null = of all */
-export async function listFiles(
-  sql: Queryable, workspaceId: string | null, { after, purpose = null, countMax }: FileRowsWish,
-): Promise<readonly FileRecord[]> {
-  const rows = await sql<FileRow[]>`
-    SELECT * FROM files
-    WHERE state = 'ready' AND ${workspaceId === null ? sql`true` : sql`workspace_id = ${workspaceId}`}
-      AND ${purpose === null ? sql`true` : sql`COALESCE(purpose, ${sql.unsafe(`'${PURPOSE_DEFAULT}'`)}) = ${purpose}`}
-      AND ${after === null ? sql`true` : sql`id > ${after}`}
-    ORDER BY id LIMIT ${countMax}`
-  return rows.map(fileOf)
+/** Behind every id of a file. */
+const LAST_ID = '~'
+/** Rows that a page reads: few numbers, each the text of a statement that stays prepared; one more than a page tells whether there is another. */
+const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) => 2 ** power)].map((limit) => limit + 1).sort((a, b) => a - b)
+
+/**
+ * Ready files in the order of their ids. The bounds of a workspace's page are rows, which one index alone can keep in order, and
+ * the limit is no parameter: with one Postgres takes a tenth of all files for the page, and plans each call anew for what it costs.
+ * @param workspaceId null = of all
+ */
+export async function listFiles(sql: Queryable, workspaceId: string | null, wish: FileRowsWish): Promise<readonly FileRecord[]> {
+  const { countMax } = wish
+  const read = ROWS_READ.find((rows) => rows >= countMax) ?? countMax
+  const rows = await (workspaceId === null ? allRows(sql, wish) : rowsOf(sql, workspaceId, { ...wish, countMax: read }))
+  return rows.slice(0, countMax).map(fileOf)
+}
+
+function allRows(sql: Queryable, { after, countMax }: FileRowsWish) {
+  return sql<FileRow[]>`SELECT * FROM files WHERE state = 'ready' AND id > ${after ?? ''} ORDER BY id LIMIT ${countMax}`
+}
+
+function rowsOf(sql: Queryable, workspaceId: string, { after, purpose = null, countMax }: FileRowsWish) {
+  const columns = sql.unsafe(purpose === null ? 'workspace_id, id' : `workspace_id, COALESCE(purpose, '${PURPOSE_DEFAULT}'), id`)
+  const place = (id: string) => (purpose === null ? sql`(${workspaceId}::uuid, ${id})` : sql`(${workspaceId}::uuid, ${purpose}, ${id})`)
+  return sql<FileRow[]>`
+    SELECT * FROM files WHERE state = 'ready' AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(LAST_ID)}
+    ORDER BY ${columns} LIMIT ${sql.unsafe(String(countMax))}`
 }
