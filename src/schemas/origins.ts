@@ -9,3 +9,8 @@ export function hostForUrl(host: string): string {
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
+
+/** True of a host that only its own machine reaches. */
+export function isLoopback(host: string): boolean {
+  return /^(127\.|localhost$|::1$)/.test(host)
+}

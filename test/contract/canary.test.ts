@@ -3,6 +3,7 @@ import { hangsUp, refuses, sendsHalfJson, sendsHtml, type Behaviour } from '../s
 import { startProvider } from '../support/provider.ts'
 import { pause } from '../support/spawned.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../support/stand.ts'
+import { runVerb } from '../support/verbs.ts'
 
 /** What must never come out: the provider's key, a caller's key, what a caller embeds. */
 const PROVIDER_CANARY = 'sk-canary-provider-5b1c0f'
@@ -113,8 +114,11 @@ t.test('no prompt, address or webhook secret of a video job is in a reply, a log
   await untilTried(ids)
   for (const id of ids) t.match(stand.output(), id, 'the log speaks of the job')
   const pages = await Promise.all(['/metrics', '/readyz', '/healthz'].map((path) => stand.admin(path)))
-  const verbs = [['webhooks', 'list'], ['doctor'], ['usage'], ['ledger', 'check'], ['audit', 'list']]
-  const printed = await Promise.all(verbs.map((verb) => stand.cli(...verb)))
+  const verbs = [['webhooks', 'list'], ['usage'], ['ledger', 'check'], ['audit', 'list']]
+  // It ends with 1: the first keys are still there.
+  const doctor = await runVerb(stand.settings, ['doctor', '--json'])
+  t.match(JSON.parse(doctor.stdout), { ok: false })
+  const printed = [doctor, ...await Promise.all(verbs.map((verb) => stand.cli(...verb)))]
   const listed = await videos('')
   const outputs = [stand.output(), JSON.stringify([pages, printed]), ...[...said, ...ends, listed].map(({ text }) => text)]
   for (const canary of [PROMPT_CANARY, CALLBACK_CANARY, IMAGE_CANARY, secret]) {

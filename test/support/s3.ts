@@ -36,6 +36,10 @@ export class FakeS3 {
   /** Keys at most in one page of a listing. */
   pageMax = 1_000
   ignoresRanges = false
+  /** False: `if-match` of a put is passed over, as by servers that do not know it. */
+  knowsIfMatch = true
+  /** True: the access key may neither put nor delete. */
+  isReadOnly = false
   /** False: of what is put only the size is known, so that gigabytes can be. */
   keepsBodies = true
   /** Bytes of bodies that it reads a second, over all connections. */
@@ -137,7 +141,11 @@ export class FakeS3 {
     const { call, key, url, req, res } = asked
     if (call === 'list') return this.#list(url.searchParams, res)
     const there = this.objects.get(key)
+    if (this.isReadOnly && (call === 'put' || call === 'delete')) return refuse(res, 403, 'AccessDenied')
     if (call === 'put') {
+      const version = this.knowsIfMatch ? req.headers['if-match'] : undefined
+      if (version !== undefined && there === undefined) return refuse(res, 404, 'NoSuchKey')
+      if (version !== undefined && version !== there?.etag) return refuse(res, 412, 'PreconditionFailed')
       if (req.headers['if-none-match'] === '*' && there !== undefined) return refuse(res, 412, 'PreconditionFailed')
       const marks = Object.entries(req.headers).filter(([name]) => name.startsWith('x-amz-meta-'))
       const metadata = Object.fromEntries(marks.map(([name, value]) => [name, String(value)]))

@@ -26,6 +26,7 @@ export interface Stand {
   readonly catalogFile: string
   readonly keys: FirstKeys
   readonly mock: Mock
+  readonly settings: Readonly<Record<string, string>>
   /** Everything that the node printed. */
   output(): string
   /** Pids of its fronts. */
@@ -121,6 +122,7 @@ function standOf(parts: Parts): Stand {
     adminPort,
     keys,
     mock,
+    settings,
     stop,
     dataDir: settings['SLUICE_DATA'] ?? '',
     catalogFile: settings['SLUICE_CATALOG'] ?? '',

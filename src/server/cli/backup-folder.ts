@@ -10,6 +10,8 @@ import { CliFailure } from './verb.ts'
 
 const MANIFEST_FILE = 'manifest.json'
 const SUMS_FILE = 'SHA256SUMS'
+/** Where its root keys are, in the form of their own file. */
+export const BACKUP_ROOT_KEYS = 'root-keys'
 /** Every path that a backup may have: a restore writes none that somebody has put in. */
 const PATH = /^(tables\/[a-z_][a-z0-9_]*\.copy|objects\/[A-Za-z0-9_-]{1,2}\/[A-Za-z0-9_-]{1,128}|containers\/[0-9]+|containers\.jsonl|root-keys)$/
 
@@ -106,7 +108,7 @@ export async function openBackup(folder: string): Promise<Backup> {
     paths.push(path)
   }
   const there = new Set(paths)
-  const needed = [...manifest.tables.map(({ name }) => tablePath(name)), ...(manifest.has_root_keys ? ['root-keys'] : [])]
+  const needed = [...manifest.tables.map(({ name }) => tablePath(name)), ...(manifest.has_root_keys ? [BACKUP_ROOT_KEYS] : [])]
   const missing = needed.filter((path) => !there.has(path))
   if (missing.length > 0) throw new CliFailure(`${folder}: ${missing.join(', ')} is missing`)
   return { folder, manifest, paths }

@@ -5,9 +5,10 @@ import type { Transaction } from '../store/open.ts'
 import { monthsOfLedger, readTable, sequencesOf, tablesOf } from '../store/table-copies.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { withAdmin, type Admin } from './admin.ts'
-import { BackupWriter, tablePath, type Manifest } from './backup-folder.ts'
+import { BACKUP_ROOT_KEYS, BackupWriter, tablePath, type Manifest } from './backup-folder.ts'
 import { backUpContainers, backUpObject, backUpObjects } from './backup-objects.ts'
 import { restore } from './restore.ts'
+import { noteBackup } from './root-key-copies.ts'
 import { ownRootKeys } from './root-keys.ts'
 import { addVerb, loadGeneration, print } from './verb.ts'
 
@@ -44,11 +45,12 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
     else missing.push(id)
   }
   await storage?.close()
-  if (keys !== null) await to.add('root-keys', [Buffer.from(keys.ids.map((id) => `${id}:${keys.get(id)?.toString('base64') ?? ''}\n`).join(''))])
+  if (keys !== null) await to.add(BACKUP_ROOT_KEYS, [Buffer.from(keys.ids.map((id) => `${id}:${keys.get(id)?.toString('base64') ?? ''}\n`).join(''))])
   to.end({
     ...rows.manifest, sluice: VERSION, made_at: new Date().toISOString(),
     objects: copied?.size ?? null, container_files: containers?.files ?? null, missing_objects: missing, has_root_keys: keys !== null,
   })
+  const isNoted = keys === null || noteBackup(folder, keys, config)
   const told = { folder, files: to.files, bytes: to.bytes, objects: copied?.size ?? null, missing_objects: missing, has_root_keys: keys !== null }
   print(options, told, [
     `${to.files} files, ${to.bytes} bytes in ${folder}`,
@@ -58,6 +60,8 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
     keys === null
       ? `root keys are not in it: keep ${rows.manifest.root_key_ids.join(', ')} elsewhere`
       : 'WHOEVER HAS THIS FOLDER OPENS EVERYTHING: the root keys are in it (--without-root-key leaves them out)',
+    ...(isNoted ? [] : [`that the root keys are backed up could not be noted in ${config.dataDir}: `
+      + `\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`]),
     'not in it: settings, catalogue, first-keys.json and what Redis holds',
   ].join('\n'))
 }

@@ -1,7 +1,7 @@
 import { availableParallelism, cpus } from 'node:os'
 import { setTimeout as after } from 'node:timers/promises'
 import { readAdmin } from '../supervisor/admin-reader.ts'
-import type { Finding } from './doctor-checks.ts'
+import type { Finding } from './doctor/finding.ts'
 
 /** Milliseconds between the two looks at a running node: what it did meanwhile is what is judged. Decision. */
 const LOOK_MS = 1_000

@@ -1,19 +1,36 @@
 import type { Command } from 'commander'
-import { examine, type Finding } from './doctor-checks.ts'
+import { examine } from './doctor/examine.ts'
+import type { Finding } from './doctor/finding.ts'
 import { addVerb, loadGeneration, print } from './verb.ts'
 
-/** `doctor`: exit code 1 when something keeps the node from working. */
+/**
+ * `doctor`: exit code 1 when anything is found. Decision: a warning counts as a problem does, since whoever runs it from a script
+ * would else never hear of the root key that nobody has backed up.
+ */
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
-  const verb = addVerb(program, 'doctor', 'look for what keeps a node from working, and say how to mend it')
+  const verb = addVerb(program, 'doctor', 'look for what is wrong with this machine or installation, and say how to mend it; changes nothing')
   verb.action(async (options: { json?: boolean }) => {
     const findings = await examine(loadGeneration())
-    const isWell = findings.every(({ level }) => level !== 'problem')
-    print(options, { ok: isWell, findings }, findings.map(lineOf).join('\n'))
+    const { isWell, text } = reportOf(findings)
+    print(options, { ok: isWell, findings }, text)
     if (!isWell) outcome.code = 1
   })
+}
+
+/** A line for each finding, with another one that says what to do; a line for all at the end. */
+export function reportOf(findings: readonly Finding[]): { readonly isWell: boolean; readonly text: string } {
+  const isWell = findings.every(({ level }) => level === 'ok')
+  return { isWell, text: [...findings.map(lineOf), summaryOf(findings)].join('\n') }
 }
 
 function lineOf({ check, level, detail, fix }: Finding): string {
   const line = `${level.padEnd(8)} ${check.padEnd(19)} ${detail}`
   return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${fix}`
+}
+
+function summaryOf(findings: readonly Finding[]): string {
+  const count = (level: Finding['level']): number => findings.filter((finding) => finding.level === level).length
+  const [problems, warnings] = [count('problem'), count('warning')]
+  if (problems + warnings === 0) return 'all is well'
+  return `${problems} ${problems === 1 ? 'problem' : 'problems'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
 }

@@ -16,8 +16,9 @@ import { hasCluster } from '../supervisor/postgres-cluster.ts'
 import { makeKeyFile } from '../vault/root-key-file.ts'
 import { ROOT_KEY_FILE } from '../vault/root-keys.ts'
 import { need } from './admin.ts'
-import { openBackup, tablePath, type Backup } from './backup-folder.ts'
+import { BACKUP_ROOT_KEYS, openBackup, tablePath, type Backup } from './backup-folder.ts'
 import { restoreObjects } from './backup-objects.ts'
+import { noteBackup } from './root-key-copies.ts'
 import { ownRootKeys } from './root-keys.ts'
 import { stderrLog } from './stderr-log.ts'
 import { withStores } from './stores.ts'
@@ -70,7 +71,8 @@ function mustBeKnown({ manifest: { migrations, sluice } }: Backup): void {
 async function bringUp(store: Store, config: Config, backup: Backup): Promise<void> {
   const { folder, manifest } = backup
   if (manifest.has_root_keys && config.rootKey === null && config.rootKeyFile === null) {
-    makeKeyFile(join(config.dataDir, ROOT_KEY_FILE), readFileSync(join(folder, 'root-keys'), 'utf8'))
+    makeKeyFile(join(config.dataDir, ROOT_KEY_FILE), readFileSync(join(folder, BACKUP_ROOT_KEYS), 'utf8'))
+    noteBackup(folder, ownRootKeys(), config)
   }
   if (manifest.objects !== null) {
     const storage = await openStorage(config)

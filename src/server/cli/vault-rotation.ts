@@ -14,6 +14,7 @@ import { rotateData, type DataRotation } from '../vault/rotate-data.ts'
 import { rotateRoot, type RootRotation } from '../vault/rotate-root.ts'
 import { VaultKeys } from '../vault/vault-keys.ts'
 import { need, withAdmin } from './admin.ts'
+import { addConfirmRootVerb } from './root-key-copies.ts'
 import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
 import { addStatusVerb } from './vault-status.ts'
 import { addVerb, CliFailure, print } from './verb.ts'
@@ -30,7 +31,7 @@ interface Options {
 
 type Outcome = { code: number | null }
 
-/** `vault rotate-root|rotate-data|status`. */
+/** `vault rotate-root|rotate-data|confirm-root|status`. */
 export function addRotationVerbs(group: Command, outcome: Outcome): void {
   addVerb(group, 'rotate-root', 'wrap every key of vaults and of files with the current root key')
     .option('--new', 'make a root key first, before the others in the file of the data directory')
@@ -43,6 +44,7 @@ export function addRotationVerbs(group: Command, outcome: Outcome): void {
     .option('--vault <id>', 'this vault alone')
     .option('--made-before <time>', 'leave the keys that were made then or later: goes on with an interrupted run')
     .action((options: DataOptions) => withAdmin(({ store, by }) => runData({ store, by, options, outcome })))
+  addConfirmRootVerb(group)
   addStatusVerb(group, outcome)
 }
 
@@ -58,7 +60,7 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
   const rootKeys = ownRootKeys()
   // Of two that each made a key at once, the later one's is the current key for both.
   const rootKeyId = rootKeys.currentId
-  if (made !== null) say(options, { made: made.id, file: made.file }, `made root key ${made.id} in ${made.file}: back it up now`)
+  if (made !== null) say(options, { made: made.id, file: made.file }, `made root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`)
   await untilFrontsWrapWith(store, rootKeyId)
   const progress = every(options, (done: RootRotation) => [{ rewrapped: done.rewrapped }, `${done.rewrapped} keys rewrapped`])
   const done = need(await rotateRoot({ rows: openRootRotation(store), rootKeys, rootKeyId, by, progress }))

@@ -37,8 +37,13 @@ export class Connections {
  * @param limits text of `/proc/self/limits`; without it, as on other systems, the named limit alone counts
  */
 export function connectionsMax(limits: string = ownLimits()): number {
-  const descriptors = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity)
+  const descriptors = descriptorsIn(limits)
   return Math.min(CONNECTIONS_MAX, Math.floor(descriptors - Math.min(DESCRIPTORS_RESERVED, descriptors / 2)))
+}
+
+/** What a process may open, by the text of its `limits`; Infinity when that does not say. */
+export function descriptorsIn(limits: string): number {
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity)
 }
 
 function ownLimits(): string {

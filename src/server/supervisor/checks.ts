@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { NodeGeneration } from './node-parts.ts'
@@ -8,14 +8,30 @@ import { StartRefused } from './start-refused.ts'
 /** Oldest glibc by Node's ABI for which the front end's binary loads. Facts: front-end, "The package". */
 const GLIBC_BY_ABI: Readonly<Record<string, number>> = { 115: 2.27, 127: 2.38, 137: 2.38, 141: 2.38 }
 
+/** What the front end's binary depends on. */
+export interface Platform {
+  readonly os: string
+  readonly node: string
+  readonly abi: string
+  /** Null where there is none, be it musl or another system. */
+  readonly glibc: string | null
+}
+
+export function ownPlatform(): Platform {
+  return {
+    os: process.platform,
+    node: process.versions.node,
+    abi: process.versions.modules,
+    glibc: process.platform === 'linux' ? glibcVersion() : null,
+  }
+}
+
 /** Why the front end's binary cannot load here, or null. The binary's own message misleads. */
-export function platformProblem(): string | null {
-  const abi = process.versions.modules
+export function platformProblem({ os, node: version, abi, glibc }: Platform = ownPlatform()): string | null {
   const needed = GLIBC_BY_ABI[abi]
-  const node = `Node ${process.versions.node} (ABI ${abi})`
+  const node = `Node ${version} (ABI ${abi})`
   if (needed === undefined) return `${node} is not supported: use Node 20, 22, 24 or 25`
-  const glibc = process.platform === 'linux' ? glibcVersion() : null
-  if (process.platform !== 'linux') return null
+  if (os !== 'linux') return null
   if (glibc === null) return 'this system has no glibc (musl is not supported)'
   if (minor(glibc) >= minor(String(needed))) return null
   return `${node} needs glibc ${needed} or newer, and this system has ${glibc}: use Node 20`
@@ -53,6 +69,15 @@ const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not',
   EADDRNOTAVAIL: NOT_OURS,
   ENOTFOUND: NOT_OURS,
+}
+
+/** Of an address that somebody listens on already. */
+export const PORT_TAKEN = 'EADDRINUSE'
+
+/** The system's code of what `probePort` throws, or null. */
+export function refusalOf(problem: unknown): string | null {
+  const cause = problem instanceof StartRefused ? problem.cause : problem
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : null
 }
 
 /** Why an address cannot be listened on, and which setting to change. */
@@ -103,6 +128,16 @@ export function allowListenerMigration(): boolean {
 export function listenerMigrationIsOn(): boolean {
   try {
     return readFileSync(MIGRATE_REQUESTS, 'utf8').trim() === '1'
+  } catch {
+    return false
+  }
+}
+
+/** Whether `allowListenerMigration` could. */
+export function mayAllowListenerMigration(): boolean {
+  try {
+    accessSync(MIGRATE_REQUESTS, constants.W_OK)
+    return true
   } catch {
     return false
   }

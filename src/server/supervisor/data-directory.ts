@@ -3,7 +3,7 @@ import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import { join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
 import type { ChildPart } from './ipc.ts'
-import { draftOf, openOwnFolder, readOwn, writeDurable, writePrivate } from './own-folder.ts'
+import { draftOf, openOwnFolder, readOwn, whyNotOwn, writeDurable, writePrivate, type OwnFolderWish } from './own-folder.ts'
 import { identityOf, isIdentity, isRunning, signal, waitUntilGone, type ProcessIdentity } from './process-state.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -53,7 +53,8 @@ export const RELOAD_FILE = 'reload.json'
 export const SCALE_FILES = 'scale-'
 /** The name of the node in the store. */
 export const NODE_FILE = 'node-id'
-const PROBE_FILE = '.writable'
+/** What the names of files begin with that are written to see whether they can be. */
+export const PROBE_FILE = '.writable'
 /** What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more. */
 const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable)(\.|$)/
 /** Milliseconds that a killed process may take to be gone. */
@@ -135,10 +136,19 @@ function nodeOf(path: string): string {
   return node
 }
 
+/** Why a directory that is there cannot be a node's, or null. */
+export function whyForeign(path: string): string | null {
+  return whyNotOwn(wishFor(path))
+}
+
+function wishFor(path: string): OwnFolderWish {
+  return { path, token: NODE_FILE, early: EARLY_FILES }
+}
+
 /** Makes the directory where needed. Throws `StartRefused` when it is not ours alone or cannot be written. */
 export function checkWritable(path: string): void {
   const foreign = tried(path, () => {
-    const why = openOwnFolder({ path, token: NODE_FILE, early: EARLY_FILES })
+    const why = openOwnFolder(wishFor(path))
     if (why !== null) return why
     writePrivate(path, PROBE_FILE, '')
     rmSync(join(path, PROBE_FILE), { force: true })

@@ -1,7 +1,7 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits.ts'
 import { startAdmin } from './admin.ts'
-import { hostForUrl, originAt } from '../../schemas/origins.ts'
+import { hostForUrl, isLoopback, originAt } from '../../schemas/origins.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
 import { childParts, removeOtherCopies, type ChildPlace } from './child-parts.ts'
@@ -281,12 +281,11 @@ class NodeRun {
   #warn(): void {
     const { config, unknown } = this.#first
     const { log } = this.#parts
-    const isOpen = (host: string): boolean => !/^(127\.|localhost$|::1$)/.test(host)
-    if (isOpen(config.host) && config.tls === null) {
+    if (!isLoopback(config.host) && config.tls === null) {
       const fix = 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front'
       log.warn('plain_http_beyond_loopback', { host: config.host, fix })
     }
-    if (isOpen(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
+    if (!isLoopback(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
     if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
   }
 

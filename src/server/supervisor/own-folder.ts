@@ -24,13 +24,18 @@ export interface OwnFolderWish {
  */
 export function openOwnFolder(wish: OwnFolderWish): string | null {
   makeFolder(wish.path)
+  const why = whyNotOwn(wish)
+  if (why === null && (lstatSync(wish.path).mode & 0o777) !== 0o700) chmodSync(wish.path, 0o700)
+  return why
+}
+
+/** The same of a folder that is there, which is left as it is. */
+export function whyNotOwn(wish: OwnFolderWish): string | null {
   const stats = lstatSync(wish.path)
   if (stats.isSymbolicLink()) return 'is a link: name the directory itself'
   if (!stats.isDirectory()) return 'is no directory'
   if (!isOwn(stats)) return `belongs to user ${stats.uid}`
-  if (!isOursOrEmpty(wish)) return 'holds something else'
-  if ((stats.mode & 0o777) !== 0o700) chmodSync(wish.path, 0o700)
-  return null
+  return isOursOrEmpty(wish) ? null : 'holds something else'
 }
 
 /** Writes a file that only its owner may read, whole or not at all; never through what somebody laid in its way. */

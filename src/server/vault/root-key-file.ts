@@ -23,10 +23,15 @@ export function makeKeyFile(path: string, text: string): void {
  * it that nobody else does.
  */
 export function replaceKeyFile(path: string, text: string): void {
+  writeKeyFile(path, text, path)
+}
+
+/** The same where there may be none before. @param like a file or folder of whoever shall own it */
+export function writeKeyFile(path: string, text: string, like: string): void {
   const draft = draftOf(path)
   try {
     writeAndSync(draft, text)
-    const { uid, gid } = statSync(path)
+    const { uid, gid } = statSync(like)
     // Written by root, it must be readable to the user whose node it is.
     if (uid !== process.getuid?.()) chownSync(draft, uid, gid)
     renameSync(draft, path)

@@ -93,6 +93,11 @@ export function makeRootKeyFile(file: string): void {
   makeKeyFile(file, textOf([newRootKey()]))
 }
 
+/** Ids of the keys that a text holds. @param source how to call it in the RootKeyInvalid that this throws */
+export function rootKeyIdsIn(text: string, source: string): readonly string[] {
+  return parseKeys(text, source).map(idOf)
+}
+
 function byIds(keys: readonly Buffer[]): Map<string, Buffer> {
   return new Map(keys.map((key) => [idOf(key), key]))
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { egress as findings } from '../../../src/server/cli/doctor-egress.ts'
+import { egress as findings } from '../../../src/server/cli/doctor/egress.ts'
 import { readFrom, type Config, type Texts } from '../../../src/server/config.ts'
 import { countRoots, openGate } from '../../../src/server/main/egress.ts'
 import { NO_OPENSSL } from '../../support/certificate.ts'

@@ -1,23 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { journals } from '../../../src/server/cli/doctor-journals.ts'
-import { journalsFolder } from '../../../src/server/journal/segments.ts'
-import { newId } from '../../../src/server/store/ids.ts'
-import type { Store } from '../../../src/server/store/open.ts'
-import { NODE_FILE } from '../../../src/server/supervisor/data-directory.ts'
-import { journalIn } from '../../support/journal.ts'
-import { openTestStore } from '../../support/postgres.ts'
-import { openFolder } from '../../support/storage.ts'
-
-const LOOK_MS_MAX = 5_000
+import { journals } from '../../../../src/server/cli/doctor/journals.ts'
+import { journalsFolder } from '../../../../src/server/journal/segments.ts'
+import { newId } from '../../../../src/server/store/ids.ts'
+import type { Store } from '../../../../src/server/store/open.ts'
+import { NODE_FILE } from '../../../../src/server/supervisor/data-directory.ts'
+import { journalIn } from '../../../support/journal.ts'
+import { openTestStore } from '../../../support/postgres.ts'
+import { openFolder } from '../../../support/storage.ts'
 
 async function stand(t: Parameters<typeof openFolder>[0]) {
   const store = await openTestStore(t)
   const dataDir = await openFolder(t)
   writeFileSync(join(dataDir, NODE_FILE), 'this-node\n')
   mkdirSync(journalsFolder(dataDir))
-  return { store, dataDir, look: () => journals(store, LOOK_MS_MAX, { dataDir }) }
+  return { store, dataDir, look: () => journals(store.sql, { dataDir }) }
 }
 
 async function openRow(store: Store, node: string, id = newId()): Promise<string> {

@@ -1,0 +1,53 @@
+/** One thing that was looked at. A `problem` keeps the node from working, a `warning` does not. */
+export interface Finding {
+  readonly check: string
+  readonly level: 'ok' | 'warning' | 'problem'
+  readonly detail: string
+  /** What to do; with every warning and problem. */
+  readonly fix?: string
+}
+
+export function good(check: string, detail: string): Finding {
+  return { check, level: 'ok', detail }
+}
+
+export function doubtful(check: string, detail: string, fix: string): Finding {
+  return { check, level: 'warning', detail, fix }
+}
+
+export function bad(check: string, detail: string, fix: string): Finding {
+  return { check, level: 'problem', detail, fix }
+}
+
+/** The first line of what was thrown: of several addresses that were tried, the last one's. */
+export function reasonOf(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors.at(-1))
+  if (!(cause instanceof Error)) return String(cause)
+  const [line = ''] = cause.message.split('\n')
+  return line === '' ? codeOf(cause) ?? cause.name : line
+}
+
+export function codeOf(cause: unknown): string | null {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : null
+}
+
+/**
+ * The same of an address that holds a password: where one with a slash or an @ was not escaped, what looks like the host
+ * is a piece of it, and messages quote hosts.
+ */
+export function reasonAt(url: string, cause: unknown): string {
+  return isPlain(url) ? reasonOf(cause) : codeOf(cause) ?? 'the password in it must be escaped'
+}
+
+function isPlain(url: string): boolean {
+  try {
+    return !new URL(url).pathname.includes('@')
+  } catch {
+    return false
+  }
+}
+
+/** Milliseconds as people read them. */
+export function msText(ms: number): string {
+  return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`
+}

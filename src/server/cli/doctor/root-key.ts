@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { rootKeyUses } from '../../store/root-rotation.ts'
+import type { Queryable } from '../../store/open.ts'
+import { rootKeyCopies } from '../../vault/root-key-copies.ts'
+import { openRootKeys, ROOT_KEY_FILE, type RootKeys } from '../../vault/root-keys.ts'
+import { rootKeyIdsInFiles } from '../root-keys.ts'
+import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
+
+type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
+
+/** Looks without making one. */
+export function rootKey(config: Sources): Finding {
+  if (!hasRootKey(config)) return good('root_key', 'made by the first start')
+  try {
+    return copied(config, open(config))
+  } catch (cause) {
+    return bad('root_key', reasonOf(cause), 'correct SLUICE_ROOT_KEY or SLUICE_ROOT_KEY_FILE')
+  }
+}
+
+/**
+ * Keys that rows are wrapped by and that are not here, where a start would make another one or go on without. Nothing of
+ * what they wrap opens.
+ */
+export async function missingRootKeys(sql: Queryable, config: Sources): Promise<readonly Finding[]> {
+  const uses = await rootKeyUses(sql)
+  const ids = uses.length === 0 ? [] : knownIds(config)
+  if (ids === null) return []
+  return uses.filter(({ rootKeyId }) => !ids.includes(rootKeyId)).map(({ rootKeyId, vaultKeys, dataKeys }) => {
+    const count = vaultKeys + dataKeys
+    const detail = `root key ${rootKeyId} is not here: ${count} ${count === 1 ? 'key' : 'keys'} that it wraps cannot be opened`
+    return bad('root_key', detail, 'bring it back from its backup, behind the current one, before you start the node')
+  })
+}
+
+/** Null when they cannot be read, which is a finding of its own. */
+function knownIds(config: Sources): readonly string[] | null {
+  if (!hasRootKey(config)) return []
+  try {
+    return open(config).ids
+  } catch {
+    return null
+  }
+}
+
+function copied(config: Sources, keys: RootKeys): Finding {
+  const { rootKey: setting, rootKeyFile, dataDir } = config
+  const file = rootKeyFile ?? join(dataDir, ROOT_KEY_FILE)
+  const where = setting !== null ? 'given by SLUICE_ROOT_KEY' : file
+  const older = keys.ids.length - 1
+  const all = older === 0 ? where : `${where}; ${older} more, which \`sluice vault status\` tells the use of`
+  const copies = rootKeyCopies(dataDir)
+  const inFiles = rootKeyIdsInFiles(config, keys)
+  const lone = inFiles.filter((id) => !copies.has(id))
+  if (lone.length === 0) return good('root_key', inFiles.length === 0 ? all : `${all}; copied on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`)
+  const what = lone.length === 1 ? `root key ${lone[0] ?? ''}` : `${lone.length} root keys`
+  const fix = 'copy it elsewhere and run `sluice vault confirm-root COPY`, or run `sluice backup FOLDER`'
+  return doubtful('root_key', `${all}; nobody has backed up ${what}: without it no file and no secret opens`, fix)
+}
+
+/** The oldest: since then nothing has been without a copy. */
+function dayOf(times: readonly string[]): string {
+  return [...times].sort()[0]?.slice(0, 10) ?? ''
+}
+
+function hasRootKey({ rootKey: setting, rootKeyFile, dataDir }: Sources): boolean {
+  return setting !== null || rootKeyFile !== null || existsSync(join(dataDir, ROOT_KEY_FILE))
+}
+
+function open({ rootKey: setting, rootKeyFile, dataDir }: Sources): RootKeys {
+  return openRootKeys({ setting, file: rootKeyFile, dataDir })
+}

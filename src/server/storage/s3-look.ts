@@ -1,0 +1,113 @@
+import { DeleteObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import { nameOf, S3Calls, type S3Options } from './s3-client.ts'
+import { head } from './s3-objects.ts'
+
+/** Milliseconds for all questions together, until connected, and for the answer to one. Decision. */
+const BUCKET_MS_MAX = 6_000
+const TIMES = { connectMs: 1_500, stallMs: 3_000 } as const
+/** Beside the objects, so that whoever may write those may write it; a sweep would remove it. */
+const PROBE = 'objects/doctor'
+/** Of no object: nothing is written under this condition by a server that knows it. */
+const NO_ETAG = '"00000000000000000000000000000000"'
+/** By which a server says that it would have written. */
+const WOULD_WRITE = new Set(['NoSuchKey', 'PreconditionFailed', 'ConditionalRequestConflict', 'NotImplemented'])
+
+/** Unix milliseconds of the server's clock, and of ours around the question. */
+export interface ServerDate {
+  readonly saidMs: number
+  readonly beganMs: number
+  readonly endedMs: number
+}
+
+export interface BucketSeen {
+  /** The first thing that it would not do, and why. */
+  readonly refused: { readonly what: 'list' | 'read' | 'write' | 'delete'; readonly cause: unknown } | null
+  /** Milliseconds of the answer to a list. */
+  readonly tripMs: number
+  /** Whole seconds; null of a server that tells none. */
+  readonly date: ServerDate | null
+}
+
+export type BucketOptions = Omit<S3Options, 'stagingFolder' | 'connectMs' | 'stallMs' | 'backoffMs'>
+
+/** Whether the access key may do here what storage needs. Leaves the bucket as it was. */
+export async function lookAtBucket(options: BucketOptions, { signal, now }: { signal: AbortSignal; now: () => number }): Promise<BucketSeen> {
+  const calls = new S3Calls({ ...options, ...TIMES, stagingFolder: '' })
+  const dates = new Dates(calls, now)
+  const ending = AbortSignal.any([signal, AbortSignal.timeout(BUCKET_MS_MAX)])
+  let tripMs = 0
+  const seen = (refused: BucketSeen['refused'] = null): BucketSeen => ({ refused, tripMs, date: dates.closest })
+  try {
+    const listed = await list(calls, ending)
+    if (!listed.ok) return seen({ what: 'list', cause: listed.failure.cause })
+    tripMs = listed.value
+    // Of what is not there: whoever may not read is refused before that is told.
+    const there = await head(calls, calls.prefix + PROBE, ending)
+    if (!there.ok && there.failure.name !== 'content_missing') return seen({ what: 'read', cause: there.failure.cause })
+    const written = await wouldWrite(calls, ending)
+    if (!written.ok) return seen({ what: 'write', cause: written.failure.cause })
+    if (!written.value) return seen()
+    const removed = await remove(calls, ending)
+    return removed.ok ? seen() : seen({ what: 'delete', cause: removed.failure.cause })
+  } finally {
+    calls.client.destroy()
+  }
+}
+
+/** @returns milliseconds of the try that was answered */
+function list(calls: S3Calls, signal: AbortSignal): Promise<Outcome<number>> {
+  const command = new ListObjectsV2Command({ Bucket: calls.bucket, Prefix: `${calls.prefix}objects/`, MaxKeys: 1 })
+  return calls.run(async (ending) => {
+    const startedAt = performance.now()
+    await calls.client.send(command, { abortSignal: ending })
+    return performance.now() - startedAt
+  }, signal)
+}
+
+/** @returns true when it did write: a server that does not know the condition */
+function wouldWrite(calls: S3Calls, signal: AbortSignal): Promise<Outcome<boolean>> {
+  const command = new PutObjectCommand({ Bucket: calls.bucket, Key: calls.prefix + PROBE, Body: '', ContentLength: 0, IfMatch: NO_ETAG })
+  return calls.run(async (ending) => {
+    try {
+      await calls.client.send(command, { abortSignal: ending })
+      return true
+    } catch (cause) {
+      if (WOULD_WRITE.has(nameOf(cause))) return false
+      throw cause
+    }
+  }, signal)
+}
+
+async function remove(calls: S3Calls, signal: AbortSignal): Promise<Outcome<null>> {
+  const command = new DeleteObjectCommand({ Bucket: calls.bucket, Key: calls.prefix + PROBE })
+  const removed = await calls.run((ending) => calls.client.send(command, { abortSignal: ending }), signal)
+  return removed.ok ? ok(null) : removed
+}
+
+/** Keeps what the server's answers say of its clock, refusals among them: that of the shortest trip. */
+class Dates {
+  closest: ServerDate | null = null
+
+  constructor({ client }: S3Calls, now: () => number) {
+    client.middlewareStack.add((next) => async (args) => {
+      const beganMs = now()
+      const answer = await next(args)
+      this.#keep(dateOf(answer.response), beganMs, now())
+      return answer
+      // Of this step the last one in, so that it sees refusals before they are thrown.
+    }, { step: 'deserialize', priority: 'low', name: 'sluiceDates' })
+  }
+
+  #keep(saidMs: number, beganMs: number, endedMs: number): void {
+    if (Number.isNaN(saidMs)) return
+    const isCloser = this.closest === null || endedMs - beganMs < this.closest.endedMs - this.closest.beganMs
+    if (isCloser) this.closest = { saidMs, beganMs, endedMs }
+  }
+}
+
+/** NaN where there is none. The library does not say what an answer is before it has read it. */
+function dateOf(response: unknown): number {
+  const headers: unknown = typeof response === 'object' && response !== null ? Reflect.get(response, 'headers') : null
+  return Date.parse(typeof headers === 'object' && headers !== null ? String(Reflect.get(headers, 'date')) : '')
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Type, { type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { isCode, writeKeyFile } from './root-key-file.ts'
+
+/** In the data directory: which root keys were seen elsewhere, by their ids alone. */
+export const ROOT_KEY_COPIES_FILE = 'root-key-copies.json'
+
+/**
+ * That a root key is backed up cannot be seen from here, so what is kept is when it was last true: Sluice itself has written it
+ * into a backup, or has read a copy that the operator showed. An id follows from its key, so a new key has no note. Decision.
+ */
+const Copies = Type.Record(Type.String({ pattern: '^[0-9a-f]{16}$' }), Type.Object({
+  /** ISO 8601. */
+  at: Type.String(),
+  by: Type.Enum(['backup', 'shown']),
+}))
+type Copies = Static<typeof Copies>
+export type RootKeyCopy = Copies[string]
+
+const isCopies = Compile(Copies)
+
+/** By id of the root key. A file that cannot be read tells of none. */
+export function rootKeyCopies(dataDir: string): ReadonlyMap<string, RootKeyCopy> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(dataDir, ROOT_KEY_COPIES_FILE), 'utf8'))
+    return new Map(isCopies.Check(value) ? Object.entries(value) : [])
+  } catch (cause) {
+    if (isCode(cause, 'ENOENT') || cause instanceof SyntaxError) return new Map()
+    throw cause
+  }
+}
+
+/** Throws what the system says: there may be no data directory, or it is another user's. */
+export function noteRootKeyCopies(dataDir: string, ids: readonly string[], copy: RootKeyCopy): void {
+  const all = new Map([...rootKeyCopies(dataDir), ...ids.map((id) => [id, copy] as const)])
+  const text = `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`
+  writeKeyFile(join(dataDir, ROOT_KEY_COPIES_FILE), text, dataDir)
+}

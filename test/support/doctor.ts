@@ -1,0 +1,34 @@
+/** Doctor's checks, for tests that make what they look at. */
+import { reportOf } from '../../src/server/cli/doctor.ts'
+import { examine } from '../../src/server/cli/doctor/examine.ts'
+import type { Finding } from '../../src/server/cli/doctor/finding.ts'
+import { STORE_MS_MAX, type Look } from '../../src/server/cli/doctor/look.ts'
+import { readFrom, type Generation } from '../../src/server/config.ts'
+import type { Settings } from './node.ts'
+
+export function generationOf(settings: Settings): Generation {
+  // As in the environment: an empty text counts as unset.
+  const reading = readFrom(Object.fromEntries(Object.entries(settings).filter(([, text]) => text !== '')))
+  if (!reading.ok) throw new Error(JSON.stringify(reading.problems))
+  return reading.generation
+}
+
+/** Of an installation whose node is not running. */
+export function lookFor(settings: Settings, more: Partial<Look> = {}): Look {
+  return { generation: generationOf(settings), running: null, runtime: null, now: Date.now, storeMsMax: STORE_MS_MAX, ...more }
+}
+
+export interface Told {
+  readonly all: readonly Finding[]
+  /** What is not well. */
+  readonly found: readonly Finding[]
+  /** For people. */
+  readonly text: string
+  readonly isWell: boolean
+}
+
+/** All checks at once. */
+export async function examined(settings: Settings): Promise<Told> {
+  const all = await examine(generationOf(settings))
+  return { all, found: all.filter(({ level }) => level !== 'ok'), ...reportOf(all) }
+}
