@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { FRONTS_MAX, RATE_LIMIT_RPM_MAX, WORKERS_MAX } from './limits.ts'
+import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from './retention-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from './video-limits.ts'
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
@@ -63,7 +64,11 @@ export const Settings = Type.Object({
   )),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
   SLUICE_OPERATOR_ORGANIZATION: Type.Optional(text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' })),
-  SLUICE_LEDGER_KEPT_MONTHS: count('a number of months from 1 to 1200, or 0 for ever', 0, 1_200, 0),
+  SLUICE_LEDGER_KEPT_MONTHS: kept('months', KEPT_MONTHS_MAX, 0),
+  SLUICE_AUDIT_KEPT_MONTHS: kept('months', KEPT_MONTHS_MAX, 0),
+  SLUICE_WEBHOOKS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 7),
+  SLUICE_DEAD_LETTERS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 30),
+  SLUICE_JOBS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 90),
   SLUICE_PUBLIC_URL: Type.Optional(text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN })),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),
   SLUICE_VIDEO_CLIP_DAYS: count('a number of days from 1 to 3650', 1, VIDEO_CLIP_DAYS_MAX, 7),
@@ -97,6 +102,10 @@ function file(expected: string) {
 function count(expected: string, minimum: number, maximum: number, byDefault?: number) {
   const options = { minimum, maximum, expected }
   return Type.Integer(byDefault === undefined ? options : { ...options, default: byDefault })
+}
+
+function kept(unit: string, maximum: number, byDefault: number) {
+  return count(`a number of ${unit} from 1 to ${maximum}, or 0 for ever`, 0, maximum, byDefault)
 }
 
 function auto(expected: string, maximum: number) {

@@ -75,8 +75,6 @@ export const VIDEO_ENDS_AT_ONCE = 64
 export const VIDEO_END_MS_MAX = 15_000
 /** Milliseconds for which jobs that have ended are shown anew to pollers once a lost Redis is back. Decision. */
 export const VIDEO_RECENT_MS = 600_000
-/** Milliseconds that the row of a job is kept after its end, and at least as long as its clips. Decision. */
-export const VIDEO_JOB_KEPT_MS = 90 * 86_400_000
 
 /** Of the settings SLUICE_VIDEO_JOB_HOURS and SLUICE_VIDEO_CLIP_DAYS. Decision. */
 export const VIDEO_JOB_HOURS_MAX = 720

@@ -14,9 +14,6 @@ export const WEBHOOK_LEASE_MS = 45_000
 export const WEBHOOK_SWEEP_MS = 1_000
 /** Pairs of receiver and workspace that one statement looks at. Decision. */
 export const WEBHOOK_PLACES_MAX = 1_000
-/** Milliseconds that deliveries are kept after they ended: those that were made, and dead letters. Decision: 7 and 30 days. */
-export const WEBHOOK_DELIVERED_KEPT_MS = 7 * 86_400_000
-export const WEBHOOK_DEAD_KEPT_MS = 30 * 86_400_000
 /** Random bytes of a signing secret; Standard Webhooks asks for 24 to 64. Decision. */
 export const WEBHOOK_SECRET_BYTES = 32
 /** Secrets of a workspace that sign at once: who rotates oftener within an overlap ends the oldest. Decision. */

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parseAllowEntry } from '../schemas/destinations.ts'
+import { keptOf, type Kept } from '../schemas/kept.ts'
 import { masked } from '../schemas/masked.ts'
 import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
 import { originAt } from '../schemas/origins.ts'
@@ -44,10 +45,9 @@ export interface Config {
   readonly rootKeyFile: string | null
   /** Limit of keys that are made without one; null = none. C11. */
   readonly rateLimitRpm: number | null
-  /** Whole months of the ledger that are kept beside the current one; 0 = for ever. */
-  readonly ledgerKeptMonths: number
   /** UUID or name of the one that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
+  readonly kept: Kept
   /** What URLs that callers are given begin with: without a path and a slash. */
   readonly publicOrigin: string
   readonly videoJobHours: number
@@ -240,7 +240,7 @@ function configOf(values: Settings): Config {
     rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
     operatorOrganization: values.SLUICE_OPERATOR_ORGANIZATION ?? null,
-    ledgerKeptMonths: values.SLUICE_LEDGER_KEPT_MONTHS,
+    kept: keptOf(values),
     publicOrigin: values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ?? originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
     videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,
     videoClipDays: values.SLUICE_VIDEO_CLIP_DAYS,

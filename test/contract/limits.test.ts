@@ -6,6 +6,7 @@ import * as otherLimits from '../../src/schemas/limits.ts'
 import * as mappingLimits from '../../src/schemas/mapping-limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import * as presetLimits from '../../src/schemas/preset-limits.ts'
+import * as retentionLimits from '../../src/schemas/retention-limits.ts'
 import * as scimResourceLimits from '../../src/schemas/scim-resource-limits.ts'
 import * as scimTokenLimits from '../../src/schemas/scim-token-limits.ts'
 import * as videoLimits from '../../src/schemas/video-limits.ts'
@@ -22,6 +23,7 @@ const FILES = [
   mappingLimits,
   moneyLimits,
   presetLimits,
+  retentionLimits,
   scimResourceLimits,
   scimTokenLimits,
   videoLimits,
@@ -37,6 +39,7 @@ const limits = {
   ...mappingLimits,
   ...moneyLimits,
   ...presetLimits,
+  ...retentionLimits,
   ...scimResourceLimits,
   ...scimTokenLimits,
   ...videoLimits,
@@ -52,6 +55,7 @@ const LIMITS_FILES = [
   'src/schemas/mapping-limits.ts',
   'src/schemas/money-limits.ts',
   'src/schemas/preset-limits.ts',
+  'src/schemas/retention-limits.ts',
   'src/schemas/scim-resource-limits.ts',
   'src/schemas/scim-token-limits.ts',
   'src/schemas/video-limits.ts',
@@ -68,6 +72,8 @@ const UNTESTED: Readonly<Record<string, string>> = {
   PROVIDER_FILES_CALL_MS: 'tests of files at providers pass shorter times',
   PROVIDER_FILE_STALL_MS: 'tests of files at providers pass shorter times',
   PROVIDER_UPLOAD_ANSWER_MS: 'tests of files at providers pass shorter times',
+  PRUNE_LOOK_MS: 'how soon a runner looks is of no consequence but for the time of a test',
+  OLDEST_LOOK_MS: 'a test would take a minute',
   VIDEO_CLIPS_EXPIRED_AT_ONCE: 'hundreds of clips would have to expire',
   VIDEO_EXPIRE_MS: 'a test would take a minute',
 }

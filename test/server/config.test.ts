@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/limits.ts'
 import { masked } from '../../src/schemas/masked.ts'
+import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from '../../src/schemas/retention-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/video-limits.ts'
 import { childEnvironment, readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
 
@@ -199,6 +200,17 @@ t.test('the organization that operates the installation is named, or left to be 
   t.equal(good({}).config.operatorOrganization, null)
   t.equal(good({ SLUICE_OPERATOR_ORGANIZATION: 'Acme & Co' }).config.operatorOrganization, 'Acme & Co')
   t.same(problemsOf({ SLUICE_OPERATOR_ORGANIZATION: 'a'.repeat(201) }).map(({ name }) => name), ['SLUICE_OPERATOR_ORGANIZATION'])
+})
+
+t.test('what has ended is kept by settings: money and audit for ever unless they say otherwise', async (t) => {
+  t.same(good({}).config.kept, { ledgerMonths: 0, auditMonths: 0, webhookDays: 7, deadLetterDays: 30, jobDays: 90 })
+  const given = {
+    SLUICE_LEDGER_KEPT_MONTHS: String(KEPT_MONTHS_MAX), SLUICE_AUDIT_KEPT_MONTHS: '13', SLUICE_WEBHOOKS_KEPT_DAYS: '1',
+    SLUICE_DEAD_LETTERS_KEPT_DAYS: '0', SLUICE_JOBS_KEPT_DAYS: String(KEPT_DAYS_MAX),
+  }
+  t.same(good(given).config.kept, { ledgerMonths: KEPT_MONTHS_MAX, auditMonths: 13, webhookDays: 1, deadLetterDays: 0, jobDays: KEPT_DAYS_MAX })
+  const beyond = Object.fromEntries(Object.keys(given).map((name) => [name, String((name.includes('MONTHS') ? KEPT_MONTHS_MAX : KEPT_DAYS_MAX) + 1)]))
+  t.same(problemsOf(beyond).map(({ name }) => name).sort(), Object.keys(given).sort())
 })
 
 t.test('video jobs and their clips end by settings that have a most', async (t) => {

@@ -1,12 +1,15 @@
 import { FRONT_LIVE_MS } from '../../schemas/limits.ts'
+import { ACCOUNTS_TURNED_AT_ONCE } from '../../schemas/retention-limits.ts'
 import { SPANS } from '../ports/money.ts'
-import type { Store, Transaction } from '../store/open.ts'
-import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
+import type { Log } from '../ports/observe.ts'
+import type { PruneEnd, PruneStep } from '../ports/retention.ts'
+import type { Store } from '../store/open.ts'
+import { holdTurn } from '../store/retention/turns.ts'
+import { beginClosing, drop, sumSome, type Closing, type Hold, type Month } from './closing.ts'
+import { inWindow, MONTHS } from './sums.ts'
 
-/** Milliseconds that the drop of a month waits for whoever reads the ledger, while all who write it wait behind it. Decision. */
-const DROP_WAIT_MS = 500
-/** Accounts that one transaction turns to the present day. */
-const TURNED_AT_ONCE = 1_000
+/** Times that the sums of a month are begun anew in one run, when somebody writes to it meanwhile. Decision. */
+const CLOSED_ANEW_MAX = 3
 
 export interface PrunedMonths {
   readonly months: number
@@ -15,46 +18,98 @@ export interface PrunedMonths {
   readonly held: number
 }
 
-interface Month {
-  readonly partition: string
-  readonly first: string
+const NONE: PrunedMonths = { months: 0, rows: 0, held: 0 }
+
+interface DueMonth extends Month {
   readonly isHeld: boolean
 }
 
 /**
  * Drops whole months of the ledger that are older than the current one and so many before it. What they amount to for each
- * account is added to `ledger_pruned` in the same transaction, so that `checkLedger` goes on being exact; roll-ups stay.
+ * account is added to `ledger_pruned` in the transaction that drops, so that `checkLedger` goes on being exact; roll-ups stay.
  * Months of current windows stay, whatever is asked. Several at once do no harm.
  * @param keptMonths 0 = for ever
  * Throws what Postgres says: a reader that holds the ledger too long leaves the month to the next turn.
  */
 export async function pruneLedger(store: Store, keptMonths: number): Promise<PrunedMonths> {
-  let months = 0
-  let rows = 0
-  let held = 0
-  if (keptMonths < 1) return { months, rows, held }
+  const done = { ...NONE }
+  for await (const { months, rows, held } of pruneMonths(store, keptMonths, () => Promise.resolve(true))) {
+    done.months += months
+    done.rows += rows
+    done.held += held
+  }
+  return done
+}
+
+/** The same in the runner's turn, with rests between the steps. */
+export function ledgerMonths({ store, keptMonths, log }: { readonly store: Store; readonly keptMonths: number; readonly log: Log }): PruneStep {
+  return {
+    kind: 'ledger',
+    keptFor: keptMonths < 1 ? null : { count: keptMonths, unit: 'months' },
+    async* run(turn) {
+      let held = 0
+      const steps = pruneMonths(store, keptMonths, (tx) => holdTurn(tx, turn))
+      for (;;) {
+        const step = await steps.next()
+        if (step.done === true) {
+          if (held > 0) log.info('retention.ledger_held', { months: held })
+          return step.value
+        }
+        held += step.value.held
+        yield step.value.rows
+      }
+    },
+    async due() {
+      let rows = 0
+      for (const { partition, isHeld } of keptMonths < 1 ? [] : await monthsDue(store, keptMonths)) if (!isHeld) rows += await rowsOf(store, partition)
+      return rows
+    },
+    async oldest() {
+      const [row] = await store.sql.unsafe<{ at: Date | null }[]>(`SELECT min(first)::timestamp AT TIME ZONE 'UTC' AS at FROM (${MONTHS}) AS m`)
+      return row?.at ?? null
+    },
+  }
+}
+
+/** Each step is a short transaction, and tells what it came to. */
+async function* pruneMonths(store: Store, keptMonths: number, hold: Hold): AsyncGenerator<PrunedMonths, PruneEnd, void> {
+  if (keptMonths < 1) return 'done'
+  let isLost = false
+  const holding: Hold = async (tx) => {
+    isLost ||= !(await hold(tx))
+    return !isLost
+  }
   for (const month of await monthsDue(store, keptMonths)) {
-    if (month.isHeld) {
-      held++
-      continue
-    }
-    await turnAccounts(store, month)
-    const dropped = await drop(store, month)
-    if (dropped === null) held++
-    else {
-      months++
-      rows += dropped
+    if (month.isHeld) yield { ...NONE, held: 1 }
+    else yield* pruneMonth({ store, month, hold: holding })
+    if (isLost) return 'lost'
+  }
+  return 'done'
+}
+
+async function* pruneMonth(closing: Closing): AsyncGenerator<PrunedMonths, void, void> {
+  for (let after: string | null = ''; after !== null; yield NONE) after = await turnAccounts(closing.store, closing.month, after)
+  if (!await beginClosing(closing)) return
+  for (let anew = 0; anew < CLOSED_ANEW_MAX; anew++) {
+    let summed = await sumSome(closing)
+    for (; summed === 'more'; summed = await sumSome(closing)) yield NONE
+    if (summed === 'gone') return
+    yield NONE
+    const rows = await drop(closing)
+    if (rows !== null) {
+      yield { months: 1, rows, held: 0 }
+      return
     }
   }
-  return { months, rows, held }
+  yield { ...NONE, held: 1 }
 }
 
 /**
  * Oldest first. An entry of the books may still come from a journal that was open in the month and whose front is dead, and
  * from a job that is open since then, held or without a limit: its cost counts in the window of its acceptance.
  */
-async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly Month[]> {
-  return sql<Month[]>`
+async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly DueMonth[]> {
+  return sql<DueMonth[]>`
     SELECT partition, first::text AS first,
       EXISTS (SELECT FROM leases WHERE day < next)
       OR EXISTS (SELECT FROM video_jobs WHERE hold_day < next AND state IN ('accepted', 'submitting', 'running', 'storing'))
@@ -69,45 +124,23 @@ async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly M
 /**
  * An account that nobody has used since still shows the windows of that month: it is turned to the present ones, as its
  * next use would.
+ * @param after the last one that was turned @returns the last of these; null when there are no more
  */
-async function turnAccounts(store: Store, { first }: Month): Promise<void> {
+async function turnAccounts(store: Store, { first }: Month, after: string): Promise<string | null> {
   const sets = SPANS.filter((span) => span !== 'lifetime').flatMap((span) => ['spent', 'byok', 'lent'].map((what) =>
     `${span}_${what}_nano = CASE WHEN ${inWindow(span)} THEN a.${span}_${what}_nano ELSE 0 END`))
-  for (;;) {
-    const { count } = await store.sql.begin((tx) => tx.unsafe(`
-      WITH due AS (
-        SELECT id FROM accounts WHERE day < $1::date + interval '1 month 6 days' AND day < utc_today() ORDER BY id LIMIT ${TURNED_AT_ONCE} FOR UPDATE)
-      UPDATE accounts a SET ${sets.join(', ')}, day = c.day FROM due, (SELECT utc_today() AS day) AS c WHERE a.id = due.id`, [first]))
-    if (count < TURNED_AT_ONCE) return
-  }
+  const turned = await store.sql.begin((tx) => tx.unsafe<{ id: string }[]>(`
+    WITH due AS (
+      SELECT id FROM accounts WHERE id > $2 AND day < $1::date + interval '1 month 6 days' AND day < utc_today()
+      ORDER BY id LIMIT ${ACCOUNTS_TURNED_AT_ONCE} FOR UPDATE)
+    UPDATE accounts a SET ${sets.join(', ')}, day = c.day FROM due, (SELECT utc_today() AS day) AS c WHERE a.id = due.id RETURNING a.id`, [first, after]))
+  return turned.length < ACCOUNTS_TURNED_AT_ONCE ? null : turned.map(({ id }) => id).reduce((last, id) => (id > last ? id : last), '')
 }
 
-/** @returns rows; null when an account is of a window that reaches into the month, or another process dropped it */
-function drop(store: Store, { partition, first }: Month): Promise<number | null> {
-  return store.sql.begin(async (tx) => {
-    // Nobody writes to a month that has long ended; if somebody does, it is before this or into a partition that is new.
-    await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${DROP_WAIT_MS}`)
-    if (!await isThere(tx, partition)) return null
-    await tx.unsafe(`LOCK TABLE ${partition} IN SHARE ROW EXCLUSIVE MODE`)
-    const [late] = await tx`SELECT FROM accounts WHERE day < ${first}::date + interval '1 month 6 days' LIMIT 1`
-    if (late !== undefined) return null
-    await tx.unsafe(`
-      WITH facts AS MATERIALIZED (${factsOf(partition)})
-      INSERT INTO ledger_pruned AS p (account_id, spent_nano, byok_nano)
-      SELECT account_id, ${capped('sum(spent)')}, ${capped('sum(byok)')} FROM (${CONTRIBUTIONS}) AS c
-      GROUP BY account_id HAVING sum(spent) <> 0 OR sum(byok) <> 0
-      ON CONFLICT (account_id) DO UPDATE SET
-        spent_nano = ${capped('p.spent_nano + excluded.spent_nano')}, byok_nano = ${capped('p.byok_nano + excluded.byok_nano')}`)
-    const [counted] = await tx.unsafe<{ rows: number }[]>(`SELECT count(*)::int AS rows FROM ${partition}`)
-    // Last, since it waits for every reader of the ledger and lets none of its writers pass meanwhile.
-    await tx.unsafe(`DROP TABLE ${partition}`)
-    return counted?.rows ?? 0
+function rowsOf(store: Store, partition: string): Promise<number> {
+  return store.sql.begin('READ ONLY', async (tx) => {
+    await tx.unsafe('SET LOCAL statement_timeout = 0')
+    const [row] = await tx<{ rows: number }[]>`SELECT count(*)::float8 AS rows FROM ${tx(partition)}`
+    return row?.rows ?? 0
   })
-}
-
-async function isThere(tx: Transaction, partition: string): Promise<boolean> {
-  // A name of our own making, and nothing else, becomes text of a statement.
-  if (!/^ledger_\d{4}_\d{2}$/.test(partition)) return false
-  const [row] = await tx<{ isThere: boolean }[]>`SELECT to_regclass(${partition}) IS NOT NULL AS "isThere"`
-  return row?.isThere === true
 }

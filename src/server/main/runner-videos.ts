@@ -9,6 +9,7 @@ import { createVideoMeters, watchHeldVideos } from '../observe/video-metrics.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { Log } from '../ports/observe.ts'
+import type { RetentionMeters } from '../ports/retention.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { VideoWork } from '../ports/video-work.ts'
 import { repeat } from '../runner/repeat.ts'
@@ -20,7 +21,6 @@ import { openRateAuthority } from '../state/rates.ts'
 import type { RunningVideoViews } from '../state/video-views.ts'
 import type { Store } from '../store/open.ts'
 import { startRunnerHeartbeat } from '../store/runners.ts'
-import { pruneVideos } from '../store/videos/expiry.ts'
 import { openVideoWork } from '../store/videos/work.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
 import { createVideoClips } from '../transfer/clips.ts'
@@ -41,6 +41,7 @@ export interface RunnerVideoMeans {
   readonly keyRing: KeyRing
   readonly log: Log
   readonly metrics: Metrics
+  readonly retention: Pick<RetentionMeters, 'pruned'>
 }
 
 /** Short jobs of a runner that wait for the thread of their kind: clips to render; secrets to open. */
@@ -51,7 +52,7 @@ const SHORT_JOBS_WAITING_MAX = 256
  * @returns what ends it, before the gate and the stores are closed
  */
 export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax: number) => Promise<void> {
-  const { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics } = means
+  const { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention } = means
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const { catalogue } = loaded
@@ -80,7 +81,11 @@ export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax:
   const stopExpiry = repeat({
     name: 'video.expired',
     everyMs: VIDEO_EXPIRE_MS,
-    run: async () => ({ clips: await expireClips(work, storage), jobs: await pruneVideos(store.sql, VIDEO_CLIPS_EXPIRED_AT_ONCE) }),
+    async run() {
+      const clips = await expireClips(work, storage)
+      retention.pruned('clips', clips)
+      return { clips }
+    },
   }, { log, random: Math.random })
   return async (endMsMax) => {
     stopRefreshing()

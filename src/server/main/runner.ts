@@ -1,8 +1,8 @@
 import { SWEEP_MS, SWEEP_UPLOADS_MS } from '../../schemas/file-limits.ts'
 import { DRAIN_MS } from '../../schemas/limits.ts'
 import type { Config } from '../config.ts'
-import { pruneLedger } from '../ledger/retention.ts'
 import { createMetrics } from '../observe/metrics.ts'
+import { createRetentionMeters } from '../observe/retention-metrics.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Storage } from '../ports/storage.ts'
 import { repeat } from '../runner/repeat.ts'
@@ -28,12 +28,13 @@ import { startDirectory } from './directory.ts'
 import { openGate } from './egress.ts'
 import { rootKeysOf } from './files.ts'
 import { startVideos } from './runner-videos.ts'
+import { startRetention } from './retention.ts'
 import { openStorage } from './storage.ts'
 import { startWebhooks } from './webhooks.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
 const PRUNE_MS = 60_000
-/** Milliseconds between two looks for months that the ledger needs soon, or keeps no longer. Decision. */
+/** Milliseconds between two looks for months that the ledger needs soon. Decision. */
 const LEDGER_MONTHS_MS = 3_600_000
 
 /** Milliseconds of a drain that are left for closing what jobs stood on. */
@@ -48,18 +49,20 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const store = openStore({ url: part.databaseUrl, poolMax: RUNNER_POOL_MAX, applicationName })
   const storage = await openStorage(config)
   const stopChores = startChores(config, { part, store, storage, log })
+  const retention = createRetentionMeters(metrics.registry, Date.now)
+  const stopRetention = startRetention(config, { store, log, meters: retention })
   const state = openState({ ...stateAddress(part.redis), log })
   const views = openVideoViews(state)
   const egress = openGate(config)
   const rootKeys = rootKeysOf(config)
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
-  const stopVideos = startVideos(config, { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics })
+  const stopVideos = startVideos(config, { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention })
   const stopDirectory = startDirectory({ store, log })
   const stopWebhooks = startWebhooks({ store, egress, keyRing, views, log, metrics })
   metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onDrain(() => {
-    void Promise.all([stopChores(), stopWebhooks(), stopDirectory(), stopVideos(DRAIN_MS - CLOSE_MS)])
+    void Promise.all([stopChores(), stopRetention(), stopWebhooks(), stopDirectory(), stopVideos(DRAIN_MS - CLOSE_MS)])
       .then(() => Promise.all([egress.close(), views.close()]))
       .then(() => Promise.all([store.close(), storage.close(), state.close()]))
       .finally(() => process.exit(0))
@@ -108,7 +111,7 @@ function startChores(config: Config, { part, store, storage, log }: ChoreMeans):
     repeat({
       name: 'ledger_months',
       everyMs: LEDGER_MONTHS_MS,
-      run: async () => ({ ...(await ensurePartitions(store)), ...(await pruneLedger(store, config.ledgerKeptMonths)) }),
+      run: async () => ({ ...(await ensurePartitions(store)) }),
     }, means),
     sweepEvery(SWEEP_UPLOADS_MS, true),
     sweepEvery(SWEEP_MS, false),

@@ -65,7 +65,7 @@ export interface Deliveries {
   release(claims: readonly ClaimedDelivery[], dueInMs: number): Promise<void>
   /** How many wait for an attempt, and how many were given up, of all runners. */
   counts(): Promise<DeliveryCounts>
-  /** Removes what is older than it is kept, and what belongs to deleted workspaces. @returns rows */
+  /** Removes what belongs to deleted workspaces, and secrets that sign no more. @returns rows */
   prune(): Promise<number>
 }
 

@@ -41,7 +41,7 @@ export interface SweepReport {
   container_files: number
   /** Container files that the quota counted with another size. */
   recounted: number
-  /** Rows that were kept for repeated calls. */
+  /** What was kept of files for repeated uploads. */
   idempotency: number
 }
 

@@ -34,7 +34,13 @@ interface Head {
   readonly organization_id: string
   readonly n: string
   readonly hash: Buffer
+  /** Of the last event that was pruned. */
+  readonly pruned_n: string
+  readonly pruned_hash: Buffer
 }
+
+/** The event that tells of the pruning of those before it: `after` has `through_n` and `hash` of the last of them. */
+export const AUDIT_PRUNE = 'system.audit-prune'
 
 const GENESIS = Buffer.alloc(32)
 const ROWS_AT_ONCE = 500
@@ -57,7 +63,10 @@ export function readAudit({ sql }: Store, organizationId: string | null, each: (
  */
 export function verifyAudit({ sql }: Store, organizationId: string | null): Promise<Outcome<AuditVerdict>> {
   return reach(() => sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-    const heads = await tx<Head[]>`SELECT organization_id, n, hash FROM audit_heads WHERE ${ofOne(tx, organizationId)} ORDER BY organization_id`
+    const heads = await tx<Head[]>`
+      SELECT organization_id, COALESCE(h.n, 0) AS n, COALESCE(h.hash, ${GENESIS}) AS hash, COALESCE(p.n, 0) AS pruned_n,
+        COALESCE(p.hash, ${GENESIS}) AS pruned_hash
+      FROM audit_heads h FULL JOIN audit_pruned p USING (organization_id) WHERE ${ofOne(tx, organizationId)} ORDER BY organization_id`
     const chains = new Map(heads.map((head) => [head.organization_id, new Chain(head)]))
     let checked = 0
     const rows = tx<ChainRow[]>`
@@ -67,7 +76,7 @@ export function verifyAudit({ sql }: Store, organizationId: string | null): Prom
     for await (const some of rows.cursor(ROWS_AT_ONCE)) {
       for (const row of some) {
         checked++
-        const chain = chains.get(row.organization_id) ?? new Chain({ organization_id: row.organization_id, n: '0', hash: GENESIS })
+        const chain = chains.get(row.organization_id) ?? new Chain({ ...NO_HEAD, organization_id: row.organization_id })
         chains.set(row.organization_id, chain)
         chain.take(row)
       }
@@ -77,15 +86,21 @@ export function verifyAudit({ sql }: Store, organizationId: string | null): Prom
   }))
 }
 
-/** One organization's rows as they come by. */
+const NO_HEAD = { n: '0', hash: GENESIS, pruned_n: '0', pruned_hash: GENESIS }
+
+/** One organization's rows as they come by, from the first that was not pruned on. */
 class Chain {
   readonly #head: Head
-  #n = 0
-  #hash: Buffer = GENESIS
+  #n: number
+  #hash: Buffer
+  /** The last that its own events say was pruned. */
+  #told = 0
   #fault: AuditFault | null = null
 
   constructor(head: Head) {
     this.#head = head
+    this.#n = Number(head.pruned_n)
+    this.#hash = head.pruned_hash
   }
 
   take(row: ChainRow): void {
@@ -94,12 +109,24 @@ class Chain {
     const n = Number(row.n)
     if (n !== this.#n) return this.#blame(n < this.#n ? 'edited' : 'missing')
     this.#hash = createHash('sha256').update(this.#hash).update(row.text).digest()
-    if (!this.#hash.equals(row.hash) || !isAsItSays(row)) this.#blame('edited')
+    if (!this.#hash.equals(row.hash) || !isAsItSays(row)) return this.#blame('edited')
+    if (row.operation === AUDIT_PRUNE) this.#hear(row)
+  }
+
+  /** What is kept says itself that others went before it: whoever removes more cannot say that they were pruned. */
+  #hear({ text }: ChainRow): void {
+    const { after } = JSON.parse(text) as { readonly after: { readonly through_n: number } }
+    this.#told = Math.max(this.#told, after.through_n)
   }
 
   /** The newest row is the one that the head names: rows at the end can be neither removed nor added. */
   end(): AuditFault | null {
     if (this.#fault !== null) return this.#fault
+    if (Number(this.#head.pruned_n) > this.#told) {
+      this.#n = this.#told + 1
+      this.#blame('missing')
+      return this.#fault
+    }
     const n = Number(this.#head.n)
     if (n === this.#n && this.#hash.equals(this.#head.hash)) return null
     if (n > this.#n) {

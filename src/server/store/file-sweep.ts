@@ -4,7 +4,6 @@ import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
 import type { FileSweep, StaleUpload } from '../ports/files.ts'
 import { release } from './file-quota.ts'
 import { fileRows, listFiles } from './file-rows.ts'
-import { expireAnswers } from './idempotency.ts'
 import type { Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { clipPage, clipsAmong } from './videos/clip-objects.ts'
@@ -58,5 +57,5 @@ async function expire({ sql }: Store): Promise<number> {
   await sql`
     DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'
       AND (removing_until IS NULL OR removing_until < clock_timestamp())`
-  return removed.count + cleared.count + (await expireAnswers(sql))
+  return removed.count + cleared.count
 }

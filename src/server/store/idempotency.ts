@@ -68,17 +68,6 @@ export async function isTaken(sql: Queryable, id: string): Promise<boolean> {
   return row !== undefined
 }
 
-/**
- * Removes what no repetition needs any more. A row without an answer stays for as long as one that has it: a new row
- * would count attempts from 1 again, and a process that slept could take another's turn for its own.
- * @returns rows
- */
-export async function expireAnswers(sql: Queryable): Promise<number> {
-  const { count } = await sql`
-    DELETE FROM idempotency WHERE COALESCE(answered_at, lease_until) < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
-  return count
-}
-
 /** Its row stands for no call any more: the next one takes it over. */
 function isFree(sql: Queryable) {
   return sql`(idempotency.state = 'running' AND idempotency.lease_until < clock_timestamp())

@@ -1,4 +1,4 @@
-import { VIDEO_CLIPS_MAX, VIDEO_JOB_KEPT_MS } from '../../../schemas/video-limits.ts'
+import { VIDEO_CLIPS_MAX } from '../../../schemas/video-limits.ts'
 import type { Queryable } from '../open.ts'
 
 /** Clips whose time is over lose their rows, the oldest first. @returns their objects, whose bytes go next */
@@ -10,16 +10,4 @@ export async function expireClips(sql: Queryable, countMax: number): Promise<rea
     noted AS (UPDATE video_jobs AS j SET clips_expire_at = NULL FROM due WHERE j.id = due.id)
     DELETE FROM video_clips AS c USING due WHERE c.job_id = due.id RETURNING c.object_id`
   return rows.map((row) => row.object_id)
-}
-
-/** Removes jobs that ended VIDEO_JOB_KEPT_MS ago and have no clips any more, so many with one statement. @returns rows */
-export async function pruneVideos(sql: Queryable, atOnce: number): Promise<number> {
-  for (let removed = 0; ;) {
-    const { count } = await sql`
-      DELETE FROM video_jobs WHERE id IN (
-        SELECT id FROM video_jobs WHERE ended_at < now() - ${VIDEO_JOB_KEPT_MS} * interval '1 ms' AND clips_expire_at IS NULL
-        ORDER BY ended_at LIMIT ${atOnce} FOR UPDATE SKIP LOCKED)`
-    removed += count
-    if (count < atOnce) return removed
-  }
 }

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { VIDEO_ENDS_AT_ONCE, VIDEO_JOB_KEPT_MS } from '../../../../src/schemas/video-limits.ts'
+import { VIDEO_ENDS_AT_ONCE } from '../../../../src/schemas/video-limits.ts'
 import { checkLedger } from '../../../../src/server/ledger/check.ts'
 import { openFileSweep } from '../../../../src/server/store/file-sweep.ts'
 import { removeWorkspace } from '../../../../src/server/store/workspace-removal.ts'
-import { pruneVideos } from '../../../../src/server/store/videos/expiry.ts'
 import { endDeletedVideos } from '../../../../src/server/store/videos/removal.ts'
 import { CLI } from '../../../support/audit.ts'
 import { SILENT } from '../../../support/log.ts'
@@ -73,22 +72,6 @@ t.test('a clip whose time is over loses its row, and is told for its bytes to be
   t.same(await stand.work.expireClips(100), [])
   t.same((await stand.store.sql`SELECT object_id FROM video_clips`).map((row) => row['object_id']).sort(), [`${young}-0`, `${young}-1`])
   t.match(await stand.row(old), { state: 'completed', outputs: 2, clips_expire_at: null })
-})
-
-t.test('the row of a job goes VIDEO_JOB_KEPT_MS after its end, and not before its clips', async (t) => {
-  const stand = await openVideoStand(t)
-  const [young, kept, old, older, open] = [
-    await completed(stand), await completed(stand), await completed(stand), await completed(stand), await stand.accept(),
-  ]
-  const end = (id: string, agoMs: number) => stand.store.sql`
-    UPDATE video_jobs SET ended_at = now() - ${agoMs} * interval '1 ms', clips_expire_at = NULL WHERE id = ${id}`
-  await end(young, VIDEO_JOB_KEPT_MS - 60_000)
-  await end(kept, VIDEO_JOB_KEPT_MS + 1)
-  await end(old, VIDEO_JOB_KEPT_MS + 1)
-  await end(older, VIDEO_JOB_KEPT_MS + 2)
-  await stand.store.sql`UPDATE video_jobs SET clips_expire_at = now() WHERE id = ${kept}`
-  t.equal(await pruneVideos(stand.store.sql, 1), 2, 'all of them, with as many statements as they need')
-  t.same((await stand.store.sql`SELECT id FROM video_jobs ORDER BY id`).map((row) => row['id']), [young, kept, open])
 })
 
 t.test('clips, and objects that open jobs may be about to keep, are no orphans', async (t) => {

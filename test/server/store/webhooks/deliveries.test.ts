@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { WEBHOOK_DEAD_KEPT_MS, WEBHOOK_DELIVERED_KEPT_MS, WEBHOOK_PLACES_MAX } from '../../../../src/schemas/webhook-limits.ts'
+import { WEBHOOK_PLACES_MAX } from '../../../../src/schemas/webhook-limits.ts'
 import type { ClaimedDelivery, DeliveryResult } from '../../../../src/server/ports/webhooks.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { openFileStand } from '../../../support/files.ts'
@@ -176,20 +176,4 @@ t.test('deliveries of a deleted workspace stop, and go with what it signed with'
   t.match(await deliveries.claim(wish()), [{ workspaceId: otherWorkspaceId }])
   t.equal(await deliveries.prune(), 4)
   t.equal((await store.sql`SELECT 1 FROM webhook_deliveries`).count, 1)
-})
-
-t.test('what was delivered goes after a week, dead letters after a month, what waits never', async (t) => {
-  const { store, put, deliveries } = await stand(t)
-  await put(6, 'https://a.example/')
-  const ids = (await store.sql<{ id: string }[]>`SELECT id FROM webhook_deliveries`).map(({ id }) => id)
-  const minute = 60_000
-  const ages: readonly (readonly [string, number])[] = [
-    ['delivered', WEBHOOK_DELIVERED_KEPT_MS + minute], ['delivered', WEBHOOK_DELIVERED_KEPT_MS - minute],
-    ['dead', WEBHOOK_DEAD_KEPT_MS + minute], ['dead', WEBHOOK_DEAD_KEPT_MS - minute],
-  ]
-  for (const [nth, [state, ageMs]] of ages.entries()) {
-    await store.sql`UPDATE webhook_deliveries SET state = ${state}, ended_at = now() - ${ageMs} * interval '1 ms' WHERE id = ${ids[nth] ?? ''}`
-  }
-  t.equal(await deliveries.prune(), 2)
-  t.same(await deliveries.counts(), { waiting: 2, dead: 1 })
 })

@@ -1,0 +1,20 @@
+import type { Settings } from './settings.ts'
+
+/** How long what has ended is kept; 0 = for ever. Months are whole ones, beside the current one. */
+export interface Kept {
+  readonly ledgerMonths: number
+  readonly auditMonths: number
+  readonly webhookDays: number
+  readonly deadLetterDays: number
+  readonly jobDays: number
+}
+
+export function keptOf(settings: Settings): Kept {
+  return Object.freeze({
+    ledgerMonths: settings.SLUICE_LEDGER_KEPT_MONTHS,
+    auditMonths: settings.SLUICE_AUDIT_KEPT_MONTHS,
+    webhookDays: settings.SLUICE_WEBHOOKS_KEPT_DAYS,
+    deadLetterDays: settings.SLUICE_DEAD_LETTERS_KEPT_DAYS,
+    jobDays: settings.SLUICE_JOBS_KEPT_DAYS,
+  })
+}

@@ -1,0 +1,68 @@
+import { OLDEST_LOOK_MS, PRUNE_LOOK_MS } from '../../schemas/retention-limits.ts'
+import type { Config } from '../config.ts'
+import { ledgerMonths } from '../ledger/retention.ts'
+import type { Log } from '../ports/observe.ts'
+import type { PruneStep, RetentionMeters } from '../ports/retention.ts'
+import { repeat } from '../runner/repeat.ts'
+import { prune } from '../runner/retention.ts'
+import type { Store } from '../store/open.ts'
+import { agedRows, DEAD_LETTERS, IDEMPOTENCY, IDEMPOTENCY_KEPT, JOBS, WEBHOOKS } from '../store/retention/aged-rows.ts'
+import { auditChains } from '../store/retention/audit-chains.ts'
+import { openRetentionTurns } from '../store/retention/turns.ts'
+
+export interface RetentionMeans {
+  readonly store: Store
+  readonly log: Log
+}
+
+/** All that is kept for a time, as the settings say. */
+export function retentionSteps({ kept }: Pick<Config, 'kept'>, { store, log }: RetentionMeans): readonly PruneStep[] {
+  const days = (count: number) => (count < 1 ? null : { count, unit: 'days' as const })
+  return [
+    ledgerMonths({ store, keptMonths: kept.ledgerMonths, log }),
+    auditChains({ store, keptMonths: kept.auditMonths, log }),
+    agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT),
+    agedRows(store, WEBHOOKS, days(kept.webhookDays)),
+    agedRows(store, DEAD_LETTERS, days(kept.deadLetterDays)),
+    agedRows(store, JOBS, days(kept.jobDays)),
+  ]
+}
+
+/** Prunes in a runner, one of all of them at a time. @returns what stops it, and waits for the batch under way */
+export function startRetention(config: Config, { store, log, meters }: RetentionMeans & { readonly meters: RetentionMeters }): () => Promise<void> {
+  const steps = retentionSteps(config, { store, log })
+  const turns = openRetentionTurns(store)
+  const ending = new AbortController()
+  const parts = {
+    turns, steps, log, meters, now: () => performance.now(), isEnding: () => ending.signal.aborted,
+    rest: (ms: number) => restUnless(ending.signal, ms),
+  }
+  const means = { log, random: Math.random }
+  const stops = [
+    repeat({ name: 'retention', everyMs: PRUNE_LOOK_MS, run: async () => ({ ...(await prune(parts))?.rows }) }, means),
+    repeat({
+      name: 'retention_oldest', everyMs: OLDEST_LOOK_MS,
+      async run() {
+        for (const { kind, oldest } of steps) meters.oldest(kind, await oldest())
+        return {}
+      },
+    }, means),
+  ]
+  return async () => {
+    ending.abort()
+    await Promise.all(stops.map((stop) => stop()))
+  }
+}
+
+function restUnless(signal: AbortSignal, ms: number): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', wake)
+      resolve()
+    }
+    const timer = setTimeout(wake, ms)
+    signal.addEventListener('abort', wake)
+  })
+}

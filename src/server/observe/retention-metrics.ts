@@ -1,0 +1,25 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { RetentionKind, RetentionMeters } from '../ports/retention.ts'
+import { Tally } from './tally.ts'
+
+const MS = 1_000
+
+/**
+ * Metrics of retention. Rows are those that a runner removed; ages are of what all have, so that the largest of a node's
+ * figures is shown. Design §11.
+ */
+export function createRetentionMeters(registry: Registry, now: () => number): RetentionMeters {
+  const rows = new Tally(registry, 'sluice_pruned_rows_total', 'Rows that were removed since they were kept no longer.', ['kind'])
+  const oldest = new Map<RetentionKind, Date | null>()
+  new Gauge({
+    name: 'sluice_oldest_kept_seconds', help: 'Age of the oldest row that is kept; 0 where there is none.', labelNames: ['kind'],
+    registers: [registry], aggregator: 'max',
+    collect() {
+      for (const [kind, at] of oldest) this.set({ kind }, at === null ? 0 : Math.max(0, now() - at.getTime()) / MS)
+    },
+  })
+  return {
+    pruned: (kind, count) => rows.add(count, kind),
+    oldest: (kind, at) => void oldest.set(kind, at),
+  }
+}

@@ -1,0 +1,78 @@
+import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../schemas/retention-limits.ts'
+import type { Log } from '../ports/observe.ts'
+import type { PruneStep, RetentionKind, RetentionMeters, RetentionTurns } from '../ports/retention.ts'
+
+export interface PruneParts {
+  readonly turns: RetentionTurns
+  readonly steps: readonly PruneStep[]
+  readonly log: Log
+  readonly meters: Pick<RetentionMeters, 'pruned'>
+  /** Milliseconds, as `performance.now`. */
+  readonly now: () => number
+  /** Waits so many milliseconds, or less when it is to end. */
+  readonly rest: (ms: number) => Promise<void>
+  /** Ends it between two batches. */
+  readonly isEnding: () => boolean
+}
+
+/** What a run has removed. */
+export interface PruneReport {
+  readonly rows: Readonly<Partial<Record<RetentionKind, number>>>
+  /** Kinds that it could not go on with. */
+  readonly failed: readonly RetentionKind[]
+  /** False: it broke off, by `isEnding` or since the turn is another's. */
+  readonly isWhole: boolean
+}
+
+/**
+ * One run over all kinds, a batch of each in turn: one that has much to remove keeps no other from its own. After each batch
+ * it rests for PRUNE_REST_TIMES as long as that took, so that it takes a fifth of one connection however busy the store is.
+ * What fails is told and left to the next run.
+ * @returns null when it is another's turn, or no turn is due. Rejects when the store is away.
+ */
+export async function prune(parts: PruneParts): Promise<PruneReport | null> {
+  const { turns, steps, isEnding } = parts
+  const turn = await turns.begin()
+  if (turn === null) return null
+  const run: Run = { ...parts, rows: {}, failed: [], isLost: false }
+  let open = steps.map((step) => ({ kind: step.kind, batches: step.run(turn) }))
+  while (open.length > 0 && !isEnding() && !run.isLost) {
+    const left: Pruning[] = []
+    for (const pruning of open) if (isEnding() || run.isLost || await oneBatch(run, pruning)) left.push(pruning)
+    open = left
+  }
+  // Who ends in the middle leaves the rest to whoever looks next.
+  if (!run.isLost) await turns.end(turn, open.length > 0 ? 0 : PRUNE_EVERY_MS)
+  return { rows: run.rows, failed: run.failed, isWhole: open.length === 0 && !run.isLost }
+}
+
+interface Pruning {
+  readonly kind: RetentionKind
+  readonly batches: ReturnType<PruneStep['run']>
+}
+
+interface Run extends PruneParts {
+  readonly rows: Partial<Record<RetentionKind, number>>
+  readonly failed: RetentionKind[]
+  isLost: boolean
+}
+
+/** @returns whether there may be more */
+async function oneBatch(run: Run, { kind, batches }: Pruning): Promise<boolean> {
+  const startedAt = run.now()
+  try {
+    const batch = await batches.next()
+    if (batch.done === true) {
+      run.isLost ||= batch.value === 'lost'
+      return false
+    }
+    run.rows[kind] = (run.rows[kind] ?? 0) + batch.value
+    run.meters.pruned(kind, batch.value)
+  } catch (cause) {
+    run.log.warn('retention_failed', { kind, cause })
+    run.failed.push(kind)
+    return false
+  }
+  await run.rest(Math.min(PRUNE_REST_MS_MAX, PRUNE_REST_TIMES * (run.now() - startedAt)))
+  return true
+}
