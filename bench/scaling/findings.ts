@@ -1,5 +1,5 @@
 /** What the figures of `scaling` say: ratios, where more stopped to bring more, and which cores were left then. */
-import { BUSY_SHARE_MAX, IDLE_CORES_MIN } from '../../src/server/cli/doctor-load.ts'
+import { BUSY_SHARE_MAX, IDLE_CORES_MIN } from '../../src/server/observe/load-advice.ts'
 import { eachRatio } from '../ratios.ts'
 import { checkRecord, GENERATOR_CORES_MAX, resultRow, type CheckRecord, type CurveRecord, type ResultRow } from '../record.ts'
 import { spread, type Spread } from '../statistics.ts'

@@ -1,5 +1,5 @@
 /** Worker threads under sealed uploads, on one front. */
-import { coresSince, cpuTimes, type Cores } from '../../src/server/cli/doctor-load.ts'
+import { coresSince, cpuTimes, type Cores } from '../../src/server/observe/load-advice.ts'
 import { startUploadGateway, type Gateway } from '../transfers/gateway.ts'
 import { sample, type TransferSample } from '../transfers/measure.ts'
 import type { ScalingOptions } from './options.ts'

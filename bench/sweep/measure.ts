@@ -1,5 +1,6 @@
 /** What one pair of worker counts holds: a node of its own, as much as it takes, then the highest fixed rate that is answered in time. */
-import { coresSince, cpuTimes, loadFrom, type Cores, type NodeLoad } from '../../src/server/cli/doctor-load.ts'
+import { loadFrom } from '../../src/server/cli/doctor-load.ts'
+import { coresSince, cpuTimes, type Cores, type NodeLoad } from '../../src/server/observe/load-advice.ts'
 import { processRow, treeCpuS } from '../../test/support/process-cpu.ts'
 import { proportionalBytes, watchMemory } from '../../test/support/process-memory.ts'
 import type { Stand } from '../../test/support/stand.ts'

@@ -31,7 +31,7 @@ const measuredMs = (description: string) => Type.Union([Type.Number(), Type.Null
 const OperationView = Type.Object({
   operation: Type.String(),
   per_second: Type.Number({ description: 'Finished calls.' }),
-  refused_per_second: Type.Number({ description: 'Of them those answered 4xx, and those cut before they became a call.' }),
+  refused_per_second: Type.Number({ description: 'Of them those answered 4xx.' }),
   failed_per_second: Type.Number({ description: 'Of them those answered 5xx.' }),
   p50_ms: measuredMs('Median over `quantile_seconds`, within a bucket of the histogram.'),
   p99_ms: measuredMs('Likewise; beyond the last bucket its bound.'),

@@ -3,11 +3,16 @@ export function originAt(host: string, port: number, isTls: boolean): string {
   return `${isTls ? 'https' : 'http'}://${hostForUrl(host)}:${port}`
 }
 
-/** An address that means "all" is no place to connect to; IPv6 wants brackets. */
+/** IPv6 wants brackets. */
 export function hostForUrl(host: string): string {
+  const address = addressOf(host)
+  return address.includes(':') ? `[${address}]` : address
+}
+
+/** An address that means "all" is no place to connect to. */
+export function addressOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
+  return host === '::' ? '::1' : host
 }
 
 /** True of a host that only its own machine reaches. */

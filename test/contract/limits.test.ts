@@ -1,5 +1,6 @@
 import t from 'tap'
 import * as adminLimits from '../../src/schemas/admin-limits.ts'
+import * as adminPortLimits from '../../src/schemas/admin-port-limits.ts'
 import * as clipLimits from '../../src/schemas/clip-limits.ts'
 import * as fileLimits from '../../src/schemas/file-limits.ts'
 import * as otherLimits from '../../src/schemas/limits.ts'
@@ -17,6 +18,7 @@ import { readSources, type SourceFile } from '../support/source.ts'
 
 const FILES = [
   adminLimits,
+  adminPortLimits,
   clipLimits,
   otherLimits,
   fileLimits,
@@ -33,6 +35,7 @@ const FILES = [
 ]
 const limits = {
   ...adminLimits,
+  ...adminPortLimits,
   ...clipLimits,
   ...otherLimits,
   ...fileLimits,
@@ -49,6 +52,7 @@ const limits = {
 }
 const LIMITS_FILES = [
   'src/schemas/admin-limits.ts',
+  'src/schemas/admin-port-limits.ts',
   'src/schemas/clip-limits.ts',
   'src/schemas/file-limits.ts',
   'src/schemas/limits.ts',
@@ -66,6 +70,8 @@ const LIMITS_FILES = [
 
 /** Limits that no test can use, with the reason. */
 const UNTESTED: Readonly<Record<string, string>> = {
+  ADMIN_ANSWER_MS_MAX: 'tests of the relay pass a shorter one',
+  ADMIN_REQUEST_MS_MAX: 'a test would take half a minute',
   BROADCAST_POST_MS_MAX: 'tests of the broadcast pass a shorter one',
   CLOSE_MS_MAX: 'a test would take half a minute',
   PROVIDER_DOWNLOAD_BEGIN_MS: 'tests of files at providers pass shorter times',

@@ -5,8 +5,8 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parse } from 'yaml'
 import { FAILURES } from '../../src/schemas/failures.ts'
-import { BUSY_SHARE_MAX, THREAD_WAIT_MS_MAX } from '../../src/server/cli/doctor-load.ts'
 import { watchFrontLoad } from '../../src/server/observe/front-metrics.ts'
+import { BUSY_SHARE_MAX, THREAD_WAIT_MS_MAX } from '../../src/server/observe/load-advice.ts'
 import { createMetrics } from '../../src/server/observe/metrics.ts'
 import { watchMoney } from '../../src/server/observe/money-metrics.ts'
 import { watchSessions } from '../../src/server/observe/session-metrics.ts'
@@ -97,7 +97,7 @@ async function declared(): Promise<ReadonlyMap<string, readonly string[]>> {
   watchMoney(metrics.registry, () => { throw new Error('not to be read') })
   watchSessions(metrics.registry, () => { throw new Error('not to be read') })
   watchFrontLoad(metrics.registry, 0, () => ({ loop: { active: 0, idle: 0 }, shortJobs: pool, sessions: pool, nowMs: 0 }))
-  createVideoMeters(metrics.registry, [])
+  createVideoMeters(metrics, [])
   watchHeldVideos(metrics.registry, () => ({ accepted: 0, submitting: 0, running: 0, storing: 0 }))
   watchWebhooks(metrics.registry, () => null)
   metrics.close()

@@ -66,6 +66,10 @@ export class ScriptedChild implements FleetChild {
   snapshot(): Promise<unknown> {
     return Promise.resolve(null)
   }
+
+  look(): Promise<null> {
+    return Promise.resolve(null)
+  }
 }
 
 export interface ScriptedFleet {

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import { startHttp, type HttpFront } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
-import { watchFrontLoad } from '../observe/front-metrics.ts'
+import { watchFrontLoad, type FrontReading } from '../observe/front-metrics.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { createObserver } from '../observe/observer.ts'
 import { watchSessions } from '../observe/session-metrics.ts'
@@ -108,6 +108,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: fileParts.intake })
   channel.onSnapshot(() => metrics.snapshot())
+  channel.onLook(() => metrics.live.read())
   channel.onScaled((connections) => void heartbeat.scaled(connections))
   const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
     // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
@@ -146,9 +147,11 @@ function watchFront(metrics: Metrics, { slot, http, pools, log, feed, state, int
   })
   watchSessions(metrics.registry, () =>
     ({ ...pools.sessions.load, waitingBytes: intake.waitingBytes }))
-  watchFrontLoad(metrics.registry, slot, () => ({
+  const load = (): FrontReading => ({
     loop: performance.eventLoopUtilization(), shortJobs: pools.shortJobsLoad, sessions: pools.sessions.load, nowMs: performance.now(),
-  }))
+  })
+  watchFrontLoad(metrics.registry, slot, load)
+  metrics.live.add({ front: { slot, load } })
 }
 
 /** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */

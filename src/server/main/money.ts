@@ -20,7 +20,7 @@ export interface MoneyMeans {
   readonly store: { readonly options: StoreOptions }
   readonly feed: EpochFeed
   readonly fronts: FrontCount
-  readonly metrics: Pick<Metrics, 'registry'>
+  readonly metrics: Pick<Metrics, 'registry' | 'live'>
   readonly log: Log
   /** This front must be replaced. */
   readonly fenced: () => void
@@ -42,6 +42,7 @@ export function openMoneyParts({ dataDir }: Pick<Config, 'dataDir'>, means: Mone
   const journal = openJournal({ folder: journalsFolder(dataDir), ...owner, holder, log })
   const spend = createSpend({ lender: openLender(lane, log), journal, owner, fronts, feed, timers: REAL_TIMERS, log, fenced })
   watchMoney(metrics.registry, () => spend.reading)
+  metrics.live.add({ money: () => spend.reading })
   return {
     spend,
     async close() {

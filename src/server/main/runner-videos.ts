@@ -69,11 +69,12 @@ export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax:
     providers: createVideoProviders({ catalogue, egress, jobs, credentials: credentialsOf(part), releases: vault.ports.releases, now }),
     clips: createVideoClips({ storage, keyRing, intake: createIntake({ sessions, failureOf: storage.failureOf }) }),
     polls: openPollBudget({ authority: openRateAuthority(state), runners: heartbeat, now }),
-    meters: createVideoMeters(metrics.registry, catalogue.providers.map(({ slug }) => slug)),
+    meters: createVideoMeters(metrics, catalogue.providers.map(({ slug }) => slug)),
     clock: { now, after },
     random: Math.random,
   })
   watchHeldVideos(metrics.registry, () => engine.held)
+  metrics.live.add({ heldVideos: () => engine.held })
   metrics.watch({ shortJobsWaiting: () => pools.shortJobsWaiting + opening.shortJobsWaiting })
   const stopRefreshing = state.onChange((isReachable) => {
     if (isReachable) engine.refreshViews()

@@ -61,6 +61,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const stopWebhooks = startWebhooks({ store, egress, keyRing, views, log, metrics })
   metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
   channel.onSnapshot(() => metrics.snapshot())
+  channel.onLook(() => metrics.live.read())
   channel.onDrain(() => {
     void Promise.all([stopChores(), stopRetention(), stopWebhooks(), stopDirectory(), stopVideos(DRAIN_MS - CLOSE_MS)])
       .then(() => Promise.all([egress.close(), views.close()]))

@@ -32,6 +32,7 @@ export function startWebhooks({ store, egress, keyRing, views, log, metrics }: W
   const deliveries = openDeliveries({ store })
   const secrets = openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
   const meters = watchWebhooks(metrics.registry, () => counts)
+  metrics.live.add({ deliveries: () => counts })
   const chores = [
     repeat({
       name: 'webhooks_counted', everyMs: WEBHOOKS_COUNT_MS,

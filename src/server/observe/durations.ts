@@ -32,6 +32,11 @@ export class Durations {
     registry.registerMetric(new TakenOver({ name, help, labelNames: [label], buckets: [...bounds], registers: [] }, told))
   }
 
+  /** What was observed since the start, by label. */
+  get series(): Iterable<{ readonly label: string; readonly counts: readonly number[] }> {
+    return this.#series.values()
+  }
+
   observe(label: string, value: number): void {
     const series = this.#series.get(label) ?? this.#begin(label)
     const bounds = this.#bounds

@@ -18,6 +18,30 @@ export interface FrontReading {
   readonly nowMs: number
 }
 
+/** Means and shares between two readings. */
+export interface FrontLoadBetween {
+  readonly loopShare: number
+  readonly pools: Readonly<Record<PoolName, { readonly waitS: number; readonly share: number }>>
+}
+
+export type PoolName = 'short_jobs' | 'sessions'
+
+export function frontLoadBetween(before: FrontReading, now: FrontReading): FrontLoadBetween {
+  const elapsedS = (now.nowMs - before.nowMs) / 1000
+  const active = now.loop.active - before.loop.active
+  const pool = (reading: PoolReading, last: PoolReading) => {
+    const begun = reading.begun - last.begun
+    return {
+      waitS: begun === 0 ? 0 : (reading.waitS - last.waitS) / begun,
+      share: shareOf(reading.busyS - last.busyS, elapsedS * reading.threads),
+    }
+  }
+  return {
+    loopShare: shareOf(active, active + now.loop.idle - before.loop.idle),
+    pools: { short_jobs: pool(now.shortJobs, before.shortJobs), sessions: pool(now.sessions, before.sessions) },
+  }
+}
+
 /**
  * What tells whether a front, or one of its pools, has too much to do: by the slot of the front, since the last look. A
  * front that is being replaced has the slot of its successor: the larger of the two counts.
@@ -34,21 +58,16 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   let before = read()
   const look = (): void => {
     const now = read()
-    const elapsedS = (now.nowMs - before.nowMs) / 1000
-    const active = now.loop.active - before.loop.active
-    loop.set({ front }, shareOf(active, active + now.loop.idle - before.loop.idle))
-    for (const [pool, member] of POOLS) {
-      const [reading, last] = [now[member], before[member]]
-      const begun = reading.begun - last.begun
-      wait.set({ front, pool }, begun === 0 ? 0 : (reading.waitS - last.waitS) / begun)
-      busy.set({ front, pool }, shareOf(reading.busyS - last.busyS, elapsedS * reading.threads))
+    const { loopShare, pools } = frontLoadBetween(before, now)
+    loop.set({ front }, loopShare)
+    for (const [pool, { waitS, share }] of Object.entries(pools)) {
+      wait.set({ front, pool }, waitS)
+      busy.set({ front, pool }, share)
     }
     before = now
   }
   watchShortJobs(registry, () => read().shortJobs)
 }
-
-const POOLS = [['short_jobs', 'shortJobs'], ['sessions', 'sessions']] as const
 
 /** As those of the long sessions: over all processes, since the start. */
 function watchShortJobs(registry: Registry, read: () => PoolReading): void {

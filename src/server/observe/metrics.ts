@@ -1,7 +1,8 @@
 import { AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
-import type { FailureName } from '../../schemas/failures.ts'
+import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
 import { Durations } from './durations.ts'
+import { LiveReader } from './live-reader.ts'
 import { Tally } from './tally.ts'
 import { watchProcess } from './process-metrics.ts'
 
@@ -25,6 +26,8 @@ export type Facts = Readonly<Record<string, { readonly help: string; readonly va
 
 export interface Metrics extends Meters {
   readonly registry: Registry
+  /** The same process for the live view. */
+  readonly live: LiveReader
   /** One finished call. `overheadMs` is what the gateway itself added. */
   call(operation: string, call: { status: number; failure: FailureName | null; durationMs: number; overheadMs: number }): void
   broadcast(outcome: 'sent' | 'dropped' | 'failed', count: number): void
@@ -39,7 +42,7 @@ export const LOG_LINES_DROPPED = 'sluice_log_lines_dropped_total'
 export const LOG_LINES_DROPPED_HELP = 'Log lines that nobody read in time.'
 
 /** Seconds: from what a hit in memory takes to the longest deadline. */
-const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+export const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 
 /**
@@ -66,10 +69,14 @@ export function createMetrics(front: number | null = null): Metrics {
   const attempts = new Durations(registry, {
     name: 'sluice_upstream_seconds', help: 'Duration of attempts at providers.', label: 'provider', bounds: CALL_BUCKETS,
   })
+  const live = new LiveReader({ calls, durations: duration })
+  live.attempts(upstream, ({ outcome = '' }) => isOurs(outcome))
   const watched = watchReadings(registry)
+  live.add({ inFlight: () => sum(watched, (gauges) => gauges.inFlight?.() ?? 0) })
   const stopWatching = watchProcess(registry, front)
   return {
     registry,
+    live,
     call(operation, { status, failure, durationMs, overheadMs }) {
       calls.add(1, operation, String(status), failure ?? '')
       duration.observe(operation, durationMs / 1000)
@@ -88,8 +95,16 @@ export function createMetrics(front: number | null = null): Metrics {
     broadcast: (outcome, count) => traces.add(count, outcome),
     watch: (gauges) => void watched.push(gauges),
     snapshot: () => registry.getMetricsAsJSON(),
-    close: stopWatching,
+    close() {
+      stopWatching()
+      live.close()
+    },
   }
+}
+
+/** An attempt whose input or caller was at fault says nothing against the provider. */
+function isOurs(outcome: string): boolean {
+  return outcome in FAILURES && FAILURES[outcome as FailureName].fault === 'ours'
 }
 
 /** Registers what is read when somebody looks. @returns where parts add their readings */

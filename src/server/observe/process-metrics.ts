@@ -5,7 +5,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
  * Milliseconds of the sampling timer; every reading holds it, so it is taken off again: a delay is told too short by this at most.
  * One of 1 ms wakes an idle process 800 times a second, which is 2 % of a core for each front and runner. Decision.
  */
-const FRONT_RESOLUTION_MS = 5
+export const FRONT_RESOLUTION_MS = 5
 /** Nobody waits for the loop of a runner or supervisor as callers wait for a front's: it is woken a quarter as often. Decision. */
 const OTHER_RESOLUTION_MS = 20
 const NS_PER_S = 1e9

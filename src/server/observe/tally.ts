@@ -29,6 +29,11 @@ export class Tally {
     })
   }
 
+  /** Every number with its labels, since the start. */
+  get counts(): Iterable<Readonly<Pick<Cell, 'labels' | 'count'>>> {
+    return this.#cells.values()
+  }
+
   add(count: number, ...values: readonly string[]): void {
     this.cell(...values).count += count
   }

@@ -1,18 +1,29 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { HELD_VIDEO_STATES, type HeldVideoState, type VideoMeters } from '../ports/video-engine.ts'
+import type { LiveReader } from './live-reader.ts'
 import { Tally } from './tally.ts'
 
 /** Seconds by which a poll may be late. */
 const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
+/** What asks a provider for something, and the ends of it that say that it did not answer as it should. */
+const ATTEMPTS: ReadonlySet<string> = new Set(['sluice_video_submissions_total', 'sluice_video_polls_total'])
+const UNANSWERED: ReadonlySet<string> = new Set(['unsent', 'unknown', 'unavailable'])
 /** A provider that the catalogue does not have: jobs may outlive it. */
 const OTHER = 'other'
 
+export interface VideoMetersHome {
+  readonly registry: Registry
+  /** Hears of what was asked of providers. */
+  readonly live?: Pick<LiveReader, 'attempts'>
+}
+
 /** Metrics of a runner's video jobs. @param providers slugs of the catalogue; all others share one label. Design §11. */
-export function createVideoMeters(registry: Registry, providers: readonly string[]): VideoMeters {
+export function createVideoMeters({ registry, live }: VideoMetersHome, providers: readonly string[]): VideoMeters {
   const known = new Set(providers)
   const of = (provider: string): string => (known.has(provider) ? provider : OTHER)
   const tally = (name: string, help: string, label: string) => {
     const counts = new Tally(registry, name, help, ['provider', label])
+    if (ATTEMPTS.has(name)) live?.attempts(counts, (labels) => UNANSWERED.has(labels[label] ?? ''))
     return (provider: string, value: string): void => counts.add(1, of(provider), value)
   }
   const claims = new Tally(registry, 'sluice_video_claims_total', 'Video jobs that runners took.', ['provider'])

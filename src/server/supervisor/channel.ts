@@ -1,3 +1,4 @@
+import type { LiveReading } from '../observe/live-reader.ts'
 import type { FromChild, StartedPart, ToChild } from './ipc.ts'
 
 /** A forked process's side of the channel to its supervisor. */
@@ -9,6 +10,7 @@ export interface Channel {
   /** @param listener takes the connections that the node may hold from now on */
   onScaled(listener: (connections: number) => void): void
   onSnapshot(snapshot: () => Promise<unknown>): void
+  onLook(read: () => LiveReading): void
 }
 
 /**
@@ -24,6 +26,7 @@ export function openChannel(): Channel {
   const announcements: (() => void)[] = []
   const scalings: ((connections: number) => void)[] = []
   let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
+  let read: (() => LiveReading) | null = null
   const tell = (message: FromChild): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
   }
@@ -34,6 +37,7 @@ export function openChannel(): Channel {
       if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
       if (message.kind === 'scaled') for (const listener of scalings) listener(message.connections)
       if (message.kind === 'snapshot') void answer(message.id)
+      if (message.kind === 'look' && read !== null) tell({ kind: 'looked', id: message.id, reading: read() })
     })
   })
   const answer = async (id: number): Promise<void> => {
@@ -45,8 +49,11 @@ export function openChannel(): Channel {
     onAnnounced: (listener) => announcements.push(listener),
     onDrain: (listener) => drains.push(listener),
     onScaled: (listener) => scalings.push(listener),
-    onSnapshot: (read) => {
-      snapshot = read
+    onSnapshot: (take) => {
+      snapshot = take
+    },
+    onLook: (reader) => {
+      read = reader
     },
   }
 }

@@ -2,13 +2,14 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { childEnvironment } from '../config.ts'
+import type { LiveReading } from '../observe/live-reader.ts'
 import type { ChildPart, FromChild, Role, ToChild } from './ipc.ts'
 import { PACKAGE_ROOT } from './version.ts'
 
 /** Milliseconds that a child may take to become ready; a machine under load is slow. */
 const READY_MS_MAX = 30_000
-/** Milliseconds that a child may take to hand out its metrics. */
-const SNAPSHOT_MS_MAX = 1_000
+/** Milliseconds that a child may take to hand out its metrics, or what the live view shows of it. */
+const ANSWER_MS_MAX = 1_000
 
 /**
  * A young generation that stays in a core's cache. By itself it grows to 16 MiB, and then every request's garbage goes
@@ -28,8 +29,9 @@ export class Child {
   #isReady = false
   #isGone = false
   #reason = ''
-  #nextAsk = 0
-  readonly #asks = new Map<number, (metrics: unknown) => void>()
+  /** What was asked of it, by number: one answer each, null when none comes. */
+  readonly #snapshots = new Asks<unknown>()
+  readonly #looks = new Asks<LiveReading>()
   readonly #process: ChildProcess
 
   /** @param isAhead loaded without being needed yet: process lists show it as a spare until it is started */
@@ -43,7 +45,8 @@ export class Child {
     this.ended = new Promise((resolve) => {
       this.#process.once('error', (error) => resolve(error.message))
       this.#process.once('exit', (code, by) => {
-        for (const settle of this.#asks.values()) settle(null)
+        this.#snapshots.giveUp()
+        this.#looks.giveUp()
         this.#isGone = true
         resolve([by ?? `exit code ${code}`, this.#reason].filter((word) => word !== '').join(': '))
       })
@@ -85,17 +88,12 @@ export class Child {
 
   /** Metrics in prom-client's JSON form; null when it does not answer in time. */
   snapshot(): Promise<unknown> {
-    const id = this.#nextAsk++
-    return new Promise((resolve) => {
-      const settle = (metrics: unknown): void => {
-        clearTimeout(timer)
-        this.#asks.delete(id)
-        resolve(metrics)
-      }
-      const timer = setTimeout(settle, SNAPSHOT_MS_MAX, null)
-      this.#asks.set(id, settle)
-      this.#send({ kind: 'snapshot', id })
-    })
+    return this.#snapshots.ask((id) => this.#send({ kind: 'snapshot', id }))
+  }
+
+  /** What the live view shows of it; null when it does not answer in time. */
+  look(): Promise<LiveReading | null> {
+    return this.#looks.ask((id) => this.#send({ kind: 'look', id }))
   }
 
   #whenReady(): Promise<boolean> {
@@ -120,11 +118,41 @@ export class Child {
 
   #hear(message: FromChild): void {
     if (message.kind === 'failed') this.#reason = message.reason
-    if (message.kind === 'snapshot') this.#asks.get(message.id)?.(message.metrics)
+    if (message.kind === 'snapshot') this.#snapshots.answer(message.id, message.metrics)
+    if (message.kind === 'looked') this.#looks.answer(message.id, message.reading)
   }
 
   /** A child that is just ending has no channel any more; its end is told by `ended`. */
   #send(message: ToChild): void {
     if (this.#process.connected) this.#process.send(message, () => undefined)
+  }
+}
+
+/** Questions of one kind that are out. */
+class Asks<T> {
+  readonly #out = new Map<number, (answer: T | null) => void>()
+  #next = 0
+
+  ask(send: (id: number) => void): Promise<T | null> {
+    const id = this.#next++
+    return new Promise((resolve) => {
+      const settle = (answer: T | null): void => {
+        clearTimeout(timer)
+        this.#out.delete(id)
+        resolve(answer)
+      }
+      const timer = setTimeout(settle, ANSWER_MS_MAX, null)
+      this.#out.set(id, settle)
+      send(id)
+    })
+  }
+
+  answer(id: number, answer: T): void {
+    this.#out.get(id)?.(answer)
+  }
+
+  /** Nobody is there to answer any more. */
+  giveUp(): void {
+    for (const settle of this.#out.values()) settle(null)
   }
 }

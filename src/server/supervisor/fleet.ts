@@ -1,4 +1,5 @@
 import type { Log } from '../ports/observe.ts'
+import type { LiveReading } from '../observe/live-reader.ts'
 import type { Child } from './child.ts'
 import type { ChildPart, Role } from './ipc.ts'
 import type { ChildMetrics } from './node-parts.ts'
@@ -9,7 +10,7 @@ const CRASH_LOOP_EXITS = 5
 
 /** What a fleet needs of a forked process. */
 export type FleetChild = Pick<
-  Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot'
+  Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot' | 'look'
 >
 
 export interface FleetOptions {
@@ -19,6 +20,14 @@ export interface FleetOptions {
   readonly retiredMsMax: number
   /** A child that ran before cannot be brought up again: the node has to stop. */
   readonly onCrashLoop: (reason: string) => void
+}
+
+/** One child as the live view sees it; the reading is null when it did not answer in time. */
+export interface ChildLook {
+  readonly id: string
+  readonly role: Role
+  readonly pid: number
+  readonly reading: LiveReading | null
 }
 
 /** A place in the fleet: one child that serves, its replacements queued behind each other. */
@@ -186,6 +195,16 @@ export class Fleet {
     const ready = [...this.#alive].filter((child) => child.isReady)
     const all = await Promise.all(ready.map(async (child) => ({ id: child.id, metrics: await child.snapshot() })))
     return all.filter((_, at) => ready[at]?.isGone === false)
+  }
+
+  /** What the live view shows of all children that serve or finish when it resolves. */
+  async looks(): Promise<readonly ChildLook[]> {
+    const ready = [...this.#alive].filter((child) => child.isReady)
+    const all = await Promise.all(ready.map(async (child) => {
+      const { id, role, pid } = child
+      return { child, look: { id, role, pid, reading: await child.look() } }
+    }))
+    return all.filter(({ child }) => !child.isGone).map(({ look }) => look)
   }
 
   async #replace(slot: Slot, part: ChildPart): Promise<void> {

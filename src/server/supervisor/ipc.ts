@@ -1,4 +1,5 @@
 import type { Texts } from '../config.ts'
+import type { LiveReading } from '../observe/live-reader.ts'
 
 /** The roles that the supervisor forks. */
 export type Role = 'front' | 'runner'
@@ -38,6 +39,7 @@ export type ToChild =
   /** The node has another number of fronts or threads; what this child does itself stays. */
   | { readonly kind: 'scaled'; readonly connections: number }
   | { readonly kind: 'snapshot'; readonly id: number }
+  | { readonly kind: 'look'; readonly id: number }
 
 /** Messages of a child to the supervisor. */
 export type FromChild =
@@ -46,3 +48,5 @@ export type FromChild =
   | { readonly kind: 'failed'; readonly reason: string }
   /** Metrics in the JSON form of prom-client. */
   | { readonly kind: 'snapshot'; readonly id: number; readonly metrics: unknown }
+  /** For the live view. */
+  | { readonly kind: 'looked'; readonly id: number; readonly reading: LiveReading }

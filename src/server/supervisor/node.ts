@@ -1,7 +1,7 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits.ts'
-import { startAdmin } from './admin.ts'
-import { hostForUrl, isLoopback, originAt } from '../../schemas/origins.ts'
+import { startAdmin, type Admin } from './admin/port.ts'
+import { addressOf, hostForUrl, isLoopback, originAt } from '../../schemas/origins.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
 import { childParts, removeOtherCopies, type ChildPlace } from './child-parts.ts'
@@ -97,6 +97,7 @@ class NodeRun {
   #reloader: Reloader | null = null
   #desk: WishDesk | null = null
   #watch: ReadinessWatch | null = null
+  #admin: Admin | null = null
   #isDraining = false
   #isUp = false
   #isReloadAsked = false
@@ -141,6 +142,7 @@ class NodeRun {
   /** Fronts first, since they still need what the runner does; then the runner. Services follow in `undo`. */
   async drain(): Promise<void> {
     this.#isDraining = true
+    this.#admin?.drain()
     this.#reloader?.end()
     await this.#fleet.drain('front', DRAIN_MS + DRAIN_SLACK_MS)
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
@@ -167,9 +169,15 @@ class NodeRun {
   }
 
   async #startAdmin(): Promise<void> {
-    const { adminHost: host, adminPort: port } = this.#first.config
+    const { config: { adminHost, adminPort, host, port, tls } } = this.#first
     const admin = await startAdmin({
-      host, port,
+      host: adminHost,
+      port: adminPort,
+      publicPort: { host: addressOf(host), port, isTls: tls !== null },
+      version: VERSION,
+      log: this.#parts.log,
+      keyGraceMs: () => this.#generation.config.keyGraceMs,
+      looks: () => this.#fleet.looks(),
       readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts()) ?? null),
       metrics: async () => this.#parts.metrics(await this.#fleet.snapshots(), {
         ...this.#counts(),
@@ -178,7 +186,9 @@ class NodeRun {
         isRedisUp: this.#watch?.isUp('redis') ?? false,
       }),
     })
+    this.#admin = admin
     this.#undo(() => admin.close())
+    this.#trust(this.#first)
   }
 
   async #prepareStore(data: DataDirectory, services: Services): Promise<BannerKeys> {
@@ -199,7 +209,7 @@ class NodeRun {
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: { mode: services.redisMode, isUp: () => redis.isUp() },
       log: this.#parts.log,
-      keyGraceMs: () => (this.#reloader?.current ?? this.#first).config.keyGraceMs,
+      keyGraceMs: () => this.#generation.config.keyGraceMs,
       now: Date.now,
     })
     this.#undo(() => Promise.resolve(this.#watch?.stop()))
@@ -208,9 +218,14 @@ class NodeRun {
       fleet: this.#fleet,
       first: this.#first,
       childParts: (generation) => childParts(generation, placeOf(data, services)),
-      check: (generation) => checkConnections(store, generation, services.postgres),
+      check: async (generation) => {
+        await checkConnections(store, generation, services.postgres)
+        // While it replaces fronts, those of both serve.
+        this.#trust(this.#generation, generation)
+      },
       adopt: (generation) => {
         this.#parts.adopt(generation)
+        this.#trust(generation)
         removeOtherCopies(generation, data)
       },
       tell: (record) => writeReload(data, record),
@@ -287,6 +302,15 @@ class NodeRun {
     }
     if (!isLoopback(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
     if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
+  }
+
+  /** Fronts that serve are of one of these. */
+  #trust(...generations: readonly NodeGeneration[]): void {
+    this.#admin?.trust(generations.flatMap(({ frozen }) => frozen['SLUICE_TLS_CERT'] ?? []))
+  }
+
+  get #generation(): NodeGeneration {
+    return this.#reloader?.current ?? this.#first
   }
 
   #counts() {

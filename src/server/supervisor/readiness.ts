@@ -1,29 +1,7 @@
+import type { ReadinessView } from '../../schemas/live-view.ts'
 import type { Log } from '../ports/observe.ts'
-import type { Scaled, Served } from './node-parts.ts'
 
-export type DependencyName = 'postgres' | 'redis'
-
-export interface DependencyState {
-  readonly state: 'up' | 'down'
-  readonly mode: string
-  /** ISO instant of the last change. */
-  readonly since: string
-  /** What the node does without it; only while it is down. */
-  readonly effect?: string
-}
-
-/** Body of `/readyz`. Design §11. */
-export interface Readiness {
-  /** `degraded` still serves known keys and answers 200; the other two want no new traffic. */
-  readonly status: 'ready' | 'degraded' | 'unavailable'
-  /** Why it is not `ready`, in stable words. */
-  readonly reasons: readonly string[]
-  readonly dependencies: Readonly<Record<DependencyName, DependencyState>>
-  readonly fronts: Scaled
-  /** Threads for long sessions of all fronts. */
-  readonly workers: Scaled
-  readonly runners: Served
-}
+export type DependencyName = keyof ReadinessView['dependencies']
 
 export interface Watched {
   readonly mode: string
@@ -64,8 +42,8 @@ export class ReadinessWatch {
   }
 
   /** @param children how many of each role are ready and how many there should be */
-  read(children: Pick<Readiness, 'fronts' | 'workers' | 'runners'>): Readiness {
-    const reasons = NAMES.filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
+  read(children: Pick<ReadinessView, 'fronts' | 'workers' | 'runners'>): ReadinessView {
+    const reasons: string[] = NAMES.filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
     const downMs = this.#isUp.postgres ? 0 : this.#options.now() - this.#sinceMs.postgres
     const graceIsOver = downMs > this.#options.keyGraceMs()
     if (graceIsOver) reasons.push('key_grace_over')
@@ -88,7 +66,7 @@ export class ReadinessWatch {
     clearInterval(this.#timer)
   }
 
-  #stateOf(name: DependencyName): DependencyState {
+  #stateOf(name: DependencyName): ReadinessView['dependencies'][DependencyName] {
     const isUp = this.#isUp[name]
     return {
       state: isUp ? 'up' : 'down',

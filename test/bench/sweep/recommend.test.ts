@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { FrontLoad } from '../../../src/server/cli/doctor-load.ts'
+import type { FrontLoad } from '../../../src/server/observe/load-advice.ts'
 import { foundOf, type Found } from '../../../bench/sweep/load.ts'
 import { highestHeld, isInTime, type Ceiling } from '../../../bench/sweep/measure.ts'
 import { readSweepOptions } from '../../../bench/sweep/options.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { adviceOn, BUSY_SHARE_MAX, IDLE_CORES_MIN, loadFrom, THREAD_WAIT_MS_MAX, type FrontLoad } from '../../../src/server/cli/doctor-load.ts'
+import { adviceOn, loadFrom } from '../../../src/server/cli/doctor-load.ts'
+import { BUSY_SHARE_MAX, IDLE_CORES_MIN, THREAD_WAIT_MS_MAX, type FrontLoad } from '../../../src/server/observe/load-advice.ts'
 import { nodeSettings, runToEnd, sluice, startNode } from '../../support/node.ts'
 
 t.setTimeout(120_000)

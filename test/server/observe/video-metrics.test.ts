@@ -4,7 +4,7 @@ import { createVideoMeters, watchHeldVideos } from '../../../src/server/observe/
 
 t.test('what the engine counts is shown by provider, and providers that nobody knows share one label', async (t) => {
   const registry = new Registry()
-  const meters = createVideoMeters(registry, ['veo'])
+  const meters = createVideoMeters({ registry }, ['veo'])
   watchHeldVideos(registry, () => ({ accepted: 1, submitting: 0, running: 7, storing: 0 }))
   meters.claimed('veo', 3)
   meters.submitted('veo', 'taken')

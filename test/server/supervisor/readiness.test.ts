@@ -82,7 +82,7 @@ t.test('a node starts without its Redis, and says so', async (t) => {
 t.test('the admin port tells that the node is alive, and nothing else than it serves', async (t) => {
   const node = await startNode(t, await nodeSettings(t))
   t.same(await node.admin('/healthz'), { status: 200, body: '{"status":"alive"}\n' })
-  t.equal((await node.admin('/api/v1/models')).status, 404)
+  t.equal((await node.admin('/models')).status, 404)
 })
 
 t.test('metrics are those of all processes of the node', async (t) => {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { countsOf } from '../../supervisor/scaling.ts'
-import { adviceOn, countsText, lookAtLoad, tooMany } from '../doctor-load.ts'
+import { tooMany } from '../../observe/load-advice.ts'
+import { adviceOn, countsText, lookAtLoad } from '../doctor-load.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
 

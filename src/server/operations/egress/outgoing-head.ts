@@ -1,8 +1,8 @@
 import { KEY_PREFIXES } from '../../../schemas/api-keys.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { isOfConnection, namedByConnection } from '../../../schemas/hop-by-hop.ts'
 import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/limits.ts'
 import type { RelayedRequest } from '../../ports/relay.ts'
-import { isOfConnection, namedByConnection } from './hop-by-hop.ts'
 import { filled, hasPlaceholder, percentDecoded, templateOf, type Template } from './placeholders.ts'
 
 /** A request's target and headers as they go out, with places for secrets. */

@@ -1,0 +1,94 @@
+import type { FindingView, LiveView } from '../../schemas/live-view.ts'
+import { loadAdvice, ms, percent, type Advice, type Cores, type NodeLoad } from './load-advice.ts'
+
+/** Share of calls that may end with 5xx, and calls below which no share is told. Decision. */
+export const FAILED_SHARE_MAX = 0.02
+export const FAILED_OF_MIN = 20
+/** Milliseconds that the books may be behind the journals: a flush takes one of them now and then. Decision. */
+export const JOURNAL_LAG_MS_MAX = 10_000
+
+/** What the live view found, of which some may hurt. */
+export interface Found {
+  readonly view: Omit<LiveView, 'findings'>
+  readonly load: NodeLoad
+  readonly cores: Cores
+  /** Calls over `quantile_seconds`. */
+  readonly calls: { readonly all: number; readonly failed: number; readonly worst: string | null }
+  /** Processes that did not answer in time. */
+  readonly silent: readonly { readonly role: string; readonly pid: number }[]
+}
+
+/** What hurts now, or will: callers that are hurt first. */
+export function findingsOf(found: Found): FindingView[] {
+  const { view, load, cores } = found
+  const bad = [...stores(view), ...processes(found), ...failing(found), ...money(view)]
+  const warnings = [...loadAdvice(load, cores), ...providers(view), ...behind(view), ...given(view.webhooks === null ? null : deadLetters(view.webhooks))]
+  const all = [...bad, ...warnings.map((advice) => ({ severity: 'warn' as const, ...advice }))]
+  const of = (wanted: FindingView['severity']): FindingView[] =>
+    all.filter(({ severity }) => severity === wanted).map(({ detail, fix, severity }) => ({ severity, text: detail, fix }))
+  return [...of('bad'), ...of('warn')]
+}
+
+/** Webhooks that were given up. */
+export function deadLetters({ waiting, dead }: { readonly waiting: number; readonly dead: number }): Advice | null {
+  if (dead === 0) return null
+  return {
+    detail: `${dead} dead ${dead === 1 ? 'letter' : 'letters'}, ${waiting} wait for an attempt`,
+    fix: 'look at `sluice webhooks list --state dead`, then `sluice webhooks replay`',
+  }
+}
+
+type Judged = Advice & Pick<FindingView, 'severity'>
+
+function given(advice: Advice | null): readonly Advice[] {
+  return advice === null ? [] : [advice]
+}
+
+function stores({ readiness }: Found['view']): readonly Judged[] {
+  const { postgres, redis } = readiness.dependencies
+  const away = (name: string, { since, effect = 'it is waited for' }: typeof postgres): string => `${name} is away since ${since}: ${effect}`
+  const found: Judged[] = []
+  if (readiness.reasons.includes('key_grace_over')) {
+    found.push({ severity: 'bad', detail: 'Postgres is away for longer than SLUICE_KEY_GRACE: no key is served', fix: BRING_BACK })
+  } else if (postgres.state === 'down') found.push({ severity: 'bad', detail: away('Postgres', postgres), fix: BRING_BACK })
+  if (redis.state === 'down') found.push({ severity: 'warn', detail: away('Redis', redis), fix: BRING_BACK })
+  return found
+}
+
+const BRING_BACK = '`sluice doctor` tells whether it is reached, and why not'
+
+function processes({ view: { readiness: { fronts, runners } }, silent }: Found): readonly Judged[] {
+  const found: Judged[] = silent.map(({ role, pid }) => ({
+    severity: 'bad', detail: `the ${role} with pid ${pid} does not answer`, fix: 'see what holds its CPU; `sluice reload` replaces fronts and runners',
+  }))
+  const fix = 'the log tells why: `child_ended`, `child_failed`'
+  if (fronts.ready < fronts.wanted) found.push({ severity: 'bad', detail: `${fronts.ready} of ${fronts.wanted} fronts serve`, fix })
+  if (runners.ready < runners.wanted) {
+    found.push({ severity: 'bad', detail: `${runners.ready} of ${runners.wanted} runners work: videos and webhooks wait`, fix })
+  }
+  return found
+}
+
+function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {
+  if (all < FAILED_OF_MIN || failed <= all * FAILED_SHARE_MAX) return []
+  const most = worst === null ? '' : `, most of them ${worst}`
+  return [{ severity: 'bad', detail: `${percent(failed / all)} of calls fail${most}`, fix: 'the log tells why: `call_failed`, by its field `failure`' }]
+}
+
+function money({ money: { is_journal_broken: isBroken } }: Found['view']): readonly Judged[] {
+  if (!isBroken) return []
+  const detail = 'the journal of a front cannot be written: no paid call is served'
+  return [{ severity: 'bad', detail, fix: 'see whether the disk of SLUICE_DATA is full or read-only' }]
+}
+
+function behind({ money: { journal_lag_ms: lagMs } }: Found['view']): readonly Advice[] {
+  if (lagMs <= JOURNAL_LAG_MS_MAX) return []
+  return [{ detail: `the books are ${ms(lagMs)} behind the journals`, fix: 'nothing is lost; see whether Postgres is slow or away' }]
+}
+
+function providers({ providers: all }: Found['view']): readonly Advice[] {
+  return all.filter(({ state }) => state === 'failing').map(({ provider }) => ({
+    detail: `at least half of the attempts at ${provider} fail`,
+    fix: 'see its status page and its key; `sluice models list` tells what else serves its models',
+  }))
+}

@@ -1,0 +1,170 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { MoneyReading } from '../ports/money.ts'
+import type { HeldVideoState } from '../ports/video-engine.ts'
+import type { DeliveryCounts } from '../ports/webhooks.ts'
+import type { Durations } from './durations.ts'
+import type { FrontReading } from './front-metrics.ts'
+import { delayOf, FRONT_RESOLUTION_MS } from './process-metrics.ts'
+import type { Tally } from './tally.ts'
+
+/** Milliseconds without a look after which the delay of the loop is sampled no more. Decision. */
+const LAPSE_MS = 5_000
+const REFUSED_FROM = 400
+const FAILED_FROM = 500
+
+/** Finished calls of one operation since the start, by bucket of their duration (`CALL_BUCKETS`). */
+export interface CallsReading {
+  readonly operation: string
+  readonly counts: readonly number[]
+  readonly refused: number
+  readonly failed: number
+}
+
+/** Attempts at one provider since the start. */
+export interface AttemptsReading {
+  readonly provider: string
+  readonly attempts: number
+  readonly failed: number
+}
+
+/** Delay of the event loop since the look before. */
+export interface LoopDelay {
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+/**
+ * What one process tells the live view of itself: plain data, fit for IPC, and a small part of the metrics. What counts
+ * does so since the start: who looks takes the differences, and spoils nobody else's.
+ */
+export interface LiveReading {
+  /** Monotonic milliseconds of the process. */
+  readonly atMs: number
+  readonly cpuS: number
+  readonly memoryBytes: number
+  readonly inFlight: number
+  readonly calls: readonly CallsReading[]
+  readonly providers: readonly AttemptsReading[]
+  /** Of a front. */
+  readonly front: { readonly slot: number; readonly delay: LoopDelay; readonly load: FrontReading } | null
+  readonly money: MoneyReading | null
+  /** Of a runner. */
+  readonly heldVideos: Readonly<Record<HeldVideoState, number>> | null
+  readonly deliveries: DeliveryCounts | null
+}
+
+/** Readings of parts that are made later than the metrics. */
+export interface LiveParts {
+  readonly inFlight?: () => number
+  readonly front?: { readonly slot: number; readonly load: () => FrontReading }
+  readonly money?: () => MoneyReading
+  readonly heldVideos?: () => Readonly<Record<HeldVideoState, number>>
+  /** Null before they were counted. */
+  readonly deliveries?: () => DeliveryCounts | null
+}
+
+interface Attempts {
+  readonly tally: Tally
+  readonly isFailed: (labels: Readonly<Record<string, string>>) => boolean
+}
+
+/** Reads one process for the live view. Nothing is sampled before the first look, and nothing after the last. */
+export class LiveReader {
+  readonly #calls: Tally
+  readonly #durations: Durations
+  readonly #attempts: Attempts[] = []
+  readonly #loop = new LoopWatch()
+  #parts: LiveParts = {}
+
+  constructor({ calls, durations }: { readonly calls: Tally; readonly durations: Durations }) {
+    this.#calls = calls
+    this.#durations = durations
+  }
+
+  add(parts: LiveParts): void {
+    this.#parts = { ...this.#parts, ...parts }
+  }
+
+  /** @param tally with a label `provider` */
+  attempts(tally: Tally, isFailed: Attempts['isFailed']): void {
+    this.#attempts.push({ tally, isFailed })
+  }
+
+  read(): LiveReading {
+    const { inFlight, front, money, heldVideos, deliveries } = this.#parts
+    const { user, system } = process.cpuUsage()
+    return {
+      atMs: performance.now(),
+      cpuS: (user + system) / 1e6,
+      memoryBytes: process.memoryUsage.rss(),
+      inFlight: inFlight?.() ?? 0,
+      calls: this.#readCalls(),
+      providers: this.#readAttempts(),
+      front: front === undefined ? null : { slot: front.slot, delay: this.#loop.read(), load: front.load() },
+      money: money?.() ?? null,
+      heldVideos: heldVideos?.() ?? null,
+      deliveries: deliveries?.() ?? null,
+    }
+  }
+
+  close(): void {
+    this.#loop.rest()
+  }
+
+  #readCalls(): readonly CallsReading[] {
+    const ends = new Map<string, { refused: number; failed: number }>()
+    for (const { labels, count } of this.#calls.counts) {
+      const status = Number(labels['status'])
+      if (status < REFUSED_FROM) continue
+      const { operation = '' } = labels
+      const end = ends.get(operation) ?? { refused: 0, failed: 0 }
+      end[status < FAILED_FROM ? 'refused' : 'failed'] += count
+      ends.set(operation, end)
+    }
+    return Array.from(this.#durations.series, ({ label, counts }) => ({ operation: label, counts: [...counts], ...(ends.get(label) ?? NONE) }))
+  }
+
+  #readAttempts(): readonly AttemptsReading[] {
+    const found = new Map<string, { attempts: number; failed: number }>()
+    for (const { tally, isFailed } of this.#attempts) {
+      for (const { labels, count } of tally.counts) {
+        const { provider = '' } = labels
+        const sums = found.get(provider) ?? { attempts: 0, failed: 0 }
+        sums.attempts += count
+        if (isFailed(labels)) sums.failed += count
+        found.set(provider, sums)
+      }
+    }
+    return Array.from(found, ([provider, sums]) => ({ provider, ...sums }))
+  }
+}
+
+const NONE = { refused: 0, failed: 0 } as const
+
+/**
+ * Samples the delay of the event loop while somebody looks. The sampler of the metrics is another: what either has told
+ * begins anew, and they are read at other times.
+ */
+class LoopWatch {
+  readonly #loop = monitorEventLoopDelay({ resolution: FRONT_RESOLUTION_MS })
+  #lapse: NodeJS.Timeout | null = null
+
+  /** Zeros at the first look. */
+  read(): LoopDelay {
+    const ms = (nanoseconds: number): number => delayOf(nanoseconds, FRONT_RESOLUTION_MS) * 1_000
+    const delay = { p50Ms: ms(this.#loop.percentile(50)), p99Ms: ms(this.#loop.percentile(99)), maxMs: ms(this.#loop.max) }
+    this.#loop.reset()
+    this.#loop.enable()
+    if (this.#lapse === null) this.#lapse = setTimeout(() => this.rest(), LAPSE_MS).unref()
+    else this.#lapse.refresh()
+    return delay
+  }
+
+  rest(): void {
+    if (this.#lapse !== null) clearTimeout(this.#lapse)
+    this.#lapse = null
+    this.#loop.disable()
+    this.#loop.reset()
+  }
+}

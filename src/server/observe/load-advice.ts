@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+
+/** Share of its time that an event loop, or a pool of threads, may be busy before there should be more of them. Decision. */
+export const BUSY_SHARE_MAX = 0.8
+/** Mean milliseconds that a transfer, or a job, may wait for a worker thread. Decision. */
+export const THREAD_WAIT_MS_MAX = 100
+/** Of a machine: less is no core that another front or thread could have. Decision. */
+export const IDLE_CORES_MIN = 0.5
+
+/** One front in the time between two looks. */
+export interface FrontLoad {
+  readonly slot: number
+  readonly loopShare: number
+  readonly loopDelayMs: number
+  readonly sessionWaitMs: number
+  readonly sessionShare: number
+  readonly shortWaitMs: number
+}
+
+export interface NodeLoad {
+  readonly fronts: number
+  readonly workers: number
+  readonly runners: number
+  /** What its settings say, if it tells. */
+  readonly configured?: Configured
+  readonly each: readonly FrontLoad[]
+}
+
+export interface Cores {
+  readonly all: number
+  readonly idle: number
+}
+
+export interface Configured {
+  readonly fronts: number
+  readonly workers: number
+}
+
+/** What another number of fronts, threads or cores would mend, one sentence each. `doctor` and the live view say the same. */
+export function loadAdvice(load: NodeLoad, cores: Cores): readonly Advice[] {
+  const found = [tooMany(load.fronts, cores), busyLoops(load, cores), busyThreads(load, cores), waitingJobs(load, cores)]
+  return found.filter((one) => one !== null)
+}
+
+/** Of a node that is not running: what its settings say. */
+export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | null {
+  if (fronts <= cores.all) return null
+  return { detail: `${fronts} fronts share ${coresText(cores.all)}`, fix: `sluice scale --fronts ${cores.all}; SLUICE_FRONTS for the next start` }
+}
+
+export interface Advice {
+  readonly detail: string
+  readonly fix: string
+}
+
+function busyLoops({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
+  const busiest = most(each, ({ loopShare }) => loopShare)
+  if (busiest === null || busiest.loopShare <= BUSY_SHARE_MAX) return null
+  const detail = `the event loop of front ${busiest.slot} is busy ${percent(busiest.loopShare)} of the time (p99 delay ${ms(busiest.loopDelayMs)})`
+  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `sluice scale --fronts ${fronts + 1}; SLUICE_FRONTS for the next start` : NO_ROOM }
+}
+
+function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice | null {
+  const slowest = most(each, ({ sessionWaitMs }) => sessionWaitMs)
+  const busiest = most(each, ({ sessionShare }) => sessionShare)
+  if (slowest === null || busiest === null) return null
+  const isSlow = slowest.sessionWaitMs > THREAD_WAIT_MS_MAX
+  if (!isSlow && busiest.sessionShare <= BUSY_SHARE_MAX) return null
+  const detail = isSlow
+    ? `transfers of front ${slowest.slot} wait ${ms(slowest.sessionWaitMs)} for a worker thread`
+    : `the worker threads of front ${busiest.slot} are busy ${percent(busiest.sessionShare)} of the time`
+  return { detail, fix: hasRoom(cores) ? `sluice scale --workers ${workers + fronts}; SLUICE_WORKERS for the next start` : NO_ROOM }
+}
+
+/** A front has one thread for them: more of these are more fronts. */
+function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
+  const slowest = most(each, ({ shortWaitMs }) => shortWaitMs)
+  if (slowest === null || slowest.shortWaitMs <= THREAD_WAIT_MS_MAX) return null
+  const detail = `large bodies and secrets of front ${slowest.slot} wait ${ms(slowest.shortWaitMs)} for its thread`
+  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `sluice scale --fronts ${fronts + 1}; SLUICE_FRONTS for the next start` : NO_ROOM }
+}
+
+const NO_ROOM = 'no core is idle: give the machine more of them, or start another node'
+
+function hasRoom({ idle }: Cores): boolean {
+  return idle >= IDLE_CORES_MIN
+}
+
+export interface CpuTimes {
+  readonly idle: number
+  readonly all: number
+}
+
+/** Of the machine, in any unit. Linux tells it in one line: Node's own way also reads the clock of every core. */
+export function cpuTimes(): CpuTimes {
+  try {
+    return timesOf(readFileSync('/proc/stat', 'latin1'))
+  } catch {
+    return timesOfEach()
+  }
+}
+
+/** @param stat text of `/proc/stat`, whose first line is user, nice, system, idle, iowait, irq, softirq, steal, guest, … */
+export function timesOf(stat: string): CpuTimes {
+  const times = (/^cpu +([0-9 ]+)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, GUEST).map(Number)
+  return { idle: (times[IDLE] ?? 0) + (times[IO_WAIT] ?? 0), all: times.reduce((sum, time) => sum + time, 0) }
+}
+
+const [IDLE, IO_WAIT, GUEST] = [3, 4, 8]
+
+function timesOfEach(): CpuTimes {
+  const times = cpus().map((cpu) => cpu.times)
+  const sum = (read: (one: (typeof times)[number]) => number): number => times.reduce((total, one) => total + read(one), 0)
+  return { idle: sum(({ idle }) => idle), all: sum((one) => one.user + one.nice + one.sys + one.irq + one.idle) }
+}
+
+/** A machine that does not tell its times has none idle. */
+export function coresSince(before: CpuTimes, now = cpuTimes()): Cores {
+  const all = availableParallelism()
+  const passed = now.all - before.all
+  return { all, idle: passed <= 0 ? 0 : all * (now.idle - before.idle) / passed }
+}
+
+function most<T>(items: readonly T[], read: (item: T) => number): T | null {
+  return items.reduce<T | null>((best, item) => (best === null || read(item) > read(best) ? item : best), null)
+}
+
+function coresText(count: number): string {
+  return count === 1 ? '1 core' : `${count} cores`
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
+export function ms(value: number): string {
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
+import { FAILURES, statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
+
+/** A whole answer of the admin port itself. */
+export interface Answer {
+  readonly status: number
+  readonly body: string | Uint8Array
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const OK = 200
+const FOUND = 302
+/** Seconds after which what is busy may be asked again. */
+const RETRY_AFTER_S = 1
+
+export function json(value: unknown, status = OK): Answer {
+  return jsonText(`${JSON.stringify(value)}\n`, status)
+}
+
+export function jsonText(body: string, status = OK): Answer {
+  return { status, body, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }
+}
+
+export function redirect(location: string): Answer {
+  return { status: FOUND, body: '', headers: { location, 'cache-control': 'no-store' } }
+}
+
+/** A failure in the envelope that the public port answers with. C1. */
+export function failed(failure: Failure): Answer {
+  const { status: statuses, retry } = FAILURES[failure.name]
+  const code = statusOf(failure.name, statuses)
+  const envelope: ErrorEnvelope = {
+    error: { code, message: textOf(failure), metadata: { error_type: failure.name, request_id: randomUUID() } },
+  }
+  const answer = json(envelope, code)
+  const { allowed } = failure.fields ?? {}
+  return {
+    ...answer,
+    headers: {
+      ...answer.headers,
+      ...(failure.name === 'credentials_missing' ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(failure.name === 'method_not_allowed' ? { allow: String(allowed ?? '') } : {}),
+      ...(retry === 'backoff' ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
+    },
+  }
+}
+
+/** Nothing but what a page of ours needs may follow from an answer of this port. */
+export const EVERY_ANSWER: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** Writes an answer; a HEAD gets its headers alone. One whose caller has left is dropped. */
+export function send(response: ServerResponse, { status, body, headers }: Answer, isHead = false): void {
+  if (response.destroyed || response.headersSent) return
+  const length = status === NOT_MODIFIED ? {} : { 'content-length': Buffer.byteLength(body) }
+  response.writeHead(status, { ...EVERY_ANSWER, ...headers, ...length })
+  response.end(isHead ? undefined : body)
+}
+
+export const NOT_MODIFIED = 304

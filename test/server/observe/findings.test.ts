@@ -1,0 +1,70 @@
+import t from 'tap'
+import type { LiveView } from '../../../src/schemas/live-view.ts'
+import { FAILED_OF_MIN, FAILED_SHARE_MAX, findingsOf, JOURNAL_LAG_MS_MAX, type Found } from '../../../src/server/observe/findings.ts'
+import { coresSince, cpuTimes, timesOf } from '../../../src/server/observe/load-advice.ts'
+import { READY } from '../../support/admin-port.ts'
+
+const QUIET: Omit<LiveView, 'findings'> = {
+  at: '2027-01-01T00:00:00.000Z', version: '1', readiness: READY, seconds: 1, quantile_seconds: 10, requests_per_second: 0, failed_per_second: 0,
+  operations: [], fronts: [], cpu_share: 0, memory_bytes: 0, inflight: 0, providers: [], videos: { held: {} }, webhooks: { waiting: 0, dead: 0 },
+  money: { calls_open: 0, calls_waiting: 0, refused_per_second: 0, held_usd: 0, journal_lag_ms: 0, is_journal_broken: false },
+}
+const found = (view: Partial<typeof QUIET> = {}, more: Partial<Found> = {}): Found => ({
+  view: { ...QUIET, ...view }, load: { fronts: 1, workers: 1, runners: 1, each: [] }, cores: { all: 2, idle: 1 },
+  calls: { all: 0, failed: 0, worst: null }, silent: [], ...more,
+})
+const away = (name: 'postgres' | 'redis', reasons: readonly string[] = []) => found({
+  readiness: {
+    ...READY, reasons: [`${name}_down`, ...reasons],
+    dependencies: { ...READY.dependencies, [name]: { state: 'down', mode: 'external', since: '2027-01-01T00:00:00.000Z', effect: 'it is missed' } },
+  },
+})
+
+t.test('cores are idle as Linux says in its first line, waiting for disks included', (t) => {
+  const stat = (idle: number, ioWait: number): string => `cpu  100 5 50 ${idle} ${ioWait} 1 2 3 40 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n`
+  t.same(timesOf(stat(800, 39)), { idle: 839, all: 1_000 })
+  const { all, idle } = coresSince(timesOf(stat(800, 39)), timesOf(stat(840, 99)))
+  t.equal(idle, all)
+  const now = cpuTimes()
+  t.ok(now.all > now.idle && now.idle >= 0)
+  t.end()
+})
+
+t.test('nothing is found of a node that nothing hurts', (t) => {
+  t.same(findingsOf(found()), [])
+  t.same(findingsOf(found({ webhooks: null }, { calls: { all: 1_000, failed: 1_000 * FAILED_SHARE_MAX, worst: 'a' } })), [])
+  t.same(findingsOf(found({}, { calls: { all: FAILED_OF_MIN - 1, failed: FAILED_OF_MIN - 1, worst: 'a' } })), [])
+  t.end()
+})
+
+const SINCE = '2027-01-01T00:00:00.000Z'
+const counted = (name: 'fronts' | 'runners', ready: number, wanted: number) =>
+  found({ readiness: { ...READY, [name]: { ready, wanted, configured: wanted } } })
+const paid = (money: Partial<LiveView['money']>) => found({ money: { ...QUIET.money, ...money } })
+
+for (const [what, severity, text, given] of [
+  ['Postgres is away', 'bad', `Postgres is away since ${SINCE}: it is missed`, away('postgres')],
+  ['Postgres is away for too long', 'bad', /^Postgres is away for longer than SLUICE_KEY_GRACE/, away('postgres', ['key_grace_over'])],
+  ['Redis is away', 'warn', /^Redis is away since/, away('redis')],
+  ['a front is missing', 'bad', '1 of 2 fronts serve', counted('fronts', 1, 2)],
+  ['a runner is missing', 'bad', /^0 of 1 runners work/, counted('runners', 0, 1)],
+  ['a process is silent', 'bad', 'the runner with pid 5 does not answer', found({}, { silent: [{ role: 'runner', pid: 5 }] })],
+  ['calls fail', 'bad', '12 % of calls fail, most of them a.b', found({}, { calls: { all: 100, failed: 12, worst: 'a.b' } })],
+  ['a journal is broken', 'bad', /^the journal of a front cannot be written/, paid({ is_journal_broken: true })],
+  ['the books are behind', 'warn', 'the books are 10001 ms behind the journals', paid({ journal_lag_ms: JOURNAL_LAG_MS_MAX + 1 })],
+  ['webhooks were given up', 'warn', '1 dead letter, 2 wait for an attempt', found({ webhooks: { waiting: 2, dead: 1 } })],
+  ['there are more fronts than cores', 'warn', '3 fronts share 2 cores', found({}, { load: { fronts: 3, workers: 1, runners: 1, each: [] } })],
+] as const) {
+  t.test(`${what}: it is found, and what to do is said`, (t) => {
+    const [first, ...others] = findingsOf(given)
+    t.match(first, { severity, text, fix: /\w/ })
+    t.same(others, [])
+    t.end()
+  })
+}
+
+t.test('what hurts callers comes before what will', (t) => {
+  const given = found({ webhooks: { waiting: 0, dead: 1 }, readiness: away('redis').view.readiness }, { calls: { all: 100, failed: 100, worst: null } })
+  t.same(findingsOf(given).map(({ severity }) => severity), ['bad', 'warn', 'warn'])
+  t.end()
+})
