@@ -92,7 +92,7 @@ t.test('zsh offers verbs and values', { skip: missing('zsh') || noPty }, async (
   shell.keys('sluice keys create --kind man\t')
   const typed = await shell.until(/--kind management/, ready)
   shell.keys('\u0015sluice webho\tsec\trot\t--ov\t')
-  await shell.until(/sluice webhooks secret rotate --overlap/, typed)
+  await shell.until(/webhooks[\s\b]+secret[\s\b]+rotate[\s\b]+--overlap/, typed)
   t.pass()
 })
 

@@ -54,7 +54,7 @@ const WALK = `_sluice() {
       if [[ $takes == many ]]; then many=$word; fi
     elif [[ -z $many ]]; then
       _sluice_at "$at"
-      if (( \${verbs[(I)\${(b)word}:*]} )); then at="\${at:+$at }$word"; nth=0; else nth+=1; fi
+      if [[ -n \${(M)verbs:#\${word}:*} ]]; then at="\${at:+$at }$word"; nth=0; else nth+=1; fi
     fi
   done
   values=''
@@ -84,7 +84,7 @@ const WALK = `_sluice() {
   case "$values" in
   files) _files ;;
   folders) _files -/ ;;
-  =*) compadd -- \${(s: :)\${values#=}} ;;
+  '='*) compadd -- \${(s: :)\${values#=}} ;;
   esac
 }
 if [[ \${funcstack[1]-} == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
