@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { terminalWishes } from '../config.ts'
 import { draftOf, syncFolder } from '../supervisor/own-folder.ts'
 import { makeRootKeyFile } from '../vault/root-keys.ts'
-import { answersGiven, checkAnswers, checkGiven, fileText, HIDDEN, OPTIONS, overruled, rootKeyFileFor, type Answers, type SettingName } from './init/answers.ts'
+import { answersGiven, checkAnswers, checkGiven, fileText, HIDDEN, OPTIONS, overruled, rootKeyFileFor, withDefaults, type Answers, type SettingName } from './init/answers.ts'
 import { askAll } from './init/ask.ts'
 import { addVerb, CliFailure, print } from './verb.ts'
 
@@ -32,7 +32,7 @@ export function addInit(program: Command): void {
     if (options.force !== true && existsSync(file)) throw new CliFailure(isThere(file))
     const given: Answers = { ...answersGiven(), ...Object.fromEntries(texts) }
     checkGiven(given)
-    const answers = await answersOf(file, given, options)
+    const answers = withDefaults(await answersOf(file, given, options))
     checkAnswers(answers)
     tell(options, { file, answers, ...write(file, answers, options.force === true) })
   })
@@ -83,6 +83,8 @@ function writeDraft(draft: string, text: string): void {
   }
 }
 
+const BACK_IT_UP = 'back it up now, no stored file and no secret opens without it; `sluice vault confirm-root COPY` notes that you did'
+
 interface Done {
   readonly file: string
   readonly answers: Answers
@@ -94,7 +96,7 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
   const next = `SLUICE_CONFIG=${quoted(file)} ${quoted(programName())} serve`
   const lines = [
     `wrote ${file}; only its owner may read it`,
-    ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: back it up now, no stored file and no secret opens without it`]),
+    ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: ${BACK_IT_UP}`]),
     ...(others.length === 0 ? [] : [`the environment of this shell has ${others.join(', ')} too, and wins over the file`]),
     `next: ${next}`,
   ]

@@ -21,7 +21,8 @@ t.test('without a terminal it asks nothing, and writes what a node starts with',
   const { code, stdout, stderr } = await runVerb(BARE, ['init', file, '--data', join(folder, 'data'), '--port', '8123', '--admin-port', '9123'])
   t.equal(code, 0, stderr)
   t.same(settingsIn(file), {
-    SLUICE_PORT: 8123, SLUICE_ADMIN_PORT: 9123, SLUICE_DATA: join(folder, 'data'), SLUICE_ROOT_KEY_FILE: join(folder, 'sluice-root-key'),
+    SLUICE_HOST: '127.0.0.1', SLUICE_PORT: 8123, SLUICE_ADMIN_PORT: 9123,
+    SLUICE_DATA: join(folder, 'data'), SLUICE_ROOT_KEY_FILE: join(folder, 'sluice-root-key'),
   })
   t.same([modeOf(file), modeOf(join(folder, 'sluice-root-key'))], [0o600, 0o600])
   t.same(readdirSync(folder).sort(), ['sluice-root-key', 'sluice.json'])
@@ -74,8 +75,9 @@ t.test('a root key that cannot be one is refused, not replaced', async (t) => {
 t.test('an installation that has a root key keeps it', async (t) => {
   const folder = t.testdir({ data: {} })
   openRootKeys({ setting: null, file: null, dataDir: join(folder, 'data') })
-  const { code } = await runVerb(BARE, ['init', join(folder, 'sluice.json'), '--data', join(folder, 'data')])
-  t.same([code, settingsIn(join(folder, 'sluice.json'))], [0, { SLUICE_DATA: join(folder, 'data') }])
+  const { code, stdout } = await runVerb(BARE, ['init', join(folder, 'sluice.json'), '--data', join(folder, 'data'), '--json'])
+  t.match([code, JSON.parse(stdout)], [0, { root_key_file: null, made_root_key: false }])
+  t.notOk('SLUICE_ROOT_KEY_FILE' in settingsIn(join(folder, 'sluice.json')))
 })
 
 t.test('a folder that is not there, or may not be written, is told in one line', async (t) => {

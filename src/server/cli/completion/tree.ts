@@ -55,10 +55,10 @@ function valuesOf(argument: Argument): Values {
   return wordsOr(argument.argChoices, argument.name())
 }
 
-/** What an option or argument takes is told by its name in the help: `<file>`, `<folder>`. */
+/** What an option or argument takes is told by its name in the help: `<file>`, `<copy>` of one, `<folder>`. */
 function wordsOr(choices: readonly string[] | undefined, name: string | undefined): Values {
   if (choices !== undefined) return choices
-  if (name === 'file') return 'files'
+  if (name === 'file' || name === 'copy') return 'files'
   return name === 'folder' ? 'folders' : 'any'
 }
 

@@ -37,6 +37,12 @@ export function answersGiven(): Answers {
   return Object.fromEntries(Object.entries(settingsGiven()).filter(([name]) => ASKED.has(name)))
 }
 
+/** What is always in the file: read in another folder, or by a later version, it means the same. */
+export function withDefaults(answers: Answers): Answers {
+  const written = (['SLUICE_DATA', 'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_PORT'] as const).map((name) => [name, defaultOf(name)])
+  return { ...Object.fromEntries(written), ...answers }
+}
+
 export function defaultOf(name: SettingName): string {
   const schema = Settings.properties[name]
   return 'default' in schema ? String(schema.default) : ''

@@ -27,7 +27,7 @@ function fitting(title: Line, sections: readonly Section[], rows: number): reado
   const hint = rows > 2 ? [HINT] : []
   const room = rows - 1 - hint.length
   const airy = shared(sections, room - (sections.length - 1))
-  const isAiry = sections.every((section, nth) => (airy[nth] ?? 0) >= leastOf(section))
+  const isAiry = sections.every((section, nth) => (airy[nth] ?? 0) >= enoughOf(section))
   const shares = isAiry ? airy : shared(sections, room)
   const shown = sections.map((section, nth) => cut(section, shares[nth] ?? 0)).filter((lines) => lines.length > 0)
   return [title, ...(isAiry ? spaced(shown) : shown.flat()), ...hint].slice(0, Math.max(0, rows))
@@ -39,7 +39,7 @@ function spaced(parts: readonly (readonly Line[])[]): readonly Line[] {
 }
 
 /**
- * Lines for each section: by rank each gets its heads and one thing, so that no list drives another off the screen; then,
+ * Lines for each section: by rank each gets what tells of it, so that no list drives another off the screen; then,
  * by rank again, all that it has.
  */
 function shared(sections: readonly Section[], rows: number): readonly number[] {
@@ -57,8 +57,14 @@ function shared(sections: readonly Section[], rows: number): readonly number[] {
   return shares
 }
 
+/** One thing, and the line that tells of more. */
 function leastOf({ lines, heads, each }: Section): number {
-  return Math.min(lines.length, heads + each)
+  return Math.min(lines.length, heads + each + 1)
+}
+
+/** What a section must have before lines are spent on space: the longest lists may be cut. */
+function enoughOf({ lines, heads, each, isLong }: Section): number {
+  return isLong ? Math.min(lines.length, heads + 4 * each) : lines.length
 }
 
 function cut({ lines, heads, each }: Section, share: number): readonly Line[] {

@@ -12,6 +12,8 @@ export interface Section {
   readonly each: number
   /** Which gets its lines first; 0 before 1. */
   readonly rank: number
+  /** A list of which nobody expects the end on a screen. */
+  readonly isLong?: boolean
 }
 
 /** What is known of a node now, in the order of the screen. */
@@ -20,9 +22,9 @@ export function sectionsOf(view: LiveView, columns: number): readonly Section[] 
     { lines: figureLines(view), heads: 2, each: 1, rank: 0 },
     { lines: view.findings.flatMap(findingLines), heads: 0, each: 2, rank: 1 },
     { lines: storeLines(view), heads: 0, each: 1, rank: 2 },
-    { lines: tableOf(OPERATIONS, view.operations, columns), heads: 1, each: 1, rank: 4 },
+    { lines: tableOf(OPERATIONS, view.operations, columns), heads: 1, each: 1, rank: 4, isLong: true },
     { lines: tableOf(FRONTS, view.fronts, columns), heads: 1, each: 1, rank: 3 },
-    { lines: tableOf(PROVIDERS, view.providers, columns), heads: 1, each: 1, rank: 5 },
+    { lines: tableOf(PROVIDERS, view.providers, columns), heads: 1, each: 1, rank: 5, isLong: true },
   ].filter(({ lines }) => lines.length > 0)
 }
 
