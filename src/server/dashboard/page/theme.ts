@@ -2,7 +2,7 @@ import { h, type ComponentChild } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { THEME_EVENT } from './parts/plot.ts'
 
-const THEMES = [['auto', 'As the system'], ['light', 'Light'], ['dark', 'Dark']] as const
+const THEMES = [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']] as const
 
 /** Dark or light, as the system says unless somebody has said otherwise. */
 export function ThemeSwitch(): ComponentChild {

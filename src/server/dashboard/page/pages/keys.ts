@@ -58,15 +58,14 @@ function columnsOf(workspaces: Workspaces, ownHash: string, setDoing: (doing: Do
     {
       title: 'Name', isName: true, sortBy: ({ name }) => name,
       cell: (key) => [
-        key.name, ' ', h('small', { key: 'label', class: 'hint mono' }, key.label), key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' }),
+        key.name, ' ', key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' }),
+        h('span', { key: 'label', class: 'hint line' }, `${key.kind} `, h('span', { class: 'mono' }, key.label)),
       ],
     },
-    { title: 'Kind', cell: ({ kind }) => kind, sortBy: ({ kind }) => kind },
     { title: 'Workspace', cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)) },
     { title: 'State', cell: (key) => h(KeyState, { apiKey: key }) },
-    { title: 'Limit', cell: (key) => h(KeyLimit, { apiKey: key }) },
+    { title: 'Limits', cell: (key) => h(KeyLimits, { apiKey: key }) },
     { title: 'This month', isNumber: true, cell: (key) => usd(key.usage_monthly), sortBy: (key) => key.usage_monthly },
-    { title: 'Rate', isNumber: true, cell: ({ rate_limit_rpm: rate }) => (rate === null ? 'none' : `${count(rate)}/min`) },
     { title: 'Created', cell: (key) => h(Time, { at: key.created_at }), sortBy: (key) => key.created_at },
     {
       title: 'Actions', cell: (key) => h('div', { class: 'actions' }, deedsOf(key).map(([deed, text]) =>
@@ -88,10 +87,14 @@ function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: A
   return h(Badge, { text: `${isOver ? 'expired' : 'expires'} ${relative(at)}`, tone: isOver ? 'bad' : 'warn', title: at })
 }
 
-function KeyLimit({ apiKey: { name, limit, limit_remaining: left, limit_reset: reset } }: { readonly apiKey: ApiKey }): ComponentChild {
-  if (limit === null) return h('span', { class: 'hint' }, 'none')
-  const spent = limit - (left ?? 0)
-  return h(Meter, { label: `Spent of the limit of ${name}`, value: spent, max: limit, text: `${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}` })
+function KeyLimits({ apiKey: { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate } }: { readonly apiKey: ApiKey }): ComponentChild {
+  if (limit === null && rate === null) return h('span', { class: 'hint' }, 'none')
+  const spent = (limit ?? 0) - (left ?? 0)
+  return h('div', null,
+    limit !== null && h(Meter, {
+      label: `Spent of the limit of ${name}`, value: spent, max: limit, text: `${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}`,
+    }),
+    rate !== null && h('span', { class: 'hint' }, `${count(rate)} requests a minute`))
 }
 
 interface DeedsProps {

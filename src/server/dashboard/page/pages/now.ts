@@ -1,5 +1,5 @@
 import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import type { FrontView, LiveView, OperationView } from '../../../../schemas/live-view.ts'
 import { useLive } from '../live.ts'
 import type { Page, PageContext } from '../page.ts'
@@ -11,20 +11,38 @@ import { Tile } from '../parts/tile.ts'
 
 export const nowPage: Page = { path: 'now', title: 'Now', letter: 'n', view: (context) => h(Now, context) }
 
+/** Times the calls of the operation that is shown by which another must be busier to be shown instead. */
+const OVERTAKES = 1.5
+
 /** What the node is doing, and what hurts. */
 function Now({ live }: PageContext): ComponentChild {
   const { latest, looks, isStale, problem } = useLive(live)
+  const busiest = useBusiest(latest)
   if (latest === null) return h('p', { class: problem === null ? 'waiting' : 'notice bad', role: 'status' }, problem ?? 'Waiting for the first look…')
   return h('div', { class: isStale ? 'stale' : undefined },
     isStale && h('p', { class: 'notice warn', role: 'status' },
       h('span', null, 'These figures are from ', h(Time, { at: latest.at }), '. ', problem ?? 'The stream stands still.')),
     h(Findings, { latest }),
-    h(Tiles, { latest }),
-    h(Plots, { looks }),
+    h(Tiles, { latest, busiest }),
+    h(Plots, { looks, busiest }),
     h('section', { class: 'panel', 'aria-label': 'Operations' }, h('h2', null, 'Operations'), h(Operations, { latest })),
     h('div', { class: 'grid' },
       h('section', { class: 'panel', 'aria-label': 'Processes' }, h('h2', null, 'Processes'), h(Processes, { latest })),
       h('section', { class: 'panel', 'aria-label': 'Stores and queues' }, h('h2', null, 'Stores and queues'), h(Stores, { latest }))))
+}
+
+interface Busiest {
+  /** Name of the operation whose latency is shown. */
+  readonly busiest: string | undefined
+}
+
+/** The operation that is called most; of two that are called alike it stays the one that it was. */
+function useBusiest(latest: LiveView | null): string | undefined {
+  const last = useRef<string | undefined>(undefined)
+  const [first] = latest?.operations ?? []
+  const shown = latest === null ? undefined : named(latest, last.current)
+  if (shown === undefined || shown.per_second * OVERTAKES < (first?.per_second ?? 0)) last.current = first?.operation
+  return last.current
 }
 
 interface Latest {
@@ -38,9 +56,9 @@ function Findings({ latest: { findings } }: Latest): ComponentChild {
       h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, fix)))))
 }
 
-function Tiles({ latest }: Latest): ComponentChild {
+function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
+  const busiest = named(latest, name)
   const { requests_per_second: requests, failed_per_second: failed, fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness } = latest
-  const busiest = latest.operations[0]
   const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
   return h('dl', { class: 'tiles' },
     h(Tile, { name: 'Requests', value: `${figure(requests)}/s`, note: `${count(inflight)} under way` }),
@@ -56,8 +74,7 @@ function Tiles({ latest }: Latest): ComponentChild {
 }
 
 /** Lines of what was kept of the stream; drawn anew with each look. */
-function Plots({ looks }: { readonly looks: readonly LiveView[] }): ComponentChild {
-  const busiest = looks.at(-1)?.operations[0]?.operation
+function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView[] }): ComponentChild {
   const drawn = useMemo(() => {
     const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({ name, colour, values: looks.map(value) })
     return {
@@ -71,7 +88,7 @@ function Plots({ looks }: { readonly looks: readonly LiveView[] }): ComponentChi
         line('longest', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
       ],
     }
-  }, [looks])
+  }, [looks, busiest])
   const { at, requests, latency, loop } = drawn
   return h('div', { class: 'grid', style: { '--least': '20rem' } },
     h('section', { class: 'panel' }, h(Plot, { title: 'Requests a second', at, lines: requests, format: figure })),
@@ -116,7 +133,7 @@ const FRONT_COLUMNS: readonly Column<FrontView>[] = [
 
 function poolText({ pools }: FrontView, name: 'short_jobs' | 'sessions'): string {
   const found = pools.find(({ pool }) => pool === name)
-  return found === undefined ? figure(null) : `${share(found.utilization)} of ${count(found.threads)}, wait ${duration(found.wait_ms)}`
+  return found === undefined ? figure(null) : `${share(found.utilization)} / ${duration(found.wait_ms)}`
 }
 
 function Processes({ latest: { fronts, readiness: { workers, runners } } }: Latest): ComponentChild {
@@ -126,7 +143,7 @@ function Processes({ latest: { fronts, readiness: { workers, runners } } }: Late
     }),
     h('p', { class: 'hint' },
       `${count(workers.ready)} of ${count(workers.wanted)} session threads, ${count(runners.ready)} of ${count(runners.wanted)} runners are ready. `,
-      'Under a pool: the share of the time that its threads were busy, and how long work waits for one.'))
+      'Of a pool: how busy its threads are, and how long work waits for one.'))
 }
 
 const NODE_TONES = { ready: 'good', degraded: 'warn', unavailable: 'bad' } as const

@@ -38,7 +38,7 @@ function Credit({ api, say }: PageContext): ComponentChild {
         tone: (value.remaining ?? 1) <= 0 ? 'bad' : undefined,
       }),
       h(Tile, { name: 'Added', value: usd(value.total_credits) }), h(Tile, { name: 'Used', value: usd(value.total_usage) }),
-      h(Tile, { name: 'Held by fronts', value: usd(value.lent), note: 'comes back when it is not needed' })),
+      h(Tile, { name: 'Held by fronts', value: usd(value.lent), note: 'comes back if unused' })),
     value?.is_unlimited === true && h('p', { class: 'hint' }, 'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.'),
     isAdding && h(CreditDialog, {
       isFirst: value?.is_unlimited === true, onClose: () => setAdding(false), onDone: credit.reload,
@@ -92,12 +92,15 @@ function Spent({ context: { api, query, setQuery }, workspaces }: SpentProps): C
 }
 
 function SpentTotals({ spend: { total, days, isPartial, rowsRead } }: { readonly spend: Spend }): ComponentChild {
-  const drawn = useMemo(() => ({ at: days.map(({ at }) => at), lines: [{ name: 'spent', colour: 'line-1', values: days.map(({ usage }) => usage) }] }), [days])
-  return h('div', null,
+  const drawn = useMemo(() => {
+    const values = days.map(({ usage }) => (usage === 0 ? null : usage))
+    return { at: days.map(({ at }) => at), lines: [{ name: 'spent', colour: 'line-1', values }] }
+  }, [days])
+  return h('div', { class: 'stack' },
     h('dl', { class: 'tiles' },
       h(Tile, { name: 'Spent', value: usd(total.usage) }), h(Tile, { name: 'Calls', value: count(total.requests) }),
       h(Tile, { name: 'By own provider keys', value: usd(total.byok) }),
-      h(Tile, { name: 'Forfeited', value: usd(total.forfeited), note: 'bounds of calls whose front died' })),
+      h(Tile, { name: 'Forfeited', value: usd(total.forfeited), note: 'calls cut by a crash' })),
     isPartial && h('p', { class: 'notice warn', role: 'status' },
       `There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`),
     h(Plot, { title: 'By day (UTC)', ...drawn, format: usd, isBars: true }))

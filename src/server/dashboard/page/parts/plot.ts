@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 
 export interface PlotLine {
@@ -21,6 +21,8 @@ export interface PlotProps {
 
 const HEIGHT = 168
 const AXIS = 60
+const TIME_AXIS = 26
+const TIME_SPACE = 80
 const HALF_DAY_S = 43_200
 const MINUTE_S = 60
 const FONT = '11px system-ui, sans-serif'
@@ -57,7 +59,7 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
       plot.current = null
     }
   }, [names, isBars])
-  useEffect(() => plot.current?.setData(latest.current), [at, lines])
+  useLayoutEffect(() => plot.current?.setData(latest.current), [at, lines])
   const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
   const shown = hovered !== null && hovered < at.length ? hovered : null
   return h('figure', { class: 'plot' },
@@ -70,7 +72,7 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
 
 function timeText(seconds: number, isDay: boolean): string {
   const at = new Date(seconds * 1_000)
-  return isDay ? at.toISOString().slice(0, 10) : at.toLocaleTimeString()
+  return isDay ? at.toISOString().slice(5, 10) : at.toLocaleTimeString('en-GB')
 }
 
 interface Drawn extends Required<Pick<PlotProps, 'lines' | 'format' | 'isBars'>> {
@@ -93,7 +95,10 @@ function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: 
       x: { range: (_plot, min, max) => (isBars ? [min - HALF_DAY_S, max + HALF_DAY_S] : [Math.min(min, max - MINUTE_S), max]) },
       y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] },
     },
-    axes: [axis, { ...axis, size: AXIS, values: (_plot, splits) => splits.map((value) => format(value)) }],
+    axes: [
+      { ...axis, size: TIME_AXIS, space: TIME_SPACE, values: (_plot, splits) => splits.map((at) => timeText(at, isBars)) },
+      { ...axis, size: AXIS, values: (_plot, splits) => splits.map((value) => format(value)) },
+    ],
     series: [{}, ...lines.map((line): uPlot.Series => ({
       label: line.name, stroke: colour(line.colour), width: 1.5, points: { show: false },
       ...(isBars && bars !== undefined && { paths: bars, fill: colour(line.colour) }),
