@@ -14,6 +14,8 @@ import { KeyDialog, RotateDialog } from './key-dialogs.ts'
 
 export const keysPage: Page = { path: 'keys', title: 'Keys', letter: 'k', view: (context) => h(Keys, context) }
 
+/** What tells keys of one kind apart: the ends of their random part, as their labels have it. */
+const ENDS_CHARS = 9
 /** Keys of one answer of the list, which does not tell how many there are. */
 const PAGE = 100
 
@@ -59,14 +61,16 @@ function columnsOf(workspaces: Workspaces, ownHash: string, setDoing: (doing: Do
       title: 'Name', isName: true, sortBy: ({ name }) => name,
       cell: (key) => [
         key.name, ' ', key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' }),
-        h('span', { key: 'label', class: 'hint line' }, `${key.kind} `, h('span', { class: 'mono' }, key.label)),
+        h('span', { key: 'label', class: 'hint line' }, `${key.kind} `, h('span', { class: 'mono', title: key.label }, key.label.slice(-ENDS_CHARS))),
       ],
     },
     { title: 'Workspace', cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)) },
-    { title: 'State', cell: (key) => h(KeyState, { apiKey: key }) },
+    {
+      title: 'State', sortBy: (key) => key.created_at,
+      cell: (key) => [h(KeyState, { key: 'state', apiKey: key }), h('span', { key: 'made', class: 'hint' }, 'made ', h(Time, { at: key.created_at }))],
+    },
     { title: 'Limits', cell: (key) => h(KeyLimits, { apiKey: key }) },
     { title: 'This month', isNumber: true, cell: (key) => usd(key.usage_monthly), sortBy: (key) => key.usage_monthly },
-    { title: 'Created', cell: (key) => h(Time, { at: key.created_at }), sortBy: (key) => key.created_at },
     {
       title: 'Actions', cell: (key) => h('div', { class: 'actions' }, deedsOf(key).map(([deed, text]) =>
         h('button', { key: deed, type: 'button', class: 'small', 'aria-label': `${text} ${key.name}`, onClick: () => setDoing({ deed, key }) }, text))),

@@ -85,7 +85,7 @@ function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView
       ],
       loop: [
         line('median', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')), line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
-        line('longest', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
+        line('max', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
       ],
     }
   }, [looks, busiest])
