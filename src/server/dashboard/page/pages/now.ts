@@ -81,10 +81,10 @@ function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView
       at: looks.map(({ at }) => Date.parse(at) / 1_000),
       requests: [line('all', 'line-1', (look) => look.requests_per_second), line('failed', 'line-2', (look) => look.failed_per_second)],
       latency: [
-        line('median', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null), line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
+        line('p50', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null), line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
       ],
       loop: [
-        line('median', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')), line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
+        line('p50', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')), line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
         line('max', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
       ],
     }
