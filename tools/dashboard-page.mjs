@@ -2,6 +2,7 @@
 // A browser loads all of them at once, since the page names them before it needs them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, posix } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
 import { joinModules } from './join-modules.mjs'
 
 const SOURCE = 'src/server/dashboard/page'
@@ -49,4 +50,6 @@ function write(path, text) {
 function put(path, content) {
   mkdirSync(dirname(`${TARGET}/${path}`), { recursive: true })
   writeFileSync(`${TARGET}/${path}`, content)
+  // Here it takes as long as it takes: for the best quality nobody waits at the first visit.
+  if (!path.endsWith('.txt')) writeFileSync(`${TARGET}/${path}.br`, brotliCompressSync(content))
 }

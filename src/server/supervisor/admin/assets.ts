@@ -9,10 +9,12 @@ import { NOT_MODIFIED, type Answer } from './answers.ts'
 import { pagePolicy } from './page-policy.ts'
 
 const compress = promisify(brotliCompress)
-/** Below the highest one, which would take the first visit half a second for some per cent. */
+/** Of what the build has not compressed: below the highest one, which would take the first visit half a second for some per cent. */
 const BROTLI_QUALITY = 9
 /** Bytes below which compressing gains nothing. */
 const COMPRESS_BYTES_MIN = 1_024
+/** Beside a file: the same as the build has compressed it. */
+const PACKED = '.br'
 const OK = 200
 const INDEX = 'index.html'
 /** Put there by the build. */
@@ -56,12 +58,14 @@ export interface Wish {
 export class Assets {
   /** File by its name behind `/dashboard/`. */
   readonly #files: ReadonlyMap<string, string>
+  readonly #packed: ReadonlySet<string>
   readonly #loaded = new Map<string, Promise<Loaded>>()
 
   constructor(folder = PAGE_FOLDER) {
     const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true }) : []
     const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
     const served = files.filter((file) => extname(file) in CONTENT_TYPES)
+    this.#packed = new Set(files.filter((file) => file.endsWith(PACKED)))
     this.#files = new Map(served.map((file) => [file.slice(join(folder, sep).length).split(sep).join('/'), file]))
   }
 
@@ -83,7 +87,7 @@ export class Assets {
   #load(file: string): Promise<Loaded> {
     const known = this.#loaded.get(file)
     if (known !== undefined) return known
-    const loading = load(file)
+    const loading = load(file, this.#packed.has(file + PACKED))
     this.#loaded.set(file, loading)
     // The next request tries again.
     loading.catch(() => this.#loaded.delete(file))
@@ -91,9 +95,9 @@ export class Assets {
   }
 }
 
-async function load(file: string): Promise<Loaded> {
+async function load(file: string, isPacked: boolean): Promise<Loaded> {
   const bytes = await readFile(file)
-  const packed = bytes.length < COMPRESS_BYTES_MIN ? null : await compress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })
+  const packed = isPacked ? await readFile(file + PACKED) : await compressed(bytes)
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
   const headers = {
     'content-type': CONTENT_TYPES[extname(file)] ?? '',
@@ -106,6 +110,11 @@ async function load(file: string): Promise<Loaded> {
     plain: { bytes, headers: { ...headers, etag: `"${digest}"` } },
     brotli: packed && { bytes: packed, headers: { ...headers, etag: `"${digest}-br"`, 'content-encoding': 'br' } },
   }
+}
+
+async function compressed(bytes: Buffer): Promise<Buffer | null> {
+  if (bytes.length < COMPRESS_BYTES_MIN) return null
+  return compress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })
 }
 
 function matches(asked: string | undefined, etag: string): boolean {

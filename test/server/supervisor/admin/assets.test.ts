@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { brotliDecompressSync } from 'node:zlib'
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import t from 'tap'
 import { Assets } from '../../../../src/server/supervisor/admin/assets.ts'
 import { adminStand, publicStand } from '../../../support/admin-port.ts'
@@ -16,6 +16,8 @@ writeFileSync(join(folder, 'main.js'), SCRIPT)
 writeFileSync(join(folder, 'main.js.map'), '{}')
 writeFileSync(join(folder, 'vendor/preact.js'), 'export {}')
 writeFileSync(join(folder, 'style.css'), 'body{}')
+writeFileSync(join(folder, 'built.js'), SCRIPT)
+writeFileSync(join(folder, 'built.js.br'), brotliCompressSync('// by the build'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
 const stand = await adminStand(t, (await publicStand(t, (_, response) => void response.end())).port, { assets: new Assets(folder) })
@@ -57,6 +59,15 @@ t.test('what is long is sent compressed to who takes it, under a tag of its own,
   t.not(plain.headers.etag, packed.headers.etag)
   const known = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'br', 'if-none-match': packed.headers.etag ?? '' } })
   t.match(known, { status: 304, body: { length: 0 } })
+})
+
+t.test('what the build has compressed is sent as it is, and is no file of the page by itself', async (t) => {
+  const packed = await stand.ask('/dashboard/built.js', { headers: { 'accept-encoding': 'br' } })
+  t.equal(packed.headers['content-encoding'], 'br')
+  t.equal(brotliDecompressSync(packed.body).toString(), '// by the build')
+  const plain = await stand.ask('/dashboard/built.js', NO_KEY)
+  t.equal(plain.body.toString(), SCRIPT)
+  t.match(await stand.ask('/dashboard/built.js.br', NO_KEY), { status: 404, error: 'route_unknown' })
 })
 
 t.test('a HEAD gets the headers alone', async (t) => {
