@@ -67,6 +67,7 @@ t.test('what a running node has is there after a restore: keys, files, secrets, 
   await node.stop()
   const restored = await runVerb(to, ['restore', join(folder, 'b')])
   t.match(restored, { code: 0, stdout: /1 objects, 1 container files\n0 differences .* 0 broken chains/ }, restored.stderr)
+  t.match(Object.values(JSON.parse(readFileSync(join(to['SLUICE_DATA'] ?? '', 'root-key-copies.json'), 'utf8')) as object), [{ by: 'backup' }])
   const again = await startNode(t, to)
   const authorization = `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`
   const answer = await fetch(again.ready.url + FILE, { headers: { authorization, connection: 'close' } })

@@ -78,24 +78,31 @@ t.test('without a redis-server on the PATH the embedded one forgets', async (t) 
   t.match((await told(settings)).all.find(({ check }) => check === 'redis'), { level: 'warning', detail: /no redis-server on the PATH/, fix: /install redis/ })
 })
 
-t.test('root keys are backed up when a copy of them, elsewhere, was shown', async (t) => {
+t.test('root keys are backed up when they were copied, or a copy of them was shown, elsewhere', async (t) => {
   const folder = await openFolder(t)
   const [key, other] = [`${'5'.repeat(64)}\n`, `${'6'.repeat(64)}\n`]
   const [file, copy, short] = [join(folder, 'keys'), join(folder, 'copy'), join(folder, 'short')]
   writeFileSync(file, other + key)
   copyFileSync(file, copy)
   writeFileSync(short, key)
-  const settings: Settings = { ...(await nodeSettings(t, { isEmbedded: true })), DATABASE_URL: database.url, SLUICE_ROOT_KEY_FILE: file }
+  const settings: Settings = { ...(await nodeSettings(t, { isEmbedded: true })), DATABASE_URL: database.url, SLUICE_ROOT_KEY_FILE: file, SLUICE_OBJECTS: folder }
+  const [dataDir, backup] = [settings['SLUICE_DATA'] ?? '', join(folder, 'b')]
   const of = async (): Promise<Finding | undefined> => (await told(settings)).all.find(({ check }) => check === 'root_key')
   const confirm = (path: string, input = '') => runVerb(settings, ['vault', 'confirm-root', path], input)
   t.match(await of(), { level: 'warning', detail: /keys; 1 more, .*; nobody has backed up 2 root keys/ })
   t.match(await confirm(copy), { code: 1, stderr: /is not there: start the node once/ })
-  mkdirSync(settings['SLUICE_DATA'] ?? '', { mode: 0o700 })
+  t.match(await runVerb(settings, ['backup', backup]), { code: 0, stdout: /could not be noted in .*confirm-root/ })
+  mkdirSync(dataDir, { mode: 0o700 })
+  t.match(await runVerb(settings, ['backup', join(dataDir, 'b')]), { code: 0 })
+  t.match(await confirm(join(dataDir, 'b')), { code: 1, stderr: /would be lost with the key itself/ })
   t.match(await confirm(file), { code: 1, stderr: /would be lost with the key itself/ })
   t.match(await confirm(short), { code: 1, stderr: /short does not hold root key [0-9a-f]{16}: nothing was noted/ })
   t.match(await confirm('-', 'no key at all'), { code: 1, stderr: /standard input, key 1: expected 32 bytes/ })
   t.match(await confirm(join(folder, 'absent')), { code: 1, stderr: /absent cannot be read/ })
   t.match(await of(), { level: 'warning' })
+  t.match(await confirm(backup), { code: 0, stdout: /^noted: / })
+  t.match(await of(), { level: 'ok' })
+  rmSync(join(dataDir, 'root-key-copies.json'))
   t.match(await confirm('-', other + key), { code: 0, stdout: /^noted: root keys [0-9a-f]{16}, [0-9a-f]{16} are backed up$/m })
   t.match(await of(), { level: 'ok', detail: /; copied on \d{4}-\d\d-\d\d$/ })
   writeFileSync(file, `${'7'.repeat(64)}\n${other}${key}`)
