@@ -3,6 +3,7 @@ import { reportOf } from '../../src/server/cli/doctor.ts'
 import { examine } from '../../src/server/cli/doctor/examine.ts'
 import type { Finding } from '../../src/server/cli/doctor/finding.ts'
 import { STORE_MS_MAX, type Look } from '../../src/server/cli/doctor/look.ts'
+import { HOLDER_MS_MAX } from '../../src/server/cli/doctor/port-holder.ts'
 import { readFrom, type Generation } from '../../src/server/config.ts'
 import type { Settings } from './node.ts'
 
@@ -15,7 +16,7 @@ export function generationOf(settings: Settings): Generation {
 
 /** Of an installation whose node is not running. */
 export function lookFor(settings: Settings, more: Partial<Look> = {}): Look {
-  return { generation: generationOf(settings), running: null, runtime: null, now: Date.now, storeMsMax: STORE_MS_MAX, ...more }
+  return { generation: generationOf(settings), running: null, runtime: null, now: Date.now, storeMsMax: STORE_MS_MAX, holderMsMax: HOLDER_MS_MAX, ...more }
 }
 
 export interface Told {

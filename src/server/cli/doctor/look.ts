@@ -2,6 +2,7 @@ import type { Generation } from '../../config.ts'
 import { runningSupervisor, runtimeOf, type Runtime } from '../../supervisor/data-directory.ts'
 import type { ProcessIdentity } from '../../supervisor/process-state.ts'
 import { bad, codeOf, reasonOf, type Finding } from './finding.ts'
+import { HOLDER_MS_MAX } from './port-holder.ts'
 
 /** Milliseconds that a store may take to answer doctor's questions, all of one store together. Decision. */
 export const STORE_MS_MAX = 3_000
@@ -16,6 +17,8 @@ export interface Look {
   /** Unix milliseconds of this machine's clock. */
   readonly now: () => number
   readonly storeMsMax: number
+  /** See `holderOf`. */
+  readonly holderMsMax: number
 }
 
 export interface LookProblem {
@@ -28,7 +31,7 @@ export function lookAt(generation: Generation): Look | LookProblem {
   try {
     const running = runningSupervisor(dataDir)
     const runtime = running === null ? null : runtimeOf(dataDir)
-    return { generation, running, runtime, now: Date.now, storeMsMax: STORE_MS_MAX }
+    return { generation, running, runtime, now: Date.now, storeMsMax: STORE_MS_MAX, holderMsMax: HOLDER_MS_MAX }
   } catch (cause) {
     const why = codeOf(cause) === 'ENOTDIR' ? 'is no directory' : `cannot be read: ${reasonOf(cause)}`
     return { finding: bad('data_directory', `${dataDir} ${why}`, 'set SLUICE_DATA, or run doctor as the user whose node it is') }

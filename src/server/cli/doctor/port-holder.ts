@@ -6,13 +6,13 @@ const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 const [LOCAL, STATE, INODE] = [1, 3, 9] as const
 
 /** Milliseconds that are looked for it among the processes of the machine: its name is a help and no more. Decision. */
-const HOLDER_MS_MAX = 1_000
+export const HOLDER_MS_MAX = 1_000
 
-/** Name and pid of a process that listens on a TCP port of this machine; null where the system does not tell us. */
-export async function holderOf(port: number): Promise<string | null> {
+/** Name and pid of a process that listens on a TCP port of this machine; null where the system does not tell us in time. */
+export async function holderOf(port: number, msMax: number): Promise<string | null> {
   const sockets = new Set((await Promise.all(TABLES.map((table) => socketsIn(table, port)))).flat())
   if (sockets.size === 0) return null
-  const endsAt = performance.now() + HOLDER_MS_MAX
+  const endsAt = performance.now() + msMax
   for (const pid of (await namesIn('/proc')).filter((name) => /^\d+$/.test(name))) {
     if (performance.now() > endsAt) return null
     if (!await holdsOne(pid, sockets)) continue

@@ -27,11 +27,12 @@ export async function ports(look: Look): Promise<readonly Finding[]> {
   ]
   // One after the other: a second listener of ours on the same address would be taken for somebody else.
   const findings: Finding[] = []
-  for (const place of places) findings.push(await lookAtPlace(place, running?.pid ?? null))
+  for (const place of places) findings.push(await lookAtPlace(place, look))
   return findings
 }
 
-async function lookAtPlace(place: Place, pid: number | null): Promise<Finding> {
+async function lookAtPlace(place: Place, { running, holderMsMax }: Look): Promise<Finding> {
+  const pid = running?.pid ?? null
   const { host, port, setting, published } = place
   const address = `${host}:${port}`
   const isOwn = published !== null && samePort(published, place.origin)
@@ -40,7 +41,7 @@ async function lookAtPlace(place: Place, pid: number | null): Promise<Finding> {
   } catch (cause) {
     const refusal = refusalOf(cause)
     if (isOwn && refusal === PORT_TAKEN) return good('port', `${address} is held by the node (pid ${pid})`)
-    return bad('port', await detailOf(cause, place), fixOf(refusal, setting))
+    return bad('port', await detailOf(cause, place.port, holderMsMax), fixOf(refusal, setting))
   }
   if (isOwn) return bad('port', `nothing listens on ${address}, though the node (pid ${pid}) runs`, 'look at the log of the node, and restart it')
   return good('port', published === null ? `${address} is free` : `${address} is free; the node (pid ${pid}) is at ${published}`)
@@ -51,8 +52,8 @@ function samePort(one: string, other: string): boolean {
   return new URL(one).port === new URL(other).port
 }
 
-async function detailOf(cause: unknown, { port }: Place): Promise<string> {
-  const holder = refusalOf(cause) === PORT_TAKEN ? await holderOf(port) : null
+async function detailOf(cause: unknown, port: number, msMax: number): Promise<string> {
+  const holder = refusalOf(cause) === PORT_TAKEN ? await holderOf(port, msMax) : null
   return holder === null ? reasonOf(cause) : `${reasonOf(cause)} (${holder} has it)`
 }
 

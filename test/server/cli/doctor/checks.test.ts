@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { addresses } from '../../../../src/server/cli/doctor/addresses.ts'
@@ -8,6 +9,8 @@ import { good } from '../../../../src/server/cli/doctor/finding.ts'
 import { hardKill } from '../../../../src/server/cli/doctor/kernel.ts'
 import { STORE_MS_MAX } from '../../../../src/server/cli/doctor/look.ts'
 import { frontEnd, platform } from '../../../../src/server/cli/doctor/platform.ts'
+import { holderOf } from '../../../../src/server/cli/doctor/port-holder.ts'
+import { ports } from '../../../../src/server/cli/doctor/ports.ts'
 import { postgres } from '../../../../src/server/cli/doctor/postgres.ts'
 import { redis } from '../../../../src/server/cli/doctor/redis.ts'
 import { storage } from '../../../../src/server/cli/doctor/storage.ts'
@@ -16,6 +19,7 @@ import { openTestDatabase } from '../../../support/postgres.ts'
 import { openTestRedis, REDIS_KINDS } from '../../../support/redis.ts'
 import { openRelay } from '../../../support/relay.ts'
 import { FakeS3, s3Settings } from '../../../support/s3.ts'
+import { freePort } from '../../../support/spawned.ts'
 
 t.setTimeout(120_000)
 
@@ -46,6 +50,17 @@ t.test('a binary of the front end that does not load is told in the words of the
   t.match(await frontEnd({ root }), { level: 'problem', detail: 'it ended its process (SIGSEGV)', fix })
   t.match(await frontEnd({ root: '/' }), { level: 'problem', detail: /Cannot find package 'uWebSockets\.js'/, fix })
   t.match(await frontEnd(), { level: 'ok' })
+})
+
+t.test('who listens on a port is told by name and pid', { skip: process.platform !== 'linux' && 'only Linux tells it' }, async (t) => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  t.match(await holderOf(port, HOUR_MS), new RegExp(`^\\S+ \\(pid ${process.pid}\\)$`))
+  t.equal(await holderOf(port, -1), null)
+  const look = lookFor({ SLUICE_PORT: String(port), SLUICE_ADMIN_PORT: String(await freePort()) }, { holderMsMax: HOUR_MS })
+  t.match(await ports(look), [{ level: 'problem', detail: /something else listens there.*\(\S+ \(pid \d+\) has it\)$/ }, { level: 'ok', detail: /is free$/ }])
 })
 
 t.test('a machine without setpriv', { skip: process.platform !== 'linux' && 'only Linux needs it' }, async (t) => {

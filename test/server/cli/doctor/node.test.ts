@@ -85,7 +85,8 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   writeFileSync(file, other + key)
   copyFileSync(file, copy)
   writeFileSync(short, key)
-  const settings: Settings = { ...(await nodeSettings(t, { isEmbedded: true })), DATABASE_URL: database.url, SLUICE_ROOT_KEY_FILE: file, SLUICE_OBJECTS: folder }
+  const own = { DATABASE_URL: database.url, SLUICE_ROOT_KEY_FILE: file, SLUICE_OBJECTS: folder }
+  const settings: Settings = { ...(await nodeSettings(t, { isEmbedded: true })), ...own }
   const [dataDir, backup] = [settings['SLUICE_DATA'] ?? '', join(folder, 'b')]
   const of = async (): Promise<Finding | undefined> => (await told(settings)).all.find(({ check }) => check === 'root_key')
   const confirm = (path: string, input = '') => runVerb(settings, ['vault', 'confirm-root', path], input)
