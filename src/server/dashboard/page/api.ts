@@ -97,7 +97,8 @@ function isTimeout(reason: unknown): boolean {
 
 async function errorOf(response: Response): Promise<ApiError> {
   const { status } = response
-  const body = await response.json().then((value) => value as Partial<ErrorEnvelope>, () => ({}) as Partial<ErrorEnvelope>)
+  // A proxy in between may answer something else.
+  const body: Partial<ErrorEnvelope> = await response.json().catch(() => ({}))
   if (body.error === undefined) return new ApiError(`The node answered ${status}.`, { status, type: 'unknown' })
   const { message, metadata } = body.error
   return new ApiError(message, { status, type: metadata?.error_type ?? 'unknown', issues: metadata?.issues ?? [] })
