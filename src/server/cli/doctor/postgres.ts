@@ -20,7 +20,7 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
   const { config } = look.generation
   const url = config.databaseUrl?.reveal() ?? look.runtime?.databaseUrl ?? null
   const where = placeOf(config)
-  if (url === null) return [embedded(where, look)]
+  if (url === null) return [embedded(look)]
   let store
   try {
     store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
@@ -50,14 +50,15 @@ function placeOf({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir
 }
 
 /** The embedded one comes and goes with the node. */
-function embedded(where: string, { running, generation: { config } }: Look): Finding {
+export function embedded({ running, generation: { config } }: Look, find: () => unknown = shippedBinaries): Finding {
+  const where = placeOf(config)
   if (running !== null) return good('postgres', `${where}; the node is just starting`)
   const folder = clusterFolderOf(config.dataDir)
   if (folder !== null && !existsSync(folder)) {
     return bad('postgres', `its files are gone: ${folder} is not there`, 'bring the folder back, or restore a backup into a new SLUICE_DATA')
   }
   try {
-    shippedBinaries()
+    find()
   } catch (cause) {
     return bad('postgres', reasonOf(cause), 'set DATABASE_URL, or install Sluice again with its optional packages')
   }

@@ -11,9 +11,10 @@ import { STORE_MS_MAX } from '../../../../src/server/cli/doctor/look.ts'
 import { frontEnd, platform } from '../../../../src/server/cli/doctor/platform.ts'
 import { holderOf } from '../../../../src/server/cli/doctor/port-holder.ts'
 import { ports } from '../../../../src/server/cli/doctor/ports.ts'
-import { postgres } from '../../../../src/server/cli/doctor/postgres.ts'
+import { embedded, postgres } from '../../../../src/server/cli/doctor/postgres.ts'
 import { redis } from '../../../../src/server/cli/doctor/redis.ts'
 import { storage } from '../../../../src/server/cli/doctor/storage.ts'
+import { EmbeddedPostgresError } from '../../../../src/server/supervisor/postgres-error.ts'
 import { lookFor } from '../../../support/doctor.ts'
 import { openTestDatabase } from '../../../support/postgres.ts'
 import { openTestRedis, REDIS_KINDS } from '../../../support/redis.ts'
@@ -109,6 +110,15 @@ t.test('a clock of Postgres, or of the object store, that is not ours', async (t
     { level: 'warning', detail: /^that of the object store is 3(599|600)\.\d s behind ours$/, fix },
   ])
   t.match(await clocksAt(() => Date.now() - HOUR_MS), [{ detail: /ahead of ours/, fix }, { detail: /ahead of ours/, fix }])
+})
+
+t.test('an installation without the programs of Postgres, and no other one named', async (t) => {
+  const look = lookFor({ SLUICE_DATA: join(t.testdirName, 'data') })
+  t.match(embedded(look), { level: 'ok', detail: 'embedded; the node is not running' })
+  const none = (): never => {
+    throw new EmbeddedPostgresError('there is no embedded Postgres for plan9-x64')
+  }
+  t.match(embedded(look, none), { check: 'postgres', level: 'problem', detail: /plan9/, fix: /DATABASE_URL/ })
 })
 
 t.test('a Postgres that takes connections and answers nothing is given up', async (t) => {

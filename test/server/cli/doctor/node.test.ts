@@ -65,10 +65,11 @@ t.test('what another user finds, with few descriptors and no right to change the
   }
   const theirs = run({ SLUICE_DATA: join(folder, 'theirs') })
   t.match(theirs.find(({ check }) => check === 'data_directory'), { level: 'problem', detail: /cannot be read: EACCES/, fix: /run doctor as the user/ })
-  const found = run({ SLUICE_DATA: join(folder, 'readable/data'), SLUICE_OBJECTS: join(folder, 'readable') })
+  const found = run({ SLUICE_DATA: join(folder, 'readable/data'), SLUICE_OBJECTS: join(folder, 'readable'), SLUICE_HOST: '0.0.0.0', SLUICE_PORT: '80' })
   const of = (check: string): Finding | undefined => found.find((finding) => finding.check === check)
   t.match(of('data_directory'), { level: 'problem', detail: /readable\/data cannot be made in .*readable \(EACCES\)$/, fix: /SLUICE_DATA/ })
   t.match(of('storage'), { level: 'problem', detail: /readable cannot be written \(EACCES\)$/, fix: /SLUICE_OBJECTS/ })
+  t.match(of('port'), { level: 'problem', detail: /cannot listen on 0\.0\.0\.0:80: this user may not/, fix: /1024 or more.*CAP_NET_BIND_SERVICE/ })
   t.match(of('descriptors'), { level: 'warning', detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 7167 connections`, fix: /LimitNOFILE=/ })
   t.match(of('listener_migration'), { level: 'warning', fix: /^sysctl -w net\.ipv4\.tcp_migrate_req=1/ })
 })
