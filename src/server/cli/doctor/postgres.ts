@@ -8,6 +8,7 @@ import { clock, readingOf, type ClockReading } from './clock.ts'
 import { bad, doubtful, good, msText, reasonAt, reasonOf, type Finding } from './finding.ts'
 import { journals } from './journals.ts'
 import type { Look } from './look.ts'
+import { operator } from './operator.ts'
 import { missingRootKeys } from './root-key.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -39,7 +40,8 @@ async function findings(sql: Sql, where: string, look: Look): Promise<readonly F
   const schema = await migrations(sql)
   if (schema.level !== 'ok') return [...reached, schema]
   const { config } = look.generation
-  return [...reached, schema, ...await journals(sql, config), await webhooks(sql), ...await missingRootKeys(sql, config)]
+  const inRows = [...await operator(sql, config), ...await journals(sql, config), await webhooks(sql), ...await missingRootKeys(sql, config)]
+  return [...reached, schema, ...inRows]
 }
 
 /** Where the embedded one lies is for backups: run by root it is not in the data directory. */

@@ -225,6 +225,25 @@ condition({
 })
 
 condition({
+  what: 'an operator that no organization is', check: 'operator', detail: /names no organization/, fix: /sluice organizations list/,
+  make: () => ({ SLUICE_OPERATOR_ORGANIZATION: 'Nobody' }),
+})
+
+condition({
+  what: 'an operator that several organizations are', check: 'operator', detail: /names several organizations/, fix: /SLUICE_OPERATOR_ORGANIZATION/,
+  async make(t) {
+    const { url } = await openTestDatabase(t)
+    const store = openStore({ url, poolMax: 1, applicationName: 'test' })
+    for (const name of ['Same', 'Same', 'Other']) await store.sql.begin((tx) => insertOrganization(tx, name))
+    await store.close()
+    t.match((await examined({ ...base.settings, DATABASE_URL: url, SLUICE_OPERATOR_ORGANIZATION: 'Other' })).all.find(({ check }) => check === 'operator'), {
+      level: 'ok', detail: /Other/,
+    })
+    return { DATABASE_URL: url, SLUICE_OPERATOR_ORGANIZATION: 'Same' }
+  },
+})
+
+condition({
   what: 'a Redis that is not there', check: 'redis', detail: /ECONNREFUSED.*rate limits are only shared out evenly/, fix: /REDIS_URL/,
   skip: base.told.found.some(({ check }) => check === 'redis') && 'this machine has no redis-server, which is found already',
   make: () => ({ REDIS_URL: 'redis://127.0.0.1:9' }),
