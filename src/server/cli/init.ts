@@ -4,7 +4,10 @@ import type { Command } from 'commander'
 import { terminalWishes } from '../config.ts'
 import { draftOf, syncFolder } from '../supervisor/own-folder.ts'
 import { makeRootKeyFile } from '../vault/root-keys.ts'
-import { answersGiven, checkAnswers, checkGiven, fileText, HIDDEN, OPTIONS, overruled, rootKeyFileFor, withDefaults, type Answers, type SettingName } from './init/answers.ts'
+import {
+  answersGiven, checkAnswers, checkGiven, fileText, HIDDEN, OPTIONS,
+  overruled, rootKeyFileFor, withDefaults, type Answers, type SettingName,
+} from './init/answers.ts'
 import { askAll } from './init/ask.ts'
 import { addVerb, CliFailure, print } from './verb.ts'
 

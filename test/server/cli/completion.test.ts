@@ -49,6 +49,7 @@ for (const { what, words, are } of [
   { what: 'behind an equals sign and nothing', words: ['keys', 'create', '--kind', '='], are: ['inference', 'management', 'intern'] },
   { what: 'of the first argument', words: ['completion', ''], are: ['bash', 'zsh', 'fish'] },
   { what: 'of the second argument', words: ['budgets', 'put', 'default', 'da'], are: ['daily'] },
+  { what: 'of an argument behind a flag', words: ['budgets', 'put', '--json', 'default', 'da'], are: ['daily'] },
   { what: 'that only the user knows', words: ['keys', 'create', '--name', ''], are: [] },
   { what: 'of a list, until an option ends it', words: ['keys', 'create', '--allow-model', 'a/b', 'c/d', '--kin'], are: ['--kind'] },
   { what: 'behind an address, which bash takes apart', words: ['budgets', 'put', 'http', ':', '//x', 'mon'], are: ['monthly'] },

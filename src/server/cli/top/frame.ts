@@ -30,7 +30,7 @@ function fitting(title: Line, sections: readonly Section[], rows: number): reado
   const isAiry = sections.every((section, nth) => (airy[nth] ?? 0) >= enoughOf(section))
   const shares = isAiry ? airy : shared(sections, room)
   const shown = sections.map((section, nth) => cut(section, shares[nth] ?? 0)).filter((lines) => lines.length > 0)
-  return [title, ...(isAiry ? spaced(shown) : shown.flat()), ...hint].slice(0, Math.max(0, rows))
+  return [title, ...(isAiry ? spaced(shown) : shown.flat()), ...hint]
 }
 
 /** An empty line between things that do not belong together; what follows the title does. */
