@@ -5,6 +5,7 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parse } from 'yaml'
 import { FAILURES } from '../../src/schemas/failures.ts'
+import { FAILED_SHARE_MAX, JOURNAL_LAG_MS_MAX } from '../../src/server/observe/findings.ts'
 import { watchFrontLoad } from '../../src/server/observe/front-metrics.ts'
 import { BUSY_SHARE_MAX, THREAD_WAIT_MS_MAX } from '../../src/server/observe/load-advice.ts'
 import { createMetrics } from '../../src/server/observe/metrics.ts'
@@ -166,11 +167,13 @@ function alternatives(value: string): readonly string[] {
   return group === undefined ? [value] : group.split('|').map((end) => begin + end)
 }
 
-t.test('alerts judge by the limits of `sluice doctor`', async (t) => {
+t.test('alerts judge by the limits of doctor and of the live view', async (t) => {
   const exprOf = (name: string): string => rulesOf(rules).find(({ alert }) => alert === name)?.expr ?? ''
   t.match(exprOf('SluiceEventLoopBusy'), new RegExp(`> ${BUSY_SHARE_MAX}$`))
   t.match(exprOf('SluiceTransfersWait'), new RegExp(`> ${THREAD_WAIT_MS_MAX / 1_000}$`))
   t.match(exprOf('SluiceJobsWait'), new RegExp(`> ${THREAD_WAIT_MS_MAX / 1_000}$`))
+  t.match(exprOf('SluiceCallsFail').trim(), new RegExp(`> ${FAILED_SHARE_MAX}$`))
+  t.match(exprOf('SluiceBooksBehind'), new RegExp(`> ${JOURNAL_LAG_MS_MAX / 1_000}$`))
 })
 
 const noPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status === 0 ? false : 'promtool is not installed'
