@@ -85,6 +85,16 @@ t.test('shows figures that move under load, the operation that is called among t
   t.equal(await page.locator('.uplot canvas').count(), 3)
 })
 
+t.test('tells in a plot what was when, under the pointer', { skip }, async (t) => {
+  const { page } = opened()
+  const plot = page.locator('.plot').first()
+  t.notMatch(await plot.locator('.legend').innerText(), /\d\d:\d\d:\d\d/)
+  await plot.locator('.u-over').hover()
+  await plot.locator('.legend', { hasText: /\d\d:\d\d:\d\d/ }).waitFor()
+  await page.mouse.move(0, 0)
+  await plot.locator('.legend', { hasNotText: /\d\d:\d\d:\d\d/ }).waitFor()
+})
+
 t.test('says how old its figures are while the node stands still, and goes on when it does', { skip }, async (t) => {
   const dashboard = opened()
   const { page } = dashboard

@@ -53,7 +53,12 @@ function Findings({ latest: { findings } }: Latest): ComponentChild {
   return h('section', { 'aria-label': 'What hurts' }, findings.length === 0
     ? h('p', { class: 'notice good' }, 'Nothing hurts.')
     : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix }) =>
-      h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, fix)))))
+      h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, withCode(fix))))))
+}
+
+/** What stands between back-ticks is a command. */
+function withCode(text: string): ComponentChild[] {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? h('code', { key: at }, part) : part))
 }
 
 function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {

@@ -86,7 +86,7 @@ function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: 
   }
   const bars = uPlot.paths.bars?.({ size: [0.7, 48] })
   return {
-    width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: false } }, padding: [8, 4, 0, 0],
+    width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: false } }, padding: [8, 28, 0, 0],
     hooks: { setCursor: [(drawn) => setHovered(drawn.cursor.idx ?? null)] },
     // Bars of days stand on days of UTC, as budgets do.
     ...(isBars && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC') }),
