@@ -3,11 +3,12 @@ import type { Outcome } from '../../../src/schemas/failures.ts'
 import type { Repeatable } from '../../../src/schemas/idempotency.ts'
 import { KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS, WAITING_REPEATS_MAX } from '../../../src/schemas/limits.ts'
 import type { Turn, TurnOrAnswer } from '../../../src/server/ports/idempotency.ts'
-import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { keepAnswer, openIdempotency, type IdempotencyOptions, type IdempotencyStore } from '../../../src/server/store/idempotency.ts'
 import { FACTS, openFileStand, untilBusy, type FileStand } from '../../support/files.ts'
 import { openStore } from '../../../src/server/store/open.ts'
+import { agedRows, IDEMPOTENCY, IDEMPOTENCY_KEPT } from '../../../src/server/store/retention/aged-rows.ts'
 import { must } from '../../support/must.ts'
+import { runStep } from '../../support/retention.ts'
 
 const KEY: Repeatable = { key: 'once', apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /things' }
 const ANSWER = { bodySha256: 'b'.repeat(64), json: '{"id":"thing_1"}' }
@@ -166,12 +167,12 @@ t.test('a key that a file has is taken for all else, and the other way round', a
   t.match(await upload('once'), { value: { kind: 'new' } })
 })
 
-t.test('after a day a key is new again, whether or not the sweep has been', async (t) => {
+t.test('after a day a key is new again, whether or not it was pruned', async (t) => {
   const { store, answers, begin, first } = await openStand(t)
   for (const isSwept of [false, true]) {
     await answers.remember(await first(), ANSWER)
     await store.sql`UPDATE idempotency SET answered_at = answered_at - interval '24 hours 1 second'`
-    if (isSwept) t.same(await openFileSweep(store).expire(), { ok: true, value: 1 })
+    if (isSwept) t.match(await runStep(store, agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)), { rows: 1 })
     await answers.forget(turnOf(await begin()))
   }
 })
@@ -180,7 +181,7 @@ t.test('the sweep leaves what runs and what was answered within a day', async (t
   const { store, answers, begin, first } = await openStand(t)
   await answers.remember(await first(), ANSWER)
   turnOf(await begin({ key: 'runs' }))
-  t.same(await openFileSweep(store).expire(), { ok: true, value: 0 })
+  t.match(await runStep(store, agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)), { rows: 0 })
 })
 
 t.test('an answer has a greatest size', async (t) => {

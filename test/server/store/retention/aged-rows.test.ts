@@ -83,6 +83,15 @@ t.test('a run goes batch after batch, and one that is broken off goes on in the 
   t.same(await runOut(killed), { rows: 0, batches: 0, end: 'lost' }, 'who lost the turn removes no more')
 })
 
+t.test('rows that stay, more of them than a batch looks at, keep nobody behind them', async (t) => {
+  const { store, owned } = await stand(t)
+  const kept = PRUNED_AT_ONCE + 50
+  await plantJobs(store.sql, { ...owned, name: 'kept', count: kept, fromDays: 20, toDays: 15 })
+  await plantDeliveries(store.sql, { ...owned, state: 'dead', name: 'kept', count: kept, fromDays: 20, toDays: 15 })
+  await plantJobs(store.sql, { ...owned, name: 'free', count: 5, fromDays: 14, toDays: 8 })
+  t.same(await runStep(store, agedRows(store, JOBS, WEEK)), { rows: 5, batches: 2, end: 'done' })
+})
+
 t.test('what somebody has locked keeps no other row, and goes with the next run', async (t) => {
   const { store } = await stand(t)
   await plantAnswers(store.sql, { name: 'a', count: 5, fromDays: 9, toDays: 2 })
