@@ -67,7 +67,7 @@ export class LiveFeed {
     try {
       spans.take(await this.#source.looks())
       let [times, tookMs] = [cpuTimes(), 0]
-      while (this.#listeners.size > 0) {
+      for (;;) {
         await after(Math.max(0, lookMs - tookMs), undefined, { ref: false })
         if (this.#listeners.size === 0) break
         const began = performance.now()

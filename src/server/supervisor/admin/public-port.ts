@@ -62,15 +62,21 @@ export class PublicPort {
 
   /** GET without a body; null when no front answers in time. */
   async read(path: string, headers: readonly string[], msMax: number): Promise<SmallAnswer | null> {
-    const ask = (): Promise<SmallAnswer> => new Promise((resolve, reject) => {
-      const request = this.ask({ method: 'GET', path, headers, signal: AbortSignal.timeout(msMax) })
-      request.once('error', (cause) => reject(isStale(request, cause) ? new StaleConnection() : cause))
+    const asked = { method: 'GET', path, headers, signal: AbortSignal.timeout(msMax) }
+    const answer = await this.#readOnce(asked)
+    const again = answer === STALE ? await this.#readOnce(asked) : answer
+    return again === STALE ? null : again
+  }
+
+  #readOnce(asked: Asked): Promise<SmallAnswer | typeof STALE | null> {
+    return new Promise((resolve) => {
+      const request = this.ask(asked)
+      request.once('error', (cause) => resolve(isStale(request, cause) ? STALE : null))
       request.once('response', (answer) => void readWhole(answer).then((body) => {
         resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body })
-      }, reject))
+      }, () => resolve(null)))
       request.end()
     })
-    return ask().catch((cause: unknown) => (cause instanceof StaleConnection ? ask() : Promise.reject(cause))).catch(() => null)
   }
 
   close(): void {
@@ -78,7 +84,7 @@ export class PublicPort {
   }
 }
 
-class StaleConnection extends Error {}
+const STALE = 'stale'
 
 /** The front ended a kept connection just when it was used again: the call never reached it. */
 export function isStale(request: ClientRequest, cause: Error): boolean {

@@ -63,6 +63,7 @@ t.test('a node that drains, and a feed that is closed, have no more views', asyn
   await until('a view came', () => views.length > 0)
   stand.drain()
   await until('the end is told', () => views.at(-1) === null)
+  t.same(stand.log.events, [])
   const closed = feedStand()
   const waiting = closed.feed.once()
   closed.feed.close()

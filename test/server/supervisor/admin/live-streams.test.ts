@@ -108,6 +108,8 @@ t.test('while no front can tell whose a key is the view goes on, for as long as 
   stand.pass(GRACE_MS)
   stand.tell('{"a":1}')
   await page.until(/"a":1/)
+  stand.tell('{"on":1}')
+  await page.until(/"on":1/)
   stand.pass(ADMIN_KEY_MS_MAX)
   stand.tell('{"a":2}')
   t.ok(await page.until(/\r\n0\r\n\r\n$/))
