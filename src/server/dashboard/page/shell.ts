@@ -28,6 +28,7 @@ export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }):
   useLayoutEffect(() => {
     document.title = `${title} – Sluice`
     heading.current?.focus()
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
     window.scrollTo(0, 0)
   }, [title])
   const skip = (event: Event): void => {

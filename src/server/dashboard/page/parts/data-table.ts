@@ -1,5 +1,5 @@
 import { h, type ComponentChild, type ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Awaited, type Loaded } from './loaded.ts'
 
 export interface Column<Row> {
@@ -35,17 +35,32 @@ interface Order {
 /** A table that is sorted by its headers, and becomes a list of cards on narrow screens. */
 export function DataTable<Row>({ caption, columns, rows, keyOf, empty, isMarked }: TableProps<Row>): ComponentChild {
   const [order, setOrder] = useState<Order | null>(null)
+  const { box, isWide } = useWide(rows.length > 0)
   if (rows.length === 0) return h('p', { class: 'empty' }, empty)
   const turn = ({ title, isNumber = false }: Column<Row>): void =>
     setOrder((last) => (last?.title === title ? { title, isDown: !last.isDown } : { title, isDown: isNumber }))
   // Roles are said again: a table that is laid out as cards loses its own.
-  return h('div', { class: 'scroll' },
+  return h('div', { ref: box, class: 'scroll', ...(isWide && { tabIndex: 0, role: 'region', 'aria-label': caption }) },
     h('table', { role: 'table', class: 'data' },
       h('caption', { class: 'unseen' }, caption),
       h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, columns.map((column) => header(column, order, () => turn(column))))),
       h('tbody', { role: 'rowgroup' }, sorted(rows, columns, order).map((row) =>
         h('tr', { key: keyOf(row), role: 'row', class: isMarked?.(row) === true ? 'marked' : undefined },
           columns.map((column) => cell(column, row)))))))
+}
+
+/** A table that is wider than its place is scrolled by the keyboard, too: it then needs the focus. */
+function useWide(hasRows: boolean): { readonly box: { current: HTMLDivElement | null }; readonly isWide: boolean } {
+  const box = useRef<HTMLDivElement | null>(null)
+  const [isWide, setWide] = useState(false)
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const observer = new ResizeObserver(() => setWide(element.scrollWidth > element.clientWidth))
+    for (const one of [element, ...element.children]) observer.observe(one)
+    return () => observer.disconnect()
+  }, [hasRows])
+  return { box, isWide }
 }
 
 /** The same for rows that are loaded. */

@@ -1,0 +1,22 @@
+import { count } from '../parts/figures.ts'
+
+/** What a sweep tells by number, as one thing and as several of it. */
+const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  uploads: ['upload that nobody would finish', 'uploads that nobody would finish'],
+  objects: ['object that no file stands for', 'objects that no file stands for'],
+  staging_files: ['temporary file', 'temporary files'],
+  containers: ['container that was long unused', 'containers that were long unused'],
+  container_files: ['container file', 'container files'],
+  idempotency: ['answer kept for a repeated call', 'answers kept for repeated calls'],
+}
+
+/** A sweep's report as a sentence or two. */
+export function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string, number>>): string {
+  const told = Object.entries(removed).filter(([, number]) => number > 0).map(([kind, number]) => {
+    const [one, many] = WORDS[kind] ?? [kind.replaceAll('_', ' '), kind.replaceAll('_', ' ')]
+    return `${count(number)} ${number === 1 ? one : many}`
+  })
+  const last = told.pop()
+  const first = last === undefined ? 'There was nothing to remove.' : `It removed ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
+  return recounted === 0 ? first : `${first} ${count(recounted)} container ${recounted === 1 ? 'file counts' : 'files count'} with another size now.`
+}

@@ -1,0 +1,258 @@
+import t from 'tap'
+import type { Locator } from 'playwright-core'
+import { skipWithoutBrowser } from '../support/browser.ts'
+import { findingsInAllLooks, overflowOf } from '../support/dashboard.ts'
+import { present } from '../support/must.ts'
+import { until } from '../support/node.ts'
+import { openRecords, OPEN_PROVIDER } from '../support/dashboard-records.ts'
+
+/** Events that fill more than one page of the log. */
+const EVENTS = 55
+
+t.setTimeout(240_000)
+
+const skip = skipWithoutBrowser
+const records = skip === false ? await openRecords(t) : null
+
+/** The page, and what tests look for in it. */
+function parts() {
+  const { dashboard: { page, seen } } = present(records)
+  return {
+    page, seen, jobs: page.getByRole('table', { name: 'Video jobs, newest first' }), dialog: page.getByRole('dialog'),
+    select: (label: string, value: string): Promise<unknown> => page.getByLabel(label, { exact: true }).selectOption(value),
+  }
+}
+
+t.test('Jobs lists them newest first, and filters by state, provider and workspace', { skip }, async (t) => {
+  const { dashboard, open, dead: [first = ''] } = present(records)
+  const { page, jobs, select } = parts()
+  await dashboard.visit('Jobs')
+  await linkOf(jobs, open).waitFor()
+  t.same(await rowsOf(jobs), 3)
+  await select('State', 'completed')
+  await linkOf(jobs, open).waitFor({ state: 'detached' })
+  t.same(await rowsOf(jobs), 2)
+  await select('State', '')
+  await jobs.getByRole('link', { name: OPEN_PROVIDER }).click()
+  await linkOf(jobs, first).waitFor({ state: 'detached' })
+  t.same(await rowsOf(jobs), 1)
+  t.equal(await page.getByLabel('Provider').inputValue(), OPEN_PROVIDER)
+  t.match(page.url(), /#\/jobs\?provider=fake$/)
+  await page.getByLabel('Provider').fill('nobody')
+  await page.getByText('No job is like that.').waitFor()
+  await page.goBack()
+  await linkOf(jobs, first).waitFor()
+  await page.getByLabel('Workspace').selectOption({ label: 'Default' })
+  await until('the address has it', () => /workspace=[0-9a-f-]{36}/.test(page.url()))
+  await linkOf(jobs, first).waitFor()
+  await select('Workspace', '')
+})
+
+t.test('a job is looked into by the keyboard, and left to where it was', { skip }, async (t) => {
+  const { open } = present(records)
+  const { page, jobs, dialog } = parts()
+  await linkOf(jobs, open).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: `Job ${open}` }).waitFor()
+  await dialog.getByText('Taken by the provider').waitFor()
+  t.match(await dialog.innerText(), /in progress[\s\S]*Nobody is told of its end\./)
+  t.match(page.url(), `job=${open}`)
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  t.notMatch(page.url(), 'job=')
+  t.equal(await page.locator(':focus').getAttribute('title'), open)
+})
+
+t.test('a clip of sluice/clip-1 plays in its job, and is let go of with it', { skip }, async (t) => {
+  const { dead: [first = ''] } = present(records)
+  const { page, jobs, dialog } = parts()
+  await linkOf(jobs, first).click()
+  await dialog.getByRole('button', { name: 'Show the clip' }).click()
+  const video = dialog.locator('video')
+  await video.waitFor()
+  const lengthOf = (): Promise<number> => page.evaluate<number>("document.querySelector('dialog video').duration")
+  await until('its length is known', async () => (await lengthOf()) > 0)
+  t.equal(await lengthOf(), 1)
+  t.match(await video.getAttribute('src'), /^blob:/)
+  t.same(await page.evaluate<number[]>('[made.length, gone.length]'), [1, 0])
+  t.same(await findingsInAllLooks(page), [])
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  t.same(await page.evaluate<boolean>('made[0] === gone[0]'), true)
+})
+
+t.test('Webhooks shows dead letters first; one that is replayed arrives', { skip }, async (t) => {
+  const { dashboard, receiver, dead: [first = ''] } = present(records)
+  const { page } = parts()
+  await dashboard.visit('Webhooks')
+  const letters = page.getByRole('table', { name: 'Dead letters, newest first' })
+  await linkOf(letters, first).waitFor()
+  t.match(await letters.getByRole('row').nth(1).innerText(), /dead[\s\S]*410, gone for good/)
+  t.same(await rowsOf(letters), 2)
+  receiver.isOpen = true
+  await letters.getByRole('button', { name: `Replay the webhook of ${first}` }).click()
+  await page.getByText('The webhook is sent to 127.0.0.1').waitFor()
+  await until('it arrives', () => receiver.taken.length === 1)
+  t.match(receiver.taken[0], first)
+  await linkOf(letters, first).waitFor({ state: 'detached' })
+  t.equal(await page.locator('h2:focus').innerText().then((text) => text.split('\n')[0]), 'Dead letters 1')
+})
+
+t.test('all dead letters are replayed at once, after a question that counts them', { skip }, async (t) => {
+  const { receiver, dead: [, second = ''] } = present(records)
+  const { page, dialog } = parts()
+  await page.getByRole('button', { name: 'Replay all 1' }).click()
+  await dialog.getByText('All dead letters of all workspaces are sent again').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  t.equal(receiver.taken.length, 1)
+  await page.getByRole('button', { name: 'Replay all 1' }).click()
+  await dialog.getByRole('button', { name: 'Replay 1' }).click()
+  await page.getByText('1 webhook is sent again.').waitFor()
+  await until('it arrives', () => receiver.taken.length === 2)
+  t.match(receiver.taken[1], second)
+  await page.getByText('No dead letters:').waitFor()
+  await page.getByRole('link', { name: 'Show all webhooks' }).click()
+  const all = page.getByRole('table', { name: 'All, newest first' })
+  await until('both are delivered', async () => (await all.getByText('delivered', { exact: true }).count()) === 2)
+})
+
+t.test('a webhook that was taken is sent once more only after a question', { skip }, async (t) => {
+  const { receiver, dead: [first = ''] } = present(records)
+  const { page, dialog } = parts()
+  const all = page.getByRole('table', { name: 'All, newest first' })
+  await all.getByRole('button', { name: `Replay the webhook of ${first}` }).click()
+  await dialog.getByText('has taken this webhook already').waitFor()
+  t.equal(receiver.taken.length, 2)
+  await dialog.getByRole('button', { name: 'Send again' }).click()
+  await until('it arrives', () => receiver.taken.length === 3)
+  t.match(receiver.taken[2], first)
+})
+
+t.test('Files tells what a workspace stores of what it may, and of the last sweep', { skip }, async (t) => {
+  const { dashboard } = present(records)
+  const { page } = parts()
+  await dashboard.visit('Files')
+  const row = page.getByRole('table', { name: 'What workspaces store' }).getByRole('row', { name: /Default/ })
+  t.match(await row.innerText(), /\b1\b[\s\S]*2 KiB/)
+  t.match(await row.getByRole('meter').getAttribute('aria-valuetext'), /^2 KiB of /)
+  await page.getByText(/None has ended yet|It ended/).waitFor()
+})
+
+t.test('Models is searched, and tells who serves a model and how they are', { skip }, async (t) => {
+  const { dashboard } = present(records)
+  const { page, dialog, select } = parts()
+  await dashboard.visit('Models')
+  const catalogue = page.getByRole('table', { name: 'Models of the catalogue' })
+  await page.getByLabel('Search').fill('clip small')
+  await catalogue.getByRole('link', { name: 'Sluice: Clip 1' }).waitFor()
+  await until('the others are gone', async () => (await rowsOf(catalogue)) === 1)
+  t.match(await catalogue.getByRole('row').nth(1).innerText(), /video[\s\S]*free/)
+  await select('Makes', 'embeddings')
+  await page.getByText('No model is like that.').waitFor()
+  t.match(page.url(), /q=clip\+small&kind=embeddings/)
+  await page.getByLabel('Search').fill('small')
+  await catalogue.getByRole('link', { name: /Text Embedding 3 Small/ }).click()
+  await dialog.getByRole('table').getByRole('row', { name: /OpenAI/ }).getByText('$0.02').waitFor()
+  t.same(await findingsInAllLooks(page), [])
+  await page.keyboard.press('Escape')
+  await page.getByRole('table', { name: 'Providers that were asked' }).getByRole('row', { name: new RegExp(OPEN_PROVIDER) }).waitFor()
+})
+
+t.test('a private endpoint is validated, activated, disabled, enabled and deleted', { skip }, async (t) => {
+  const { page, dialog } = parts()
+  await page.getByRole('table', { name: 'Private endpoints, oldest first' }).getByRole('link').click()
+  await dialog.getByRole('button', { name: 'Activate' }).click()
+  await dialog.getByRole('alert').waitFor()
+  await dialog.getByRole('button', { name: 'Validate' }).click()
+  await dialog.getByText('It passed.').waitFor()
+  await dialog.getByRole('button', { name: 'Activate' }).click()
+  await dialog.getByText('active', { exact: true }).waitFor()
+  await dialog.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('dialog', { name: 'Disable the endpoint?' }).getByRole('button', { name: 'Disable' }).click()
+  await dialog.getByText('disabled', { exact: true }).waitFor()
+  t.same(await findingsInAllLooks(page), [])
+  await dialog.getByRole('button', { name: 'Enable' }).click()
+  await dialog.getByText('active', { exact: true }).waitFor()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Delete the endpoint' }).click()
+  await page.getByText('None. POST /api/v1/private-endpoints').waitFor()
+  t.notMatch(page.url(), 'endpoint=')
+})
+
+t.test('Audit has what was done here, before and after, and is searched', { skip }, async (t) => {
+  const { dashboard, endpointId } = present(records)
+  const { page, dialog, select } = parts()
+  await dashboard.visit('Audit')
+  const events = page.getByRole('table', { name: 'Events, newest first' })
+  await events.getByRole('link', { name: 'admin.get_job_content' }).first().waitFor()
+  await events.getByRole('link', { name: 'admin.replay_webhook' }).first().click()
+  await until('others are gone', async () => (await events.getByRole('link', { name: 'private_endpoints.delete' }).count()) === 0)
+  t.equal(await page.getByLabel('Operation').inputValue(), 'admin.replay_webhook')
+  await events.getByRole('link', { name: /before and after/ }).last().click()
+  t.match(await dialog.getByRole('table').getByRole('row', { name: /^state/ }).innerText(), /state\s+dead\s+waiting/)
+  t.same(await findingsInAllLooks(page), [])
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await page.getByLabel('Object', { exact: true }).fill(endpointId)
+  await page.getByRole('button', { name: 'Search' }).click()
+  await events.getByRole('link', { name: 'admin.replay_webhook' }).first().waitFor({ state: 'detached' })
+  t.equal(await events.getByRole('link', { name: /^private_endpoints\./ }).count(), await rowsOf(events))
+  await select('Outcome', 'released')
+  await page.getByRole('button', { name: 'Search' }).click()
+  await page.getByText('No event is like that.').waitFor()
+  t.match(page.url(), new RegExp(`object_id=${endpointId}&outcome=released`))
+})
+
+t.test('Audit takes instants as the clock on the wall has them, and leafs to older events and back', { skip }, async (t) => {
+  const { manage } = present(records)
+  const { page } = parts()
+  await Promise.all(Array.from({ length: EVENTS }, (_, nth) => manage('POST', '/keys', { name: `key ${nth}` })))
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  const events = page.getByRole('table', { name: 'Events, newest first' })
+  await page.getByRole('button', { name: 'Older' }).click()
+  await events.getByRole('link', { name: 'admin.get_job_content' }).waitFor()
+  t.match(page.url(), /before=\d+$/)
+  await page.getByRole('button', { name: 'Newest' }).click()
+  await events.getByRole('link', { name: 'admin.get_job_content' }).waitFor({ state: 'detached' })
+  await page.getByLabel('Before', { exact: true }).fill('2020-01-02T03:04:05')
+  await page.getByRole('button', { name: 'Search' }).click()
+  await page.getByText('No event is like that.').waitFor()
+  t.equal(await page.getByLabel('Before', { exact: true }).inputValue(), '2020-01-02T03:04:05')
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await events.waitFor()
+})
+
+t.test('a list that cannot be had says why, and is asked for again', { skip }, async () => {
+  const { dashboard, open } = present(records)
+  const { page, jobs } = parts()
+  await page.route('**/api/v1/admin/jobs?*', (route) => route.fulfill({ status: 503, json: { error: { code: 503, message: 'The database is away.' } } }))
+  await dashboard.visit('Jobs')
+  await page.getByRole('alert').getByText('The database is away.').waitFor()
+  await page.unroute('**/api/v1/admin/jobs?*')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await linkOf(jobs, open).waitFor()
+})
+
+for (const title of ['Webhooks', 'Files', 'Models', 'Audit', 'Jobs'])
+  t.test(`${title} can be read and used by everybody: in the light, in the dark, and on a telephone`, { skip }, async (t) => {
+    const { dashboard } = present(records)
+    const { page } = parts()
+    await dashboard.visit(title)
+    t.same(await findingsInAllLooks(page), [])
+    await page.setViewportSize({ width: 380, height: 800 })
+    t.equal(await overflowOf(page), 0)
+  })
+
+t.test('nobody else is asked for anything, and there is no error', { skip }, async (t) => {
+  const { seen } = parts()
+  t.same(seen.abroad, [])
+  t.same(seen.errors, [])
+})
+
+function linkOf(table: Locator, jobId: string): Locator {
+  return table.getByTitle(jobId)
+}
+
+async function rowsOf(table: Locator): Promise<number> {
+  return (await table.getByRole('row').count()) - 1
+}
