@@ -83,6 +83,7 @@ t.test('secrets.sh makes each file that compose wants, readable in a folder that
   const made = readdirSync(join(folder, 'secrets')).sort()
   t.same(made, membersAt(compose, 'secrets').map(([, secret]) => fileOf(secret)).sort())
   t.equal(statSync(join(folder, 'secrets')).mode & 0o777, 0o700)
+  for (const name of made) t.equal(statSync(join(folder, 'secrets', name)).mode & 0o777, 0o444, name)
   const text = (name: string): string => readFileSync(join(folder, 'secrets', name), 'utf8')
   const settings = JSON.parse(text('settings.json')) as Record<string, string>
   t.match(text('root-key'), /^[0-9a-f]{64}$/)
