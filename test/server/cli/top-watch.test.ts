@@ -15,6 +15,7 @@ interface Kept {
   looks(): number
   press(key: string): void
   drain(): void
+  resize(): void
 }
 
 /** A terminal that keeps what is written, and when it is slow takes a frame only when a test says so. */
@@ -31,6 +32,7 @@ function terminal(isSlow = false): Kept {
     looks: () => looks,
     press: (key) => void stdin.emit('data', Buffer.from(key)),
     drain: () => void stdout.emit('drain'),
+    resize: () => void stdout.emit('resize'),
   }
 }
 
@@ -62,6 +64,19 @@ t.test('a key that is refused later on ends it with the reason', async (t) => {
   const { parts } = terminal()
   const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
   await t.rejects(watched, { message: 'the node refuses this key: This API key is not known.' })
+})
+
+t.test('another size is drawn at once, and a terminal that was given back is left alone', async (t) => {
+  const port = await bytesServer(t, (socket) => void socket.write(`${STREAM}data: ${JSON.stringify(liveView({}))}\n\n`))
+  const { parts, frames, press, resize } = terminal()
+  const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
+  await seen(() => frames().length === 2)
+  resize()
+  t.equal(frames().length, 3)
+  press('q')
+  await watched
+  resize()
+  t.equal(frames().length, 3)
 })
 
 t.test('a terminal that is behind gets the newest frame alone', async (t) => {
