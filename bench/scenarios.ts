@@ -23,7 +23,7 @@ export interface Scenario {
   readonly options: ReadOptions<object>
   /** Its options and their defaults. */
   readonly help: string
-  /** Its part in the whole suite, which takes some thirteen minutes on two cores; null: it runs only when it is named. */
+  /** Its part in the whole suite, which takes some eleven minutes on two cores; null: it runs only when it is named. */
   readonly suite: { readonly args: readonly string[]; readonly seconds: number } | null
   /** Options without which it does not run. */
   readonly needs?: readonly string[]
@@ -69,7 +69,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and memory of plain and sealed downloads against nginx and node:http',
     options: readTransferOptions,
     help: TRANSFER_OPTIONS_TEXT,
-    suite: { args: ['--payload', '20MB', '--repeats', '5', '--sections', 'speed'], seconds: 40 },
+    suite: { args: ['--payload', '20MB', '--repeats', '3', '--sections', 'speed'], seconds: 25 },
     hasPeers: true,
   },
   {
@@ -77,7 +77,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU, rate and added latency of the egress route against nginx as a reverse proxy to the same target over TLS',
     options: readTransferOptions,
     help: TRANSFER_OPTIONS_TEXT,
-    suite: { args: ['--payload', '20MB', '--repeats', '5', '--sections', 'speed'], seconds: 60 },
+    suite: { args: ['--payload', '20MB', '--repeats', '3', '--sections', 'speed'], seconds: 38 },
     hasPeers: true,
   },
   {
@@ -101,7 +101,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of a call with all limits against one with none; the limiter beside rate-limiter-flexible; what rate limits let through on 1 to 4 fronts',
     options: readLimitsOptions,
     help: LIMITS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '2', '--only', 'cpu,beside'], seconds: 80 },
+    suite: { args: ['--duration', '1', '--repeats', '1', '--only', 'cpu,beside'], seconds: 45 },
     hasPeers: true,
   },
   {
@@ -142,7 +142,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of calls on a node with a million keys, 100,000 models and a million files, against the same on one with few',
     options: readSizeOptions,
     help: SIZE_OPTIONS_TEXT,
-    suite: { args: ['--keys', '100000', '--models', '10000', '--files', '100000', '--duration', '1', '--repeats', '2'], seconds: 80 },
+    suite: { args: ['--keys', '100000', '--models', '10000', '--files', '100000', '--duration', '1', '--repeats', '1'], seconds: 55 },
     hasPeers: false,
   },
   {
@@ -150,7 +150,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'what a second front brings calls that its handlers bound, and 1, 2 and 4 worker threads sealed uploads, until the cores are used',
     options: readScalingOptions,
     help: SCALING_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '2'], seconds: 60 },
+    suite: { args: ['--duration', '2', '--repeats', '1'], seconds: 35 },
     hasPeers: false,
   },
   {
@@ -166,7 +166,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of a request and rate of each operation of the API, from the list of operations',
     options: readOperationsOptions,
     help: OPERATIONS_OPTIONS_TEXT,
-    suite: { args: ['--duration-ms', '300'], seconds: 75 },
+    suite: { args: ['--duration-ms', '150'], seconds: 50 },
     hasPeers: false,
   },
 ]
