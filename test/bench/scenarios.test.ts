@@ -17,7 +17,7 @@ t.test('each scenario is a program, and its part in the suite is what it takes',
 
 t.test('the whole suite takes as long as the README says', async (t) => {
   const minutes = SCENARIOS.reduce((sum, { suite }) => sum + (suite?.seconds ?? 0), 0) / 60
-  t.equal(Math.round(minutes), 13)
+  t.equal(Math.round(minutes), 11)
   t.match(readFileSync(`${ROOT}README.md`, 'utf8'), /every scenario, shortened: some eleven minutes on two cores/)
   t.match(helpText(), /some eleven minutes/)
 })
