@@ -12,7 +12,7 @@ interface Options {
   readonly json?: boolean
 }
 
-/** Columns of what is printed once, where nothing says how wide it may be. */
+/** Columns of what is printed once, where nothing says how wide it may be; some terminals say 0. */
 const PRINTED_COLUMNS = 120
 
 /** `top`. */
@@ -32,7 +32,7 @@ export function addTop(program: Command): void {
       }
       if (process.stdout.isTTY && !isDumb && options.once !== true && options.json !== true) return watchLive(watched)
       const view = await lookOnce(watched)
-      const columns = process.stdout.isTTY ? process.stdout.columns : PRINTED_COLUMNS
+      const columns = process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : PRINTED_COLUMNS
       print(options, view, frameOf({ view, trouble: null, columns, rows: null, hasColour: watched.hasColour }).join('\n'))
     })
 }
