@@ -4,7 +4,7 @@ import type { ProcessIdentity } from '../../supervisor/process-state.ts'
 import { bad, codeOf, reasonOf, type Finding } from './finding.ts'
 import { HOLDER_MS_MAX } from './port-holder.ts'
 
-/** Milliseconds that a store may take to answer doctor's questions, all of one store together. Decision. */
+/** Milliseconds that a store may take to answer, and again to tell what its rows say. Decision. */
 export const STORE_MS_MAX = 3_000
 
 /** What every check is given. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { checkSchema, MIGRATIONS, SchemaRefused } from '../../store/migrate.ts'
-import { openStore, type Sql } from '../../store/open.ts'
+import { openStore, type Sql, type Store } from '../../store/open.ts'
 import { clusterFolderOf } from '../../supervisor/postgres-cluster.ts'
 import { shippedBinaries } from '../../supervisor/postgres-binaries.ts'
 import { clock, readingOf, type ClockReading } from './clock.ts'
@@ -25,7 +25,8 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
   let store
   try {
     store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
-    return await store.within(look.storeMsMax, (sql) => findings(sql, where, look))
+    const { reached, isCurrent } = await store.within(look.storeMsMax, (sql) => reach(sql, where, look))
+    return isCurrent ? [...reached, ...await inRows(store, look)] : reached
   } catch (cause) {
     const place = where === EXTERNAL ? 'DATABASE_URL and at the server itself' : 'the log of the node'
     return [bad('postgres', reasonAt(url, cause), `look at ${place}`)]
@@ -34,14 +35,28 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
   }
 }
 
-async function findings(sql: Sql, where: string, look: Look): Promise<readonly Finding[]> {
-  const { version, tripMs, reading } = await greet(sql, look.now)
-  const reached = [good('postgres', `${where}, version ${version}, answers in ${msText(tripMs)}`), clock('Postgres', reading)]
+interface Reached {
+  readonly reached: readonly Finding[]
+  /** The tables are those that this Sluice knows. */
+  readonly isCurrent: boolean
+}
+
+async function reach(sql: Sql, where: string, { now }: Look): Promise<Reached> {
+  const { version, tripMs, reading } = await greet(sql, now)
   const schema = await migrations(sql)
-  if (schema.level !== 'ok') return [...reached, schema]
-  const { config } = look.generation
-  const inRows = [...await operator(sql, config), ...await journals(sql, config), await webhooks(sql), ...await missingRootKeys(sql, config)]
-  return [...reached, schema, ...inRows]
+  const answered = good('postgres', `${where}, version ${version}, answers in ${msText(tripMs)}`)
+  return { reached: [answered, clock('Postgres', reading), schema], isCurrent: schema.level === 'ok' }
+}
+
+/** Large or locked tables are no reason to call Postgres away. */
+async function inRows(store: Store, { storeMsMax, generation: { config } }: Look): Promise<readonly Finding[]> {
+  try {
+    return await store.within(storeMsMax, async (sql) => [
+      ...await operator(sql, config), ...await journals(sql, config), await webhooks(sql), ...await missingRootKeys(sql, config),
+    ])
+  } catch (cause) {
+    return [doubtful('postgres', `its tables could not be looked into: ${reasonOf(cause)}`, 'look at what keeps the server busy (`pg_stat_activity`)')]
+  }
 }
 
 /** Where the embedded one lies is for backups: run by root it is not in the data directory. */

@@ -16,7 +16,7 @@ import { redis } from '../../../../src/server/cli/doctor/redis.ts'
 import { storage } from '../../../../src/server/cli/doctor/storage.ts'
 import { EmbeddedPostgresError } from '../../../../src/server/supervisor/postgres-error.ts'
 import { lookFor } from '../../../support/doctor.ts'
-import { openTestDatabase } from '../../../support/postgres.ts'
+import { openTestDatabase, openTestStore } from '../../../support/postgres.ts'
 import { openTestRedis, REDIS_KINDS } from '../../../support/redis.ts'
 import { openRelay } from '../../../support/relay.ts'
 import { FakeS3, s3Settings } from '../../../support/s3.ts'
@@ -132,6 +132,17 @@ t.test('a Postgres that takes connections and answers nothing is given up', asyn
   t.match(first, { check: 'postgres', level: 'ok', detail: /^external, version \d+\.\d+, answers in [\d.]+ ms$/ })
   relay.freeze()
   t.match(await postgres(look), [{ level: 'problem', detail: 'The store did not answer in time.', fix: /DATABASE_URL/ }])
+})
+
+t.test('a table that somebody has locked is told of, and Postgres is not called away', async (t) => {
+  const store = await openTestStore(t)
+  const look = lookFor({ DATABASE_URL: store.options.url })
+  const found = await store.sql.begin(async (tx) => {
+    await tx`LOCK TABLE webhook_deliveries IN ACCESS EXCLUSIVE MODE`
+    return postgres(look)
+  })
+  t.match(found.map(({ check }) => check), ['postgres', 'clock', 'migrations', 'postgres'])
+  t.match(found[3], { level: 'warning', detail: /its tables could not be looked into: /, fix: /pg_stat_activity/ })
 })
 
 for (const kind of REDIS_KINDS) {
