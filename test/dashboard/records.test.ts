@@ -28,14 +28,14 @@ t.test('Jobs lists them newest first, and filters by state, provider and workspa
   const { page, jobs, select } = parts()
   await dashboard.visit('Jobs')
   await linkOf(jobs, open).waitFor()
-  t.same(await rowsOf(jobs), 3)
+  t.same(await rowsOf(jobs), 4)
   await select('State', 'completed')
   await linkOf(jobs, open).waitFor({ state: 'detached' })
   t.same(await rowsOf(jobs), 2)
   await select('State', '')
-  await jobs.getByRole('link', { name: OPEN_PROVIDER }).click()
+  await jobs.getByRole('link', { name: OPEN_PROVIDER }).first().click()
   await linkOf(jobs, first).waitFor({ state: 'detached' })
-  t.same(await rowsOf(jobs), 1)
+  t.same(await rowsOf(jobs), 2)
   t.equal(await page.getByLabel('Provider').inputValue(), OPEN_PROVIDER)
   t.match(page.url(), /#\/jobs\?provider=fake$/)
   await page.getByLabel('Provider').fill('nobody')
@@ -61,6 +61,20 @@ t.test('a job is looked into by the keyboard, and left to where it was', { skip 
   await dialog.waitFor({ state: 'detached' })
   t.notMatch(page.url(), 'job=')
   t.equal(await page.locator(':focus').getAttribute('title'), open)
+})
+
+t.test('a job that failed says why, in the list and when it is looked into', { skip }, async (t) => {
+  const { failed } = present(records)
+  const { page, jobs, dialog, select } = parts()
+  await select('State', 'failed')
+  const row = jobs.getByRole('row').filter({ has: page.getByTitle(failed) })
+  await until('the others are gone', async () => (await rowsOf(jobs)) === 1)
+  t.match(await row.innerText(), /failed[\s\S]*provider_filtered/)
+  await linkOf(jobs, failed).click()
+  t.match(await dialog.locator('.notice.bad').innerText(), /^provider_filtered ./)
+  t.match(await dialog.innerText(), /Ended[\s\S]*None was made\./)
+  await page.keyboard.press('Escape')
+  await select('State', '')
 })
 
 t.test('a clip of sluice/clip-1 plays in its job, and is let go of with it', { skip }, async (t) => {
@@ -136,6 +150,22 @@ t.test('Files tells what a workspace stores of what it may, and of the last swee
   t.match(await row.innerText(), /\b1\b[\s\S]*2 KiB/)
   t.match(await row.getByRole('meter').getAttribute('aria-valuetext'), /^2 KiB of /)
   await page.getByText(/None has ended yet|It ended/).waitFor()
+})
+
+t.test('Files says in words what a sweep did, and marks a quota that is nearly used', { skip }, async (t) => {
+  const { dashboard } = present(records)
+  const { page } = parts()
+  const report = { uploads: 1, objects: 0, containers: 2, odd_things: 3, recounted: 1 }
+  const workspaces = [{ workspace_id: 'w', slug: 'full', name: 'Full', files: 100_000, bytes: 700, containers_bytes: 200, quota_bytes: 1_000 }]
+  const body = { data: { workspaces, sweep: { ended_at: new Date().toISOString(), report } }, total_count: 1 }
+  await page.route('**/api/v1/admin/storage?*', (route) => route.fulfill({ json: body }))
+  await page.getByRole('button', { name: 'Reload' }).click()
+  await page.getByText('It removed 1 upload that nobody would finish, 2 containers that were long unused and 3 odd things.').waitFor()
+  await page.getByText('1 container file counts with another size now.').waitFor()
+  await page.locator('.meter.warn').getByText('900 bytes of 1,000 bytes').waitFor()
+  t.match(await page.getByRole('row', { name: /Full/ }).innerText(), '100,000 or more')
+  await page.unroute('**/api/v1/admin/storage?*')
+  await dashboard.visit('Jobs')
 })
 
 t.test('Models is searched, and tells who serves a model and how they are', { skip }, async (t) => {

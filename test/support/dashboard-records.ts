@@ -32,8 +32,9 @@ export interface Records {
   readonly receiver: Receiver
   /** Jobs of `sluice/clip-1` that have completed, whose webhooks are dead letters. */
   readonly dead: readonly string[]
-  /** A job that its provider goes on making. */
+  /** A job that its provider goes on making, and one that it has failed to make. */
   readonly open: string
+  readonly failed: string
   /** A draft, whose upstream answers. */
   readonly endpointId: string
   /** A call of the public API by the management key. */
@@ -60,18 +61,20 @@ export async function openRecords(t: Teardown): Promise<Records> {
     dead.push(String((await call('POST', '/videos', { model: 'sluice/clip-1', prompt: name, duration: 1, resolution: '360p', callback_url: callback }))['id']))
   }
   const open = String((await call('POST', '/videos', { model: 'fake/film', prompt: 'slow' }))['id'])
+  const failed = String((await call('POST', '/videos', { model: 'fake/film', prompt: 'none [fail make=20]' }))['id'])
   await upload(dashboard)
   await call('PUT', '/vault/secrets/own_key', { hosts: [UPSTREAM_HOST], value: 'upstream-credential' })
   const endpointId = await draft(manage, port)
   await until('both letters are dead', () => target.received.length === dead.length)
-  await until('a job is under way', async () => (await call('GET', `/videos/${open}`))['status'] === 'in_progress')
+  const isAt = async (id: string, status: string): Promise<boolean> => (await call('GET', `/videos/${id}`))['status'] === status
+  await until('a job is under way, and one has failed', async () => (await isAt(open, 'in_progress')) && isAt(failed, 'failed'))
   await dashboard.page.addInitScript(`
     window.made = []; window.gone = []
     const { createObjectURL, revokeObjectURL } = URL
     URL.createObjectURL = (blob) => { const url = createObjectURL.call(URL, blob); made.push(url); return url }
     URL.revokeObjectURL = (url) => { gone.push(url); revokeObjectURL.call(URL, url) }`)
   await dashboard.signIn()
-  return { dashboard, receiver, dead, open, endpointId, manage }
+  return { dashboard, receiver, dead, open, failed, endpointId, manage }
 }
 
 function catalogue(baseUrl: string): unknown {

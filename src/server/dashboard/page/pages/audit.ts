@@ -29,7 +29,7 @@ function Audit(context: PageContext): ComponentChild {
     h(AuditSearch, { context }),
     h('section', { class: 'panel', 'aria-label': 'Events' },
       h('div', { class: 'head' },
-        h('p', { class: 'hint' }, 'Each change is one event, in one chain for the organization; reads are none. A link searches for more of the same.'),
+        h('p', { class: 'hint' }, 'Each change and each release of what is secret is an event of one chain. A link searches for more of the same.'),
         h(Reload, { loaded })),
       h(LoadedTable<AuditEvent>, {
         caption: 'Events, newest first', columns: columnsOf(query, nameOf), loaded: rowsOf(loaded), keyOf: ({ n }) => String(n),
