@@ -18,7 +18,7 @@ const JOBS = 2
  * that does ten other things gets none.
  */
 const SPARE_JOBS = 2
-const IDLE_SHARE_LEAST = 0.4
+const IDLE_SHARE_LEAST = 0.3
 /** Milliseconds over which a spare job looks at the cores: what has just begun is at work by then. */
 const IDLE_LOOK_MS = 3_000
 /** Decision: beside them one of those that for most of their time wait for processes, leases and delays of the product's own. */
@@ -68,12 +68,12 @@ process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 /** @param nth they look one after the other: two at once would both take the same idle core */
 async function workWhenIdle(nth) {
   await sleep((nth * IDLE_LOOK_MS) / SPARE_JOBS)
-  while (waiting.length > 0) {
+  while (waiting.length > 0 || others.length > 0) {
     const before = coreTimes()
     await sleep(IDLE_LOOK_MS)
     const now = coreTimes()
     const idleShare = (now.idle - before.idle) / (now.all - before.all)
-    if (idleShare >= IDLE_SHARE_LEAST) await work([waiting.splice(0, 1)])
+    if (idleShare >= IDLE_SHARE_LEAST) await work([(waiting.length > 0 ? waiting : others).splice(0, 1)])
   }
 }
 
