@@ -24,8 +24,7 @@ export interface ListedPage {
 
 /** Looks a list up, and reads its page, as of one moment. */
 export function readPage<T>(store: Store, read: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> {
-  // The library's answer is typed for lists.
-  return store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', read) as Promise<Outcome<T>>
+  return store.sql.begin<Outcome<T>>('ISOLATION LEVEL REPEATABLE READ READ ONLY', read)
 }
 
 /** Ids of a page. What a list costs is what it reaches, however many rows there are: see `ADMIN_LISTED_MAX`. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { ok } from '../../../../src/schemas/failures.ts'
+import { fail, ok } from '../../../../src/schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/video-limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import { openAdmin } from '../../../../src/server/store/admin/open-admin.ts'
@@ -29,6 +29,8 @@ interface Stand {
   /** With a management key of the organization that the jobs are of, or of another one. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<VideoReply>
   foreign(path: string): Promise<VideoReply>
+  /** While the audit log cannot be written. */
+  unaudited(path: string): Promise<VideoReply>
 }
 
 /** A completed job with one clip that is stored for real, and an open one. */
@@ -50,10 +52,13 @@ async function stand(t: Test): Promise<Stand> {
   }
   const front = await openVideosFront(t, { ports, keys: { organizationId: owners.organizationId } })
   const elsewhere = await openVideosFront(t, { ports, keys: { organizationId: '00000000-0000-7000-8000-000000000009' } })
+  const noteClip = async () => fail('store_unavailable')
+  const unaudited = await openVideosFront(t, { ports: { ...ports, admin: { ...ports.admin, noteClip } }, keys: { organizationId: owners.organizationId } })
   const authorization = `Bearer ${MANAGEMENT_KEY}`
   return {
     store, organizationId: owners.organizationId,
     get: (path, headers = {}) => front.call(`/admin/jobs/${path}`, { headers: { authorization, ...headers } }),
+    unaudited: (path) => unaudited.call(`/admin/jobs/${path}`, { headers: { authorization } }),
     foreign: (path) => elsewhere.call(`/admin/jobs/${path}`, { headers: { authorization } }),
   }
 }
@@ -89,4 +94,10 @@ t.test('admin.get_job_content 400, 404, 410: an open job, what is nowhere or els
   await store.sql`DELETE FROM video_clips`
   t.same(await told(get(`${DONE}/content`)), [410, 'video_expired'])
   t.same(await auditOf(store), [])
+})
+
+t.test('admin.get_job_content 500: a clip is shown to nobody while that cannot be audited', async (t) => {
+  const { unaudited } = await stand(t)
+  const told = await unaudited(`${DONE}/content`)
+  t.same([told.status, typeOf(told)], [500, 'store_unavailable'])
 })

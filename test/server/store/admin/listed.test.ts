@@ -75,10 +75,10 @@ interface PlanNode {
 
 /** As `listed` asks. */
 function planOfList(store: Store, listing: (sql: Queryable) => Listing): Promise<Plan> {
-  return store.sql.begin(async (tx) => {
+  return store.sql.begin<Plan>(async (tx) => {
     await tx`SET LOCAL enable_sort = off`
     return planOf(tx, reached(tx, listing(tx)))
-  }) as Promise<Plan>
+  })
 }
 
 /** Where a large table is read whole, or all that a filter finds is put in order. */
