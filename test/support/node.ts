@@ -72,10 +72,11 @@ export async function startNode(
   t: Teardown,
   settings: Settings,
   command = sluice('serve'),
+  cwd = ROOT,
 ): Promise<TestNode> {
   // As if npm had started it: it then drains when this test is ended by force, instead of staying for ever.
   const env = { npm_lifecycle_event: 'test', ...settings }
-  const server = spawnServer(command[0] ?? '', command.slice(1), { env, cwd: ROOT })
+  const server = spawnServer(command[0] ?? '', command.slice(1), { env, cwd })
   t.teardown(() => stopServer(server.child, STOP_MS_MAX))
   const [line] = await untilPrinted(server, /^\{"event":"ready".*\}$/m, READY_MS_MAX)
   return nodeOf(server, settings, JSON.parse(line) as TestNode['ready'])

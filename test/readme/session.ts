@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { plainEnvironment } from '../support/load.ts'
+import { ROOT } from '../support/source.ts'
+import { commandsOf, differences, type Answer, type Block, type Command } from './blocks.ts'
+
+/** What a reader who cloned the repository has in front of him, beside what the commands make. */
+const CLONE = ['bin', 'dist', 'node_modules', 'deploy', 'catalog.json', 'package.json', 'README.md', 'CHANGELOG.md']
+
+/** One step of the session: a command of the text, or what a code block comes to. */
+export type Step = Command & { readonly file?: { readonly name: string; readonly text: string } }
+
+export interface Stand {
+  /** Stands for the clone. */
+  readonly folder: string
+  /** Beside it: HOME, empty. */
+  readonly home: string
+}
+
+export interface Ended {
+  /** Of each step that did not do what the text says; behind one that failed nothing is run. */
+  readonly failures: readonly string[]
+}
+
+const SESSION_MS_MAX = 240_000
+/** What begins a line of ours in the outputs; no program prints it. */
+const SIGN = '\u001e'
+const STATUS = new RegExp(`${SIGN}status (\\d+)\\n`, 'g')
+
+const PRELUDE = `set -euo pipefail
+sign() { printf '${SIGN}%s\\n' "$1"; printf '${SIGN}%s\\n' "$1" >&2; }
+curl() { command curl --write-out '%{stderr}${SIGN}status %{http_code}\\n' "$@"; }
+`
+
+/** A folder that looks like a clone, and an empty HOME. */
+export function openStand(t: { teardown(done: () => void): unknown }): Stand {
+  const place = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
+  t.teardown(() => rmSync(place, { recursive: true, force: true }))
+  const stand = { folder: join(place, 'sluice'), home: join(place, 'home') }
+  mkdirSync(stand.folder)
+  mkdirSync(stand.home)
+  for (const name of CLONE) symlinkSync(join(ROOT, name), join(stand.folder, name))
+  return stand
+}
+
+/** Blocks that are run: shell as it stands, a script under the name that its first line gives it, a catalogue by the verb that checks one. */
+export function stepsOf(blocks: readonly Block[]): Step[] {
+  return blocks.filter(({ mark }) => mark === null).flatMap((block): Step[] => {
+    if (block.language === 'sh') return commandsOf(block)
+    if (block.language === 'json') return [scriptOf(block, 'mine.json', 'bin/sluice catalog check mine.json')]
+    const name = /^\/\/ ([\w/-]+\.mjs)/.exec(block.text)?.[1]
+    if (block.language !== 'js' || name === undefined) throw new Error(`line ${block.line}: nobody knows how to run this block`)
+    return [scriptOf(block, name, `node ${name}`)]
+  })
+}
+
+function scriptOf(block: Block, name: string, text: string): Step {
+  return { line: block.line, text, answer: null, file: { name, text: block.text } }
+}
+
+/**
+ * Runs steps in one bash, in the folder; the ports that the text names are those of the node that runs there.
+ * @param ports what stands for 8080 and 9090
+ */
+export async function runSession(
+  stand: Stand,
+  steps: readonly Step[],
+  { ports, env }: { readonly ports: readonly [string, string]; readonly env: Readonly<Record<string, string>> },
+): Promise<Ended> {
+  const mapped = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${ports[0]}`).replaceAll('127.0.0.1:9090', `127.0.0.1:${ports[1]}`)
+  const script = steps.map((step, at) => `sign ${at}\n${mapped(writing(step) + step.text)}\n`).join('')
+  const ran = await bash(`${PRELUDE}${script}sign end\n`, stand, env)
+  return { failures: failuresOf(steps, ran, mapped) }
+}
+
+/** Puts a code block where its first line says. */
+function writing({ file }: Step): string {
+  if (file === undefined) return ''
+  return `mkdir -p "$(dirname ${file.name})"\ncat > ${file.name} <<'${SIGN}'\n${file.text}\n${SIGN}\n`
+}
+
+interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A session of its own, so that whatever it started ends with it. */
+function bash(script: string, stand: Stand, env: Readonly<Record<string, string>>): Promise<Ran> {
+  const child = spawn('bash', ['--noprofile', '--norc'], {
+    cwd: stand.folder,
+    env: { ...plainEnvironment(), ...env, HOME: stand.home },
+    detached: true,
+  })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
+  child.stderr.on('data', (bytes: Buffer) => (stderr += bytes.toString()))
+  const overdue = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), SESSION_MS_MAX)
+  // bash reads its script from standard input byte by byte, and so would a command of it: each has an empty one by the function above.
+  child.stdin.end(`main() {\n${script}}\nmain < /dev/null\n`)
+  return new Promise((resolve) => {
+    child.once('close', (code) => {
+      clearTimeout(overdue)
+      resolve({ code, stdout, stderr })
+    })
+  })
+}
+
+/** Steps that failed, were refused without the text saying so, or answered something else than the text shows. */
+function failuresOf(steps: readonly Step[], ran: Ran, mapped: (text: string) => string): string[] {
+  const [printed, told] = [byStep(ran.stdout), byStep(ran.stderr)]
+  const reached = steps.filter((_, at) => printed.has(String(at)))
+  const failures = reached.flatMap((step, at) => {
+    const [body = '', errors = ''] = [printed.get(String(at)), told.get(String(at))]
+    const isLast = at === reached.length - 1
+    const problems = isLast && ran.code !== 0 ? [`ended with ${String(ran.code)}`] : answerProblems(step.answer, body, errors, mapped)
+    return problems.map((problem) => `README.md:${step.line}: ${step.text}\n  ${problem}\n${body.slice(-800)}\n${errors.slice(-800)}`)
+  })
+  return ran.code === 0 || failures.length > 0 ? failures : [`ended with ${String(ran.code)}\n${ran.stderr.slice(-800)}`]
+}
+
+function answerProblems(answer: Answer | null, body: string, errors: string, mapped: (text: string) => string): string[] {
+  const statuses = [...errors.matchAll(STATUS)].map((match) => Number(match[1]))
+  if (answer === null || answer.status === null) {
+    const refused = statuses.filter((status) => status >= 400 || status === 0)
+    if (refused.length > 0) return [`answered ${refused.join(', ')}`]
+  } else if (statuses.at(-1) !== answer.status) return [`answered ${String(statuses.at(-1))}, not ${answer.status}`]
+  if (answer?.body === undefined) return []
+  const shown: unknown = JSON.parse(mapped(JSON.stringify(answer.body)))
+  try {
+    return differences(shown, JSON.parse(body))
+  } catch {
+    return ['answered no JSON']
+  }
+}
+
+/** What was printed by each step. */
+function byStep(output: string): ReadonlyMap<string, string> {
+  const parts = output.split(new RegExp(`${SIGN}(?=(?:\\d+|end)\n)`)).slice(1)
+  return new Map(parts.map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n') + 1)]))
+}
