@@ -12,8 +12,8 @@ export const listAdminJobs = defineOperation({
   path: '/admin/jobs',
   tag: 'admin',
   summary: 'List video jobs of all workspaces',
-  description: `Newest first, never their prompts. A list reaches the newest ${ADMIN_LISTED_MAX} jobs of its first filter (workspace, else status, else `
-    + 'provider); the other filters choose among those.',
+  description: `Newest first, never their prompts. A list reaches the newest ${ADMIN_LISTED_MAX} jobs of its first filter (a status but \`completed\`, `
+    + 'else workspace, else provider); the other filters choose among those.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

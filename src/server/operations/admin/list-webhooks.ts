@@ -12,8 +12,8 @@ export const listAdminWebhooks = defineOperation({
   path: '/admin/webhooks',
   tag: 'admin',
   summary: 'List webhook deliveries of all workspaces',
-  description: `Newest first; of each address its host alone. A list reaches the newest ${ADMIN_LISTED_MAX} deliveries of its first filter (workspace, `
-    + 'else state); dead letters of a workspace are found whatever else it has.',
+  description: `Newest first; of each address its host alone. A list reaches the newest ${ADMIN_LISTED_MAX} deliveries of its first filter `
+    + '(a state but `delivered`, else workspace); dead letters of a workspace are found whatever else there is.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

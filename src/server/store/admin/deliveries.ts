@@ -28,18 +28,19 @@ export function deliveriesIn(sql: Queryable, ids: readonly string[]): Fragment {
   return sql`${deliveryRows(sql)} WHERE d.id = ANY(string_to_array(${ids.join(',')}, ',')::uuid[])`
 }
 
-/** Of the workspace, its dead letters where those are asked for; else of the state, else all. */
+/** Of a state but `delivered`, which most have, and with `dead` of the workspace too; else of the workspace, of that state; else all. */
 export function deliveryListing(
   sql: Queryable, { organizationId, state }: Pick<DeliveryListWish, 'organizationId' | 'state'>, workspaceId: string | null,
 ): Listing {
   const table = 'webhook_deliveries'
   const isIn = (one: string): Fragment => sql`state = ${sql.unsafe(`'${one}'`)}`
   if (workspaceId !== null && state === 'dead') return { table, arms: [sql`workspace_id = ${workspaceId} AND ${isIn(state)}`], rest: [], order: 'id' }
-  if (workspaceId !== null) {
+  if (workspaceId !== null && state !== 'waiting') {
     return { table, arms: [sql`workspace_id = ${workspaceId}`], rest: state === undefined ? [] : [{ column: 'state', is: isIn(state) }], order: 'id' }
   }
   const states = state === undefined ? DELIVERY_STATES : [state]
-  return { table, arms: states.map((one) => sql`organization_id = ${organizationId} AND ${isIn(one)}`), rest: [], order: 'born' }
+  const rest = workspaceId === null ? [] : [{ column: 'workspace_id', is: sql`workspace_id = ${workspaceId}` }]
+  return { table, arms: states.map((one) => sql`organization_id = ${organizationId} AND ${isIn(one)}`), rest, order: 'born' }
 }
 
 /** What tells of the end of a job: a job has one. */

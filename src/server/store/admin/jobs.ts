@@ -32,7 +32,7 @@ const ENDED = VIDEO_ENDINGS.map((state) => `'${state}'`).join(', ')
 
 type Wish = Pick<JobListWish, 'organizationId' | 'status' | 'provider'>
 
-/** Of the workspace, else of the status, else of the provider, else all. */
+/** Of a status but `completed`, which most jobs have; else of the workspace, of the provider, of that status; else all. */
 export function jobListing(sql: Queryable, { organizationId, status, provider }: Wish, workspaceId: string | null): Listing {
   const ofStatus = VIDEO_STATES.filter((state) => status === undefined || videoStatusOf(state) === status)
   const isOf = (states: readonly VideoState[]): Fragment => sql`state IN (${sql.unsafe(states.map((state) => `'${state}'`).join(', '))})`
@@ -40,15 +40,14 @@ export function jobListing(sql: Queryable, { organizationId, status, provider }:
   const byState = status === undefined ? null : { column: 'state', is: isOf(ofStatus) }
   const byProvider = provider === undefined ? null : { column: 'provider', is: sql`provider = ${provider}` }
   const table = 'video_jobs'
-  if (workspaceId !== null) {
-    const rest = [byState, byProvider].filter((one) => one !== null)
-    return { table, arms: [sql`workspace_id = ${workspaceId}`], rest, order: 'id' }
-  }
-  if (byState !== null || byProvider === null) {
-    return { table, arms: ofStatus.map(inState), rest: byProvider === null ? [] : [byProvider], order: 'born' }
-  }
+  const byWorkspace = workspaceId === null ? null : { column: 'workspace_id', is: sql`workspace_id = ${workspaceId}` }
+  const besides = (...others: readonly (Listing['rest'][number] | null)[]) => others.filter((one) => one !== null)
+  const isRare = status !== undefined && status !== 'completed'
+  if (byWorkspace !== null && !isRare) return { table, arms: [byWorkspace.is], rest: besides(byState, byProvider), order: 'id' }
+  if (isRare || byProvider === null) return { table, arms: ofStatus.map(inState), rest: besides(byWorkspace, byProvider), order: 'born' }
+  const ofProvider = { table, rest: besides(byState), order: 'born' } as const
   const ended = sql`organization_id = ${organizationId} AND ${byProvider.is} AND state IN (${sql.unsafe(ENDED)})`
-  return { table, arms: [ended, ...OPEN.map((state) => sql`${inState(state)} AND ${byProvider.is}`)], rest: [], order: 'born' }
+  return { ...ofProvider, arms: [ended, ...OPEN.map((state) => sql`${inState(state)} AND ${byProvider.is}`)] }
 }
 
 export interface JobRow {

@@ -100,7 +100,8 @@ async function stand(t: Test): Promise<{ store: Store; own: Owner; elsewhere: Ow
 
 t.test('lists of jobs and deliveries read one range of an index for each of their states, however many rows there are', async (t) => {
   const { store, own: { organizationId, workspaceId } } = await stand(t)
-  const jobs = [{}, { provider: 'p' }, { provider: 'rare' }, { provider: 'p', status: 'failed' as const }, ...VIDEO_STATUSES.map((status) => ({ status }))]
+  const both = [{ provider: 'p', status: 'failed' as const }, { provider: 'rare', status: 'completed' as const }]
+  const jobs = [{}, { provider: 'p' }, { provider: 'rare' }, ...both, ...VIDEO_STATUSES.map((status) => ({ status }))]
   const ofJobs = jobs.flatMap((wish) => [null, workspaceId].map((place) => (sql: Queryable) => jobListing(sql, { organizationId, ...wish }, place)))
   const deliveries = [{}, ...DELIVERY_STATES.map((state) => ({ state }))]
   const ofDeliveries = deliveries.flatMap((wish) => (
@@ -134,4 +135,6 @@ t.test('a list reaches the newest rows of its first filter, and of other filters
   t.same((await list({ offset: ADMIN_LISTED_MAX - 1 })).rows.map(({ id }) => id), [videoId(6)])
   t.equal((await list({ provider: 'rare' })).totalCount, 1)
   t.equal((await list({ provider: 'rare', status: 'failed' })).totalCount, 0)
+  await store.sql`UPDATE video_jobs SET state = 'completed'`
+  t.equal((await list({ provider: 'rare', status: 'completed' })).totalCount, 1, 'most jobs have completed: whose provider it was comes first')
 })
