@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
+import { harmless } from './harmless.ts'
 import { addVerb, loadGeneration, print } from './verb.ts'
 
 /**
@@ -23,8 +24,9 @@ export function reportOf(findings: readonly Finding[]): { readonly isWell: boole
   return { isWell, text: [...findings.map(lineOf), summaryOf(findings)].join('\n') }
 }
 
+/** What a server answers and what a process calls itself is theirs to choose. */
 function lineOf({ check, level, detail, fix }: Finding): string {
-  const line = `${level.padEnd(8)} ${check.padEnd(19)} ${detail}`
+  const line = `${level.padEnd(8)} ${check.padEnd(19)} ${harmless(detail)}`
   return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${fix}`
 }
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { ConfigInvalid, readConfig, type Generation } from '../config.ts'
+import { harmless } from './harmless.ts'
 
 /** What went wrong with a verb, for a person: no stack. Exit code 1. */
 export class CliFailure extends Error {}
@@ -14,8 +15,9 @@ export function print(options: { readonly json?: boolean }, value: unknown, text
   process.stdout.write(`${options.json === true ? JSON.stringify(value) : text}\n`)
 }
 
-/** Lines of a list for a person: columns padded to the widest. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Lines of a list for a person: columns padded to the widest. Cells may be names that a stranger chose. */
+export function table(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(harmless))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
 }

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { chownSync, closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fchownSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** Writes the file of the first key, unless there is one: of many that make one at once the first wins. */
@@ -30,10 +30,7 @@ export function replaceKeyFile(path: string, text: string): void {
 export function writeKeyFile(path: string, text: string, like: string): void {
   const draft = draftOf(path)
   try {
-    writeAndSync(draft, text)
-    const { uid, gid } = statSync(like)
-    // Written by root, it must be readable to the user whose node it is.
-    if (uid !== process.getuid?.()) chownSync(draft, uid, gid)
+    writeAndSync(draft, text, statSync(like))
     renameSync(draft, path)
   } finally {
     rmSync(draft, { force: true })
@@ -54,10 +51,12 @@ function draftOf(path: string): string {
   return `${path}.${randomUUID()}`
 }
 
-function writeAndSync(path: string, text: string): void {
+function writeAndSync(path: string, text: string, owner?: Pick<Stats, 'uid' | 'gid'>): void {
   const file = openSync(path, 'wx', 0o600)
   try {
     writeSync(file, text)
+    // Written by root, it must be readable to the user whose node it is: this very file, not what that user lays in its place.
+    if (owner !== undefined && owner.uid !== process.getuid?.()) fchownSync(file, owner.uid, owner.gid)
     fsyncSync(file)
   } finally {
     closeSync(file)

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { harmless } from '../../../src/server/cli/harmless.ts'
 import { frameOf } from '../../../src/server/cli/top/frame.ts'
-import { harmless, widthOf } from '../../../src/server/cli/top/text.ts'
+import { widthOf } from '../../../src/server/cli/top/text.ts'
 import type { LiveView } from '../../../src/schemas/live-view.ts'
 import { liveView } from '../../support/live-view.ts'
 

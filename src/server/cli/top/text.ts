@@ -1,3 +1,5 @@
+import { harmless } from '../harmless.ts'
+
 /** How a piece of text is to be seen; without colour it is read the same. */
 export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warn' | 'bad'
 
@@ -62,11 +64,6 @@ export function fitted(text: string, columns: number, side: 'left' | 'right'): s
   const kept = width <= columns ? clean : columns < 1 ? '' : `${head(clean, columns - 1)}…`
   const room = ' '.repeat(Math.max(0, columns - widthOf(kept)))
   return side === 'left' ? kept + room : room + kept
-}
-
-/** What a node tells must not move the cursor or worse: signs that are none become a question mark. */
-export function harmless(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
 
 const NO_COLUMN = /^\p{M}$/u

@@ -107,6 +107,8 @@ class AdminDesk {
 
   /** Only for keys of operators, whatever is asked. */
   async #api(request: IncomingMessage, response: ServerResponse, { path, query }: { readonly path: string; readonly query: string }): Promise<void> {
+    // Browsers do not send a call behind another one; an answer that waits there would never hear that its caller has left.
+    if (response.socket === null) return void request.socket.destroy()
     const { authorization } = request.headers
     const isHead = request.method === 'HEAD'
     if (this.#options.readiness() === null) return send(response, failed(NOT_UP), isHead)

@@ -125,6 +125,17 @@ function holding() {
   return { held, script }
 }
 
+t.test('calls that are sent behind one another end their connection, and keep nobody else from being served', async (t) => {
+  const { front, stand } = await stands(t, echo)
+  for (const path of ['/api/v1/clip', '/api/v1/admin/live']) {
+    const sender = rawClient(stand.port)
+    sender.send(`GET /api/v1/admin/live HTTP/1.1\r\n${AUTHORIZED}\r\n` + `GET ${path} HTTP/1.1\r\n${AUTHORIZED}\r\n`.repeat(ADMIN_RELAYS_MAX))
+    await until('it is closed', () => sender.isClosed)
+  }
+  t.same(front.asked.filter((one) => !one.endsWith('/admin/session')), [])
+  t.equal((await stand.ask('/api/v1/keys')).status, 201)
+})
+
 t.test('when a caller leaves, the call to the front ends, and when a front breaks off, so does the answer', async (t) => {
   const { held, script } = holding()
   const { stand } = await stands(t, script)

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { reportOf } from '../../../src/server/cli/doctor.ts'
+import { bad } from '../../../src/server/cli/doctor/finding.ts'
+import { table } from '../../../src/server/cli/verb.ts'
+
+const HOSTILE = '\u001b]0;title\u0007\u001b[2J\u009b2J\u202eok\nproblem'
+const SEEN = '?]0;title??[2J?2J?ok?problem'
+
+t.test('a name in a list cannot take over the terminal that shows it, nor make a line of its own', (t) => {
+  t.equal(table([['NAME', 'ID'], [HOSTILE, '1']]).split('\n')[1], `${SEEN}  1`)
+  t.end()
+})
+
+t.test('what a server or another process says of itself cannot take over the terminal that doctor runs in', (t) => {
+  const { text } = reportOf([bad('port', `${HOSTILE} (pid 1) has it`, 'end it')])
+  t.match(text.split('\n'), [new RegExp(`^problem +port +${SEEN.replaceAll(/[?[]/g, '\\$&')} \\(pid 1\\) has it$`), /^ +fix: end it$/, '1 problem, 0 warnings'])
+  t.end()
+})
