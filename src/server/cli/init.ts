@@ -61,7 +61,8 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
   const draft = draftOf(file)
   try {
     writeDraft(draft, fileText(answers))
-    if (isNew) makeRootKeyFile(keyFile)
+    // Who laid it there may know the key in it.
+    if (isNew && !makeRootKeyFile(keyFile)) throw new CliFailure(`something else is at ${keyFile}: no root key was made`)
     // A file that came meanwhile stays.
     if (isForced) renameSync(draft, file)
     else linkSync(draft, file)

@@ -2,20 +2,26 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { closeSync, fchownSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Writes the file of the first key, unless there is one: of many that make one at once the first wins. */
-export function makeKeyFile(path: string, text: string): void {
+/**
+ * Writes the file of the first key, unless there is one: of many that make one at once the first wins.
+ * @returns whether it is the one that stands there
+ */
+export function makeKeyFile(path: string, text: string): boolean {
   const folder = dirname(path)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const draft = draftOf(path)
+  let isMade = true
   try {
     writeAndSync(draft, text)
     linkSync(draft, path)
   } catch (cause) {
     if (!isCode(cause, 'EEXIST')) throw cause
+    isMade = false
   } finally {
     rmSync(draft, { force: true })
   }
   syncFolder(folder)
+  return isMade
 }
 
 /**

@@ -88,9 +88,12 @@ export function addRootKey(dataDir: string): { readonly file: string; readonly i
   return { file, id: idOf(key) }
 }
 
-/** Makes a file of the operator's own with a new key in it; one that is there stays as it is. */
-export function makeRootKeyFile(file: string): void {
-  makeKeyFile(file, textOf([newRootKey()]))
+/**
+ * Makes a file of the operator's own with a new key in it; what is there stays as it is.
+ * @returns false when there was something, be it a link to nowhere
+ */
+export function makeRootKeyFile(file: string): boolean {
+  return makeKeyFile(file, textOf([newRootKey()]))
 }
 
 /** Ids of the keys that a text holds. @param source how to call it in the RootKeyInvalid that this throws */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readFrom } from '../../../src/server/config.ts'
@@ -70,6 +70,14 @@ t.test('a root key that cannot be one is refused, not replaced', async (t) => {
   const { code, stderr } = await runVerb(BARE, ['init', join(folder, 'sluice.json'), '--root-key', join(folder, 'key')])
   t.match([code, stderr], [2, /SLUICE_ROOT_KEY_FILE: .*expected 32 bytes/])
   t.same([readFileSync(join(folder, 'key'), 'utf8'), readdirSync(folder)], ['a slip', ['key']])
+})
+
+t.test('what somebody has laid where the root key is to be is not told to be the one that was made', async (t) => {
+  const folder = t.testdir({})
+  symlinkSync(join(folder, 'elsewhere'), join(folder, 'sluice-root-key'))
+  const { code, stdout, stderr } = await runVerb(BARE, ['init', join(folder, 'sluice.json')])
+  t.match([code, stdout, stderr], [1, '', /something else is at .*sluice-root-key: no root key was made/])
+  t.same(readdirSync(folder), ['sluice-root-key'])
 })
 
 t.test('an installation that has a root key keeps it', async (t) => {
