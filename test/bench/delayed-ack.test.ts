@@ -68,6 +68,7 @@ function modes(stand: Stand, bigStand: Stand): Readonly<Record<string, readonly 
 
 /** What waits for an acknowledgement does so each time; a crowded machine holds up some once. */
 const TRIES = 3
+const SEEN_TRIES = 8
 
 t.test('a server that answers in two packets and waits in between is seen', async (t) => {
   const server = createServer({ noDelay: false }, (request, response) => {
@@ -80,8 +81,13 @@ t.test('a server that answers in two packets and waits in between is seen', asyn
   await new Promise((resolve) => server.once('listening', resolve))
   t.teardown(() => void server.close())
   const request = { pieces: [Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n')] }
-  const found = clusterAt(await drive((server.address() as AddressInfo).port, request), 40)
-  t.ok(found.isCluster, JSON.stringify(found))
+  const told: string[] = []
+  // On a crowded machine all of it may be late, and the forty milliseconds are fifty.
+  for (let tried = 0; tried < SEEN_TRIES && told.length === tried; tried++) {
+    const found = clusterAt(await drive((server.address() as AddressInfo).port, request), 40)
+    if (!found.isCluster) told.push(JSON.stringify(found))
+  }
+  t.ok(told.length < SEEN_TRIES, told.join('; '))
 })
 
 t.test('a spread of latencies is no cluster, and neither are the few that any machine has', async (t) => {
