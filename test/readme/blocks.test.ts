@@ -5,10 +5,17 @@ import { nodeSettings, sluice, startNode, type Settings } from '../support/node.
 import { registrySettings } from '../support/registry.ts'
 import { ROOT } from '../support/source.ts'
 import { blocksOf } from './blocks.ts'
-import { openStand, runSession, stepsOf } from './session.ts'
+import { openStand, runSession, stepsOf, type Node } from './session.ts'
+import { sampleOf, takings } from './takings.ts'
 
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
 const blocks = blocksOf(readme)
+
+/** Lines that are taken out in this short form; `npm run prove -- readme` takes out each. */
+const MUTATIONS = 3
+const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+/** What a run of some blocks finds of the run of all: the node's own folder. */
+const KEPT = ['.sluice']
 
 /** What they stand under and begin with, of blocks that are not run here: they need machines, programs or addresses that a test has not. */
 const ELSEWHERE: readonly string[] = [
@@ -43,12 +50,26 @@ t.test('no fence of the README is missed', async (t) => {
   t.equal(blocks.length * 2, readme.split('\n').filter((line) => /^\s*(?:```|~~~)/.test(line)).length)
 })
 
-t.test('every other block of the README works from an empty folder, in its order', async (t) => {
+t.test('from an empty folder', async (t) => {
   const stand = openStand(t)
   const settings: Settings = { ...(await nodeSettings(t)), SLUICE_DATA: join(stand.folder, '.sluice') }
   await startNode(t, settings, sluice('serve'), stand.folder)
-  const env = { ...registrySettings(), ...settings, SLUICE_DATA: './.sluice' }
   const ports = [settings['SLUICE_PORT'] ?? '', settings['SLUICE_ADMIN_PORT'] ?? ''] as const
-  const ended = await runSession(stand, stepsOf(blocks), { ports, env })
-  t.same(ended.failures, [])
+  const node: Node = { ports, env: { ...registrySettings(), ...settings, SLUICE_DATA: './.sluice' } }
+
+  await t.test('every other block of the README works, in its order', async (t) => {
+    t.same((await runSession(stand, stepsOf(blocks), node)).failures, [])
+  })
+
+  await t.test('without a line that a first call needs, the README fails', async (t) => {
+    const missed: string[] = []
+    for (const [number, taken] of sampleOf(takings(blocks), MUTATIONS, SEED).entries()) {
+      const again = openStand(t, { of: stand, names: KEPT })
+      const { failures } = await runSession(again, stepsOf(taken.blocks), { ...node, attempt: `-${number}` })
+      if (failures.length === 0) missed.push(`README.md:${taken.command.line}: ${taken.command.text}`)
+    }
+    t.same(missed, [])
+    const whole = takings(blocks)[0]?.whole ?? []
+    t.same((await runSession(openStand(t, { of: stand, names: KEPT }), stepsOf(whole), { ...node, attempt: '-whole' })).failures, [])
+  })
 })

@@ -42,9 +42,12 @@ export function blocksOf(markdown: string): Block[] {
 }
 
 /** A line that begins an answer: `# 202 {…}` or `# {…}`. */
-const ANSWER = /^# (?:(\d{3}) )?(?=\{|$)/
+const ANSWER = /^# (?:(\d{3})(?: |$))?(?=\{|$)/
 
-/** The commands of a shell block: lines that belong together, each with the answer that stands in comments below it. */
+/**
+ * The commands of a shell block: lines that belong together, each with the answer that stands in comments below it. An answer with no
+ * command above it is one that nothing gave.
+ */
 export function commandsOf(block: Block): Command[] {
   const lines = block.text.split('\n')
   const commands: Command[] = []
@@ -52,12 +55,22 @@ export function commandsOf(block: Block): Command[] {
     const first = at
     const isComment = /^\s*(?:#|$)/.test(lines[at] ?? '')
     while (!isComment && !isWhole(lines.slice(first, at + 1).join('\n')) && at < lines.length - 1) at += 1
+    const orphan = isComment ? answerAt(lines, at) : null
     at += 1
+    if (orphan !== null) commands.push({ line: block.line + first, text: ':', answer: orphan })
     if (isComment) continue
     const found = answerAt(lines, at)
-    commands.push({ line: block.line + first, text: lines.slice(first, at).join('\n'), answer: found })
+    if (found !== null) at += 1
+    commands.push({ line: block.line + first, text: lines.slice(first, found === null ? at : at - 1).join('\n'), answer: found })
   }
   return commands
+}
+
+/** The block without the lines of one of its commands. */
+export function without(block: Block, { line, text }: Command): Block {
+  const lines = block.text.split('\n')
+  lines.splice(line - block.line, text.split('\n').length)
+  return { ...block, text: lines.join('\n') }
 }
 
 /** Quotes are closed, loops ended, and no line goes on behind a backslash. */

@@ -19,6 +19,15 @@ export interface Stand {
   readonly home: string
 }
 
+/** The node that runs in the folder. */
+export interface Node {
+  /** What stands for 8080 and 9090. */
+  readonly ports: readonly [string, string]
+  readonly env: Readonly<Record<string, string>>
+  /** Makes idempotency keys others, for a run that is not to be answered from an earlier one. */
+  readonly attempt?: string
+}
+
 export interface Ended {
   /** Of each step that did not do what the text says; behind one that failed nothing is run. */
   readonly failures: readonly string[]
@@ -34,14 +43,18 @@ sign() { printf '${SIGN}%s\\n' "$1"; printf '${SIGN}%s\\n' "$1" >&2; }
 curl() { command curl --write-out '%{stderr}${SIGN}status %{http_code}\\n' "$@"; }
 `
 
-/** A folder that looks like a clone, and an empty HOME. */
-export function openStand(t: { teardown(done: () => void): unknown }): Stand {
+/**
+ * A folder that looks like a clone, and an empty HOME.
+ * @param more of another stand: what else is there already
+ */
+export function openStand(t: { teardown(done: () => void): unknown }, more?: { readonly of: Stand; readonly names: readonly string[] }): Stand {
   const place = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
   t.teardown(() => rmSync(place, { recursive: true, force: true }))
   const stand = { folder: join(place, 'sluice'), home: join(place, 'home') }
   mkdirSync(stand.folder)
   mkdirSync(stand.home)
   for (const name of CLONE) symlinkSync(join(ROOT, name), join(stand.folder, name))
+  for (const name of more?.names ?? []) symlinkSync(join(more?.of.folder ?? '', name), join(stand.folder, name))
   return stand
 }
 
@@ -62,14 +75,17 @@ function scriptOf(block: Block, name: string, text: string): Step {
 
 /**
  * Runs steps in one bash, in the folder; the ports that the text names are those of the node that runs there.
- * @param ports what stands for 8080 and 9090
  */
 export async function runSession(
   stand: Stand,
   steps: readonly Step[],
-  { ports, env }: { readonly ports: readonly [string, string]; readonly env: Readonly<Record<string, string>> },
+  { ports, env, attempt = '' }: Node,
 ): Promise<Ended> {
-  const mapped = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${ports[0]}`).replaceAll('127.0.0.1:9090', `127.0.0.1:${ports[1]}`)
+  const mapped = (text: string): string =>
+    text
+      .replaceAll('127.0.0.1:8080', `127.0.0.1:${ports[0]}`)
+      .replaceAll('127.0.0.1:9090', `127.0.0.1:${ports[1]}`)
+      .replaceAll(/Idempotency-Key: [\w-]+/g, `$&${attempt}`)
   const script = steps.map((step, at) => `sign ${at}\n${mapped(writing(step) + step.text)}\n`).join('')
   const ran = await bash(`${PRELUDE}${script}sign end\n`, stand, env)
   return { failures: failuresOf(steps, ran, mapped) }
