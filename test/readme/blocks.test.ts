@@ -14,8 +14,8 @@ const blocks = blocksOf(readme)
 /** Lines that are taken out in this short form; `npm run prove -- readme` takes out each. */
 const MUTATIONS = 3
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-/** What a run of some blocks finds of the run of all: the node's own folder. */
-const KEPT = ['.sluice']
+/** What a run of some blocks finds of the run of all: the node's own folder, and what was installed. */
+const KEPT = ['.sluice', 'try']
 
 /** What they stand under and begin with, of blocks that are not run here: they need machines, programs or addresses that a test has not. */
 const ELSEWHERE: readonly string[] = [
@@ -48,6 +48,16 @@ t.test('the blocks of the README that are not run are these', async (t) => {
 
 t.test('no fence of the README is missed', async (t) => {
   t.equal(blocks.length * 2, readme.split('\n').filter((line) => /^\s*(?:```|~~~)/.test(line)).length)
+})
+
+t.test('links within the README lead to a heading, and its contents name each section', async (t) => {
+  const headings = readme.split('\n').filter((line) => /^##+ /.test(line))
+  const anchors = headings.map((line) => line.replace(/^#+ /, '').toLowerCase().replace(/[^\w\- ]/g, '').replaceAll(' ', '-'))
+  const links = [...readme.matchAll(/\]\(#([^)]+)\)/g)].map((match) => match[1] ?? '')
+  t.same(links.filter((link) => !anchors.includes(link)), [])
+  const contents = readme.slice(readme.indexOf('## Contents'), readme.indexOf('## Start'))
+  const sections = anchors.filter((anchor, at) => (headings[at] ?? '').startsWith('## ') && anchor !== 'contents')
+  t.same(sections.filter((anchor) => !contents.includes(`(#${anchor})`)), [])
 })
 
 t.test('from an empty folder', async (t) => {

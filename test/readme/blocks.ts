@@ -23,6 +23,8 @@ export interface Answer {
   /** Null where the text shows a body alone. */
   readonly status: number | null
   readonly body: unknown
+  /** All that a script prints, where that is shown. */
+  readonly printed?: string
 }
 
 /** All fenced blocks, in document order. */

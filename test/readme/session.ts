@@ -70,7 +70,9 @@ export function stepsOf(blocks: readonly Block[]): Step[] {
 }
 
 function scriptOf(block: Block, name: string, text: string): Step {
-  return { line: block.line, text, answer: null, file: { name, text: block.text } }
+  const shown = /(?:^|\n)\/\/ (.*)$/.exec(block.text)?.[1]
+  const answer = block.language === 'js' && shown !== undefined ? { status: null, body: undefined, printed: shown } : null
+  return { line: block.line, text, answer, file: { name, text: block.text } }
 }
 
 /**
@@ -143,6 +145,7 @@ function answerProblems(answer: Answer | null, body: string, errors: string, map
     const refused = statuses.filter((status) => status >= 400 || status === 0)
     if (refused.length > 0) return [`answered ${refused.join(', ')}`]
   } else if (statuses.at(-1) !== answer.status) return [`answered ${String(statuses.at(-1))}, not ${answer.status}`]
+  if (answer?.printed !== undefined && answer.printed !== body.trim()) return [`printed ${body.trim()}, not ${answer.printed}`]
   if (answer?.body === undefined) return []
   const shown: unknown = JSON.parse(mapped(JSON.stringify(answer.body)))
   try {

@@ -14,12 +14,14 @@ const SECTIONS = ['Start', 'Videos', 'Files', 'Vault', 'Looking into jobs, webho
 
 /** Commands of the first calls, each taken out in turn; those that only show something are needed by none. */
 export function takings(blocks: readonly Block[]): Taking[] {
-  const shown = blocks.filter(({ mark, language }) => mark === null && language === 'sh')
+  // Verbs take long to load, and what was installed stays.
+  const shown = blocks.filter(({ mark, language, text }) => mark === null && language === 'sh' && !/bin\/sluice|npm install/.test(text))
+  const scripts = blocks.filter(({ mark, language }) => mark === null && language === 'js')
   return SECTIONS.flatMap((section, at) => {
-    const others = shown.filter((block) => SECTIONS.slice(0, 1).includes(block.section))
-    const own = shown.filter((block) => block.section === section && !block.text.includes('bin/sluice'))
+    const others = shown.filter((block) => block.section === SECTIONS[0])
+    const own = shown.filter((block) => block.section === section)
     // What the first blocks set up is used by all that follow them.
-    const used = at === 0 ? shown.filter((block) => SECTIONS.slice(1).includes(block.section) && !block.text.includes('bin/sluice')) : []
+    const used = at === 0 ? [...shown.filter((block) => SECTIONS.slice(1).includes(block.section)), ...scripts] : []
     const whole = at === 0 ? [...own, ...used] : [...others, ...own]
     return own.flatMap((block) =>
       commandsOf(block).filter(isNeeded).map((command) => ({
@@ -33,7 +35,7 @@ export function takings(blocks: readonly Block[]): Taking[] {
 
 /** It makes something that is used below, or answers what is shown below it. */
 function isNeeded({ text, answer }: Command): boolean {
-  return answer !== null || /^(?:\w+=|\w+\(\)|until |curl .*-o )/.test(text)
+  return answer !== null || /^(?:\w+=|export |\w+\(\)|until |curl .*-o )/.test(text)
 }
 
 /** Some of them, the same for the same seed. */
