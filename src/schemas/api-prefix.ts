@@ -3,3 +3,6 @@ export const API_PREFIX = '/api/v1'
 
 /** Prefix of the paths of the SCIM service. C29. */
 export const SCIM_PREFIX = '/scim/v2'
+
+/** Where the dashboard is on the admin port. */
+export const DASHBOARD_PATH = '/dashboard/'

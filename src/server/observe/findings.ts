@@ -34,7 +34,7 @@ export function deadLetters({ waiting, dead }: { readonly waiting: number; reado
   if (dead === 0) return null
   return {
     detail: `${dead} dead ${dead === 1 ? 'letter' : 'letters'}, ${waiting} wait for an attempt`,
-    fix: 'look at `sluice webhooks list --state dead`, then `sluice webhooks replay`',
+    fix: 'look at `sluice webhooks list --state dead`, then `sluice webhooks replay --dead`, or one of them by its id',
   }
 }
 

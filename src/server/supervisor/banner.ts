@@ -1,4 +1,4 @@
-import { API_PREFIX } from '../../schemas/api-prefix.ts'
+import { API_PREFIX, DASHBOARD_PATH } from '../../schemas/api-prefix.ts'
 
 /** The ready line: exactly these members, for machines. */
 export interface ReadyFacts {
@@ -54,7 +54,7 @@ export function banner({ facts, configuredWorkers, keys, certFile, rootKeyFile, 
     '',
     row('API', paint(36, `${facts.url}${API_PREFIX}`)),
     row('Docs', paint(36, facts.docs_url)),
-    row('Admin', facts.admin_url),
+    row('Dashboard', `${paint(36, `${facts.admin_url}${DASHBOARD_PATH}`)}  (sign in with a management key)`),
     row('Workers', `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}${workersNote}`),
     row('Stores', `Postgres ${facts.postgres}, Redis ${facts.redis}${note}`),
     row('Files', facts.objects),

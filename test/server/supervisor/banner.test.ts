@@ -18,3 +18,7 @@ t.test('the banner tells the numbers in force, and of threads what the settings 
   t.match(banner({ ...OPTIONS, configuredWorkers: 1 }), /4 fronts, 4 worker threads \(SLUICE_WORKERS is 1; each front has at least one\)\n/)
   t.match(banner({ ...OPTIONS, facts: { ...OPTIONS.facts, fronts: 1, workers: 1 }, configuredWorkers: 1 }), /1 front, 1 worker thread\n/)
 })
+
+t.test('the banner names the page of the dashboard itself, and what opens it', async (t) => {
+  t.match(banner(OPTIONS), /\n {2}Dashboard {3}http:\/\/127\.0\.0\.1:9090\/dashboard\/ {2}\(sign in with a management key\)\n/)
+})

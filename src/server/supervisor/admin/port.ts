@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_MS_MAX } from '../../../schemas/admin-port-limits.ts'
-import { API_PREFIX } from '../../../schemas/api-prefix.ts'
+import { API_PREFIX, DASHBOARD_PATH } from '../../../schemas/api-prefix.ts'
 import { FAILURES, statusOf, type Failure } from '../../../schemas/failures.ts'
 import { cannotListen } from '../checks.ts'
 import { failed, json, redirect, send, type Answer } from './answers.ts'
@@ -34,7 +34,6 @@ export interface Admin {
 }
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
-const DASHBOARD = '/dashboard/'
 const LIVE = `${API_PREFIX}/admin/live`
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shutting down.' }
@@ -95,13 +94,13 @@ class AdminDesk {
   }
 
   async #page(path: string, { headers }: IncomingMessage): Promise<Answer> {
-    if (path === '/' || path === '/dashboard') return redirect(DASHBOARD)
+    if (path === '/' || path === '/dashboard') return redirect(DASHBOARD_PATH)
     if (path === '/healthz') return json({ status: 'alive' })
     if (path === '/readyz') return this.#readiness()
     if (path === '/metrics') return this.#metrics()
     const { 'accept-encoding': acceptEncoding, 'if-none-match': ifNoneMatch } = headers
     const wish = { acceptEncoding: String(acceptEncoding ?? ''), ifNoneMatch }
-    const asset = path.startsWith(DASHBOARD) ? await this.#assets.find(path.slice(DASHBOARD.length), wish) : null
+    const asset = path.startsWith(DASHBOARD_PATH) ? await this.#assets.find(path.slice(DASHBOARD_PATH.length), wish) : null
     return asset ?? failed({ name: 'route_unknown' })
   }
 

@@ -3,13 +3,14 @@ import { useState } from 'preact/hooks'
 import type { Budget, BudgetInterval } from '../../../../schemas/budgets.ts'
 import type { Api } from '../api.ts'
 import type { PageContext } from '../page.ts'
-import { Badge, Meter } from '../parts/badge.ts'
+import { Badge, Meter, type Tone } from '../parts/badge.ts'
 import { LoadedTable, type Column } from '../parts/data-table.ts'
 import { Confirm, Dialog, useAction } from '../parts/dialog.ts'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
 import { Time, usd } from '../parts/figures.ts'
 import { Awaited, useLoaded } from '../parts/loaded.ts'
 import { offsetOf, Pager } from '../parts/pager.ts'
+import { useRefresh } from '../parts/refresh.ts'
 import type { Workspaces } from '../parts/workspaces.ts'
 
 /** Workspaces whose budgets are shown at once: each is a call of its own. */
@@ -36,6 +37,7 @@ export function Budgets({ context, workspaces }: BudgetsProps): ComponentChild {
   const offset = offsetOf(query)
   const ids = all?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id)
   const budgets = useLoaded((signal) => (ids === undefined ? new Promise<readonly Budget[]>(() => undefined) : budgetsOf(api, ids, signal)), [api, ids?.join()])
+  useRefresh(budgets.value?.some((budget) => forceOf(budget) === 'pending') === true, budgets.reload)
   const change = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): void =>
     setWish({ workspace, interval, limit: String(limit) })
   const columns = columnsOf(workspaces, change, setDeleted)
@@ -85,7 +87,7 @@ function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void, rem
     { title: 'Begins anew', cell: ({ resets_at: at }) => (at === null ? h('span', { class: 'hint' }, 'never') : h(Time, { at })) },
     {
       title: 'In force',
-      cell: ({ effective }) => h(Badge, effective === 'now' ? { text: 'now', tone: 'good' } : { text: 'pending', tone: 'warn', title: PENDING }),
+      cell: (budget) => h(Badge, FORCES[forceOf(budget)]),
     },
     {
       title: 'Actions', cell: (budget) => h('div', { class: 'actions' },
@@ -95,8 +97,24 @@ function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void, rem
   ]
 }
 
-const leftOf = ({ spent_usd: spent, limit_usd: limit }: Budget): number => limit - spent
-const PENDING = 'Nothing more is lent; what fronts held before the change may still be spent.'
+const leftOf = ({ spent_usd: spent, limit_usd: limit }: Pick<Budget, 'spent_usd' | 'limit_usd'>): number => limit - spent
+
+type Force = 'now' | 'overdrawn' | 'pending'
+
+/**
+ * How far a limit is obeyed. Where nobody holds any of one that is overdrawn, nothing more is spent: that the API calls it pending
+ * means only that it has to begin anew, or be raised.
+ */
+export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
+  if (budget.effective === 'now') return 'now'
+  return budget.lent_usd === 0 && leftOf(budget) < 0 ? 'overdrawn' : 'pending'
+}
+
+const FORCES: Readonly<Record<Force, { readonly text: string; readonly tone: Tone; readonly title?: string }>> = {
+  now: { text: 'now', tone: 'good' },
+  overdrawn: { text: 'overdrawn', tone: 'bad', title: 'More than that is spent already: calls are refused until it begins anew or is raised.' },
+  pending: { text: 'pending', tone: 'warn', title: 'Nothing more is lent; what fronts held before the change may still be spent.' },
+}
 
 interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
   readonly workspaces: Workspaces
@@ -112,7 +130,8 @@ function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDi
   const { isBusy, problem, start } = useAction(async () => {
     const { data } = await api.send<{ data: Budget }>('PUT', ['workspaces', wish.workspace, 'budgets', wish.interval], { limit_usd: Number(wish.limit) })
     const set = `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.`
-    say(data.effective === 'now' ? set : `${set} ${PENDING}`)
+    const { title } = FORCES[forceOf(data)]
+    say(title === undefined ? set : `${set} ${title}`)
     onClose()
   }, onDone)
   return h(Dialog, { title: isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`, onClose },

@@ -2,7 +2,7 @@ import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact
 import { useMemo, useRef } from 'preact/hooks'
 import type { FrontView, LiveView, OperationView } from '../../../../schemas/live-view.ts'
 import { useLive } from '../live.ts'
-import type { Page, PageContext } from '../page.ts'
+import { hashOf, type Page, type PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.ts'
 import { DataTable, type Column } from '../parts/data-table.ts'
 import { bytes, count, duration, figure, share, Time } from '../parts/figures.ts'
@@ -124,7 +124,7 @@ const OPERATION_COLUMNS: readonly Column<OperationView>[] = [
 function Operations({ latest: { operations, quantile_seconds: seconds } }: Latest): ComponentChild {
   return h(DataTable<OperationView>, {
     caption: 'Requests by operation', columns: OPERATION_COLUMNS, rows: operations, keyOf: ({ operation }) => operation,
-    empty: `No calls in the last ${figure(seconds)} seconds.`,
+    empty: `No calls in the last ${count(seconds)} seconds.`,
   })
 }
 
@@ -168,7 +168,9 @@ function Stores({ latest }: Latest): ComponentChild {
       ` ${count(money.calls_open)} paid calls under way, ${count(money.calls_waiting)} wait; books ${duration(money.journal_lag_ms)} behind`),
     h(Fact, { name: 'Videos' }, held.length === 0 ? 'No open job is held.' : held.map(([state, jobs]) => `${count(jobs)} ${state}`).join(', ')),
     h(Fact, { name: 'Webhooks' }, webhooks === null ? 'not counted yet' : [
-      `${count(webhooks.waiting)} waiting, `, webhooks.dead > 0 ? h(Badge, { key: 'dead', text: `${count(webhooks.dead)} dead`, tone: 'bad' }) : 'none dead',
+      `${count(webhooks.waiting)} waiting, `, webhooks.dead > 0
+        ? h('a', { key: 'dead', href: hashOf('webhooks', { state: 'dead' }) }, h(Badge, { text: `${count(webhooks.dead)} dead`, tone: 'bad' }))
+        : 'none dead',
     ]),
     h(Fact, { name: 'Providers' }, providers.length === 0 ? 'None was asked yet.' : providers.map(({ provider, state, per_second: rate }) =>
       h('span', { key: provider }, h(Badge, { text: `${provider} ${state}`, tone: PROVIDER_TONES[state] }), ` ${figure(rate)}/s `))))
