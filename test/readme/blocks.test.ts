@@ -11,7 +11,7 @@ import { sampleOf, takings } from './takings.ts'
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
 const blocks = blocksOf(readme)
 
-/** Lines that are taken out in this short form; `npm run prove -- readme` takes out each. */
+/** Lines that are taken out in one run; another seed takes out others. */
 const MUTATIONS = 3
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 /** What a run of some blocks finds of the run of all: the node's own folder, and what was installed. */
