@@ -67,7 +67,8 @@ function place(from: string, to: string): void {
       return renameSync(from, to)
     } catch (cause) {
       if (!/^(?:EEXIST|ENOTEMPTY|EISDIR|ENOTDIR)$/.test((cause as NodeJS.ErrnoException).code ?? '')) throw cause
-      rmSync(to, { recursive: true })
+      // Calls of the product go on making files in it.
+      rmSync(to, { recursive: true, maxRetries: 20, retryDelay: 1 })
     }
   }
 }
