@@ -98,8 +98,8 @@ class FileStore implements Files {
       const { mayFit, isYoungest, quotaBytes } = chance.value
       if (mayFit && (await patience.wait(this.#quotaWaitMs * (isYoungest ? 1 : 2), signal))) continue
       if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
-      // Who gave way before the look above has left room that nobody else may want.
-      const last = mayFit ? await this.#reserveUpTo(own, bytes) : taken
+      // Who gave way or settled before the look above has left room, with nobody left to wait for.
+      const last = await this.#reserveUpTo(own, bytes)
       if (!last.ok) return last
       return last.value ? ok(null) : full(quotaBytes)
     }
