@@ -193,6 +193,8 @@ export const WORKERS_MAX = 1_024
 export const DRAIN_MS = 30_000
 /** Milliseconds that a replaced front stays for idle keep-alive connections. Design §2. */
 export const REPLACED_FRONT_MS = 12_000
+/** Milliseconds from a front's start until another one is loaded ahead, which takes a core half a second. Decision. */
+export const SPARE_FRONT_MS = 10_000
 
 /** Characters of an organization's, workspace's or key's name. B2.9; Decision for the others. */
 export const NAME_CHARS_MAX = 100

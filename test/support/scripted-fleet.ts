@@ -92,7 +92,7 @@ interface Teardown {
 }
 
 /** A fleet whose processes follow the test; they end with it. */
-export function scriptedFleet(t: Teardown, { retiredMsMax = 60_000 } = {}): ScriptedFleet {
+export function scriptedFleet(t: Teardown, { retiredMsMax = 60_000, spareDelayMs = 0 } = {}): ScriptedFleet {
   const forked: ScriptedChild[] = []
   const crashLoops: string[] = []
   const log = keptLog()
@@ -114,6 +114,7 @@ export function scriptedFleet(t: Teardown, { retiredMsMax = 60_000 } = {}): Scri
     },
     log,
     retiredMsMax,
+    spareDelayMs,
     onCrashLoop: (reason) => crashLoops.push(reason),
   })
   t.teardown(() => fleet.killAll())

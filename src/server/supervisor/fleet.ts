@@ -18,6 +18,8 @@ export interface FleetOptions {
   readonly log: Log
   /** Milliseconds after which a replaced child that has not ended is killed. */
   readonly retiredMsMax: number
+  /** Milliseconds from the start of a front until another is loaded ahead; 0: at once. */
+  readonly spareDelayMs: number
   /** A child that ran before cannot be brought up again: the node has to stop. */
   readonly onCrashLoop: (reason: string) => void
 }
@@ -58,6 +60,7 @@ export class Fleet {
   readonly #retired = new Set<Retired>()
   /** A front that is loaded and not started: it takes the place of the next one that dies or is replaced. */
   #spare: FleetChild | null = null
+  #spareTimer: NodeJS.Timeout | null = null
   /** Since a front last came up well. */
   #sparesLost = 0
   #isEnding = false
@@ -280,8 +283,21 @@ export class Fleet {
     return spare
   }
 
-  /** Loading is most of what a front needs to come back, so one is always loaded ahead. */
+  /**
+   * Loading is most of what a front needs to come back, so one is always loaded ahead: later than the fronts themselves,
+   * whose first calls would share the cores with it.
+   */
   #keepSpare(): void {
+    if (this.#spare !== null || this.#spareTimer !== null) return
+    const { spareDelayMs } = this.#options
+    if (spareDelayMs === 0) return this.#loadSpare()
+    this.#spareTimer = setTimeout(() => {
+      this.#spareTimer = null
+      this.#loadSpare()
+    }, spareDelayMs).unref()
+  }
+
+  #loadSpare(): void {
     if (this.#spare !== null || this.#isEnding || this.#sparesLost >= CRASH_LOOP_EXITS) return
     const spare = this.#fork('front', true)
     this.#spare = spare
@@ -293,7 +309,7 @@ export class Fleet {
       // The next front that comes up well has one made again.
       const isLast = this.#sparesLost >= CRASH_LOOP_EXITS
       this.#options.log.warn('spare_lost', { pid: spare.pid, how, losses: this.#sparesLost, isLast })
-      this.#keepSpare()
+      this.#loadSpare()
     })
   }
 

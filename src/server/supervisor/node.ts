@@ -1,5 +1,5 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
-import { DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits.ts'
+import { DRAIN_MS, REPLACED_FRONT_MS, SPARE_FRONT_MS } from '../../schemas/limits.ts'
 import { startAdmin, type Admin } from './admin/port.ts'
 import { addressOf, hostForUrl, isLoopback, originAt } from '../../schemas/origins.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
@@ -112,6 +112,7 @@ class NodeRun {
       fork: (role, isAhead) => this.#fork(role, isAhead),
       log: parts.log,
       retiredMsMax: RETIRED_MS_MAX,
+      spareDelayMs: SPARE_FRONT_MS,
       onCrashLoop: (why) => ending.ask({ why, isFailure: true }),
     })
   }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { generationsOf, partsOf, scriptedFleet, turnOfLoop } from '../../support/scripted-fleet.ts'
+import { generationsOf, partsOf, scriptedFleet, turnOfLoop, type ScriptedFleet } from '../../support/scripted-fleet.ts'
 
 t.test('a roll that is asked for during the start leaves one front in each slot', async (t) => {
   const { fleet, forked, serving, readyAtOnce } = scriptedFleet(t)
@@ -111,6 +111,20 @@ t.test('lost spares are logged, no more than five are made, and a good front has
   await turnOfLoop()
   t.same(generationsOf(serving()), ['0:old'])
   t.ok(spare())
+})
+
+t.test('a spare is loaded some time after the fronts, and none of a node that ended meanwhile', async (t) => {
+  const spares: readonly ScriptedFleet[] = [scriptedFleet(t, { spareDelayMs: 20 }), scriptedFleet(t, { spareDelayMs: 20 })]
+  for (const { fleet, readyAtOnce } of spares) {
+    readyAtOnce()
+    await fleet.start(partsOf(1, 'old'))
+  }
+  const count = (): readonly number[] => spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
+  t.same(count(), [0, 0])
+  await spares[1]?.fleet.killAll()
+  while (count()[0] === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.same(count(), [1, 0])
 })
 
 t.test('a front that cannot be brought back five times stops the node', async (t) => {
