@@ -6,7 +6,7 @@ import { KIB, MIB } from './limits.ts'
 export const STORAGE_QUOTA_BYTES_DEFAULT = 10 * 1024 * MIB
 /** Bytes by which the reservation of a body of unknown length grows. Issue 3. */
 export const QUOTA_STEP_BYTES = MIB
-/** Milliseconds that a refusal for the quota waits for racing uploads to settle. Decision. */
+/** Milliseconds that a refusal for the quota waits for racing uploads to settle; twice as long while a younger one holds bytes. Decision. */
 export const QUOTA_WAIT_MS_MAX = 10_000
 /** Milliseconds of an upload's lease, and between two renewals of it: the sweep takes over what is silent for longer. Decision. */
 export const UPLOAD_LEASE_MS = 60_000

@@ -8,7 +8,8 @@ import { verifyAudit } from '../../src/server/store/audit-log.ts'
 import { openStore, type Store } from '../../src/server/store/open.ts'
 import { runtimeOf } from '../../src/server/supervisor/data-directory.ts'
 import { must } from '../support/must.ts'
-import { processRow, tree } from '../support/process-cpu.ts'
+import { coresOf, nodeCpu } from '../support/node-cores.ts'
+import { tree } from '../support/process-cpu.ts'
 import { median, type Program, type Proof } from './proof.ts'
 import { countHistory, plantHistory, type Counts, type History, type HistorySize } from './retention/history.ts'
 
@@ -91,7 +92,7 @@ async function beside(proof: Proof, gateway: Gateway, store: Store): Promise<voi
 
 /** Pruning by the node's runner; then as much CPU that does nothing. */
 async function round(gateway: Gateway, store: Store, went: (still: boolean) => void): Promise<Round> {
-  const used = await cpuOf(gateway, store)
+  const used = await nodeCpu(gateway.stand.pid, store)
   const idle = await coresOf(used, () => tinyLatency(gateway, ROUND_MS / 2))
   await startPruning(store)
   const pruning = await coresOf(used, () => tinyLatency(gateway, ROUND_MS))
@@ -104,21 +105,7 @@ async function round(gateway: Gateway, store: Store, went: (still: boolean) => v
   return { pruning: pruning.value, burner, cores }
 }
 
-/** CPU seconds of the node with its Postgres, whosever child that is. */
-async function cpuOf({ stand }: Gateway, { sql }: Store): Promise<() => number> {
-  const [backend] = await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`
-  const postmaster = processRow(backend?.pid ?? 0)?.parent ?? stand.pid
-  return () => {
-    const rows = new Map([...tree(stand.pid), ...tree(postmaster)].map(({ pid, cpuS }) => [pid, cpuS]))
-    return [...rows.values()].reduce((sum, cpuS) => sum + cpuS, 0)
-  }
-}
 
-async function coresOf<T>(used: () => number, work: () => Promise<T>): Promise<{ readonly value: T; readonly cores: number }> {
-  const [before, startedAt] = [used(), performance.now()]
-  const value = await work()
-  return { value, cores: (used() - before) / ((performance.now() - startedAt) / 1_000) }
-}
 
 /** To the end; in the long form past a runner that is killed in the middle, whose lease has to run out. @returns milliseconds */
 async function pruneAll(proof: Proof, gateway: Gateway, store: Store): Promise<number> {

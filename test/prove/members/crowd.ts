@@ -5,7 +5,7 @@ import { tinyLatency, type Latency } from '../../../bench/transfers/tiny.ts'
 import { newId } from '../../../src/server/store/ids.ts'
 import { openStore, type Store } from '../../../src/server/store/open.ts'
 import { runtimeOf } from '../../../src/server/supervisor/data-directory.ts'
-import { processRow, tree } from '../../support/process-cpu.ts'
+import { coresOf, nodeCpu } from '../../support/node-cores.ts'
 import type { Stand } from '../../support/stand.ts'
 import { median, type Proof } from '../proof.ts'
 
@@ -163,7 +163,7 @@ async function beside(world: Crowd): Promise<void> {
 /** Syncs, one after the other, of grants that are damaged each time; then as much CPU that does nothing. */
 async function round(world: Crowd): Promise<Round> {
   const { gateway } = world
-  const used = await cpuOf(world)
+  const used = await nodeCpu(world.gateway.stand.pid, world.store)
   const idle = await coresOf(used, () => tinyLatency(gateway, ROUND_MS / 2))
   let isOver = false
   let count = 0
@@ -183,21 +183,7 @@ async function round(world: Crowd): Promise<Round> {
   return { syncs: beside.value, burner, cores, count }
 }
 
-/** CPU seconds of the node with its Postgres, whosever child that is. */
-async function cpuOf({ gateway: { stand }, store }: Crowd): Promise<() => number> {
-  const [backend] = await store.sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`
-  const postmaster = processRow(backend?.pid ?? 0)?.parent ?? stand.pid
-  return () => {
-    const rows = new Map([...tree(stand.pid), ...tree(postmaster)].map(({ pid, cpuS }) => [pid, cpuS]))
-    return [...rows.values()].reduce((sum, cpuS) => sum + cpuS, 0)
-  }
-}
 
-async function coresOf<T>(used: () => number, work: () => Promise<T>): Promise<{ readonly value: T; readonly cores: number }> {
-  const [before, startedAt] = [used(), performance.now()]
-  const value = await work()
-  return { value, cores: (used() - before) / ((performance.now() - startedAt) / 1_000) }
-}
 
 async function call({ port, keys }: Stand, method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly data: unknown }> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {

@@ -1,4 +1,4 @@
-import { argumentCases, optionCases, quoted } from './cases.ts'
+import { casesScript, quoted } from './cases.ts'
 import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
 
 /**
@@ -7,27 +7,15 @@ import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
  */
 export function bashScript(tree: VerbNode): string {
   const verbs = eachVerb(tree)
-  return [
-    '# Completion of sluice for bash, made by `sluice completion bash`.',
-    '_sluice_at() {',
-    '  case "$1" in',
-    ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=${listOf(verb.verbs.map(({ name }) => name))} options=${listOf(namesOf(verb.options))} ;;`),
-    '  esac',
-    '}',
-    '_sluice_option() {',
-    "  takes='' values=''",
-    '  case "$1 $2" in',
-    ...optionCases(verbs),
-    '  esac',
-    '}',
-    '_sluice_argument() {',
-    "  values=''",
-    '  case "$1 $2" in',
-    ...argumentCases(verbs),
-    '  esac',
-    '}',
-    WALK,
-  ].join('\n')
+  return casesScript(verbs, {
+    head: ['# Completion of sluice for bash, made by `sluice completion bash`.'],
+    places: [
+      '  case "$1" in',
+      ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=${listOf(verb.verbs.map(({ name }) => name))} options=${listOf(namesOf(verb.options))} ;;`),
+      '  esac',
+    ],
+    walk: WALK,
+  })
 }
 
 function namesOf(options: readonly OptionNode[]): readonly string[] {

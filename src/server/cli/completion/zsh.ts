@@ -1,32 +1,19 @@
-import { argumentCases, optionCases, quoted } from './cases.ts'
+import { casesScript, quoted } from './cases.ts'
 import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
 
 /** A script for zsh, to be read with `source <(…)` or laid as `_sluice` into a folder of `fpath`. */
 export function zshScript(tree: VerbNode): string {
   const verbs = eachVerb(tree)
-  return [
-    '#compdef sluice',
-    '# Completion of sluice for zsh, made by `sluice completion zsh`.',
-    '_sluice_at() {',
-    '  verbs=() options=()',
-    '  case "$1" in',
-    ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=(${verb.verbs.map(told).join(' ')}) options=(${verb.options.flatMap(eachTold).join(' ')}) ;;`),
-    '  esac',
-    '}',
-    '_sluice_option() {',
-    "  takes='' values=''",
-    '  case "$1 $2" in',
-    ...optionCases(verbs),
-    '  esac',
-    '}',
-    '_sluice_argument() {',
-    "  values=''",
-    '  case "$1 $2" in',
-    ...argumentCases(verbs),
-    '  esac',
-    '}',
-    WALK,
-  ].join('\n')
+  return casesScript(verbs, {
+    head: ['#compdef sluice', '# Completion of sluice for zsh, made by `sluice completion zsh`.'],
+    places: [
+      '  verbs=() options=()',
+      '  case "$1" in',
+      ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=(${verb.verbs.map(told).join(' ')}) options=(${verb.options.flatMap(eachTold).join(' ')}) ;;`),
+      '  esac',
+    ],
+    walk: WALK,
+  })
 }
 
 /** With what it is for, which zsh shows beside it; the name ends at the first colon. */
