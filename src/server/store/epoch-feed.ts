@@ -1,7 +1,7 @@
 import { EPOCH_POLL_MS, EPOCH_POLL_TIMEOUT_MS, INVALIDATIONS_READ_MAX } from '../../schemas/limits.ts'
 import type { CachedKind, Change, EpochFeed, Hints, Invalidation } from '../ports/keys.ts'
 import type { Log } from '../ports/observe.ts'
-import { openStore, type Store } from './open.ts'
+import { openStore, StoreSlow, type Store } from './open.ts'
 
 export interface EpochFeedOptions {
   readonly store: Store
@@ -42,8 +42,10 @@ class Feed implements RunningEpochFeed {
   #lastGoodPollAtMs = 0
   readonly #openedAtMs = Date.now()
   #isBehind = false
-  /** An outage is told once, not with every poll. */
+  /** The last poll was not good. */
   #isAway = false
+  /** An outage is told once, not with every poll. */
+  #isTold = false
   #polling: Promise<void> | null = null
   #isClosed = false
 
@@ -115,13 +117,19 @@ class Feed implements RunningEpochFeed {
         SELECT e.n AS epoch, i.n, i.kind, i.id FROM epoch e LEFT JOIN invalidations i ON i.n > ${seen}
         ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`)
     } catch (problem) {
-      if (!this.#isClosed && !this.#isAway) this.#log.warn('epoch.away', { cause: problem })
+      // One slow poll is a busy machine, as while a front starts; the overdue time begins to count with the second.
+      const isOutage = this.#isAway || !(problem instanceof StoreSlow)
+      if (!this.#isClosed && !this.#isTold && isOutage) {
+        this.#log.warn('epoch.away', { cause: problem })
+        this.#isTold = true
+      }
       this.#isAway = true
       return
     }
     if (this.#isClosed) return
-    if (this.#isAway) this.#log.info('epoch.back', { awayMs: Date.now() - Math.max(this.#lastGoodPollAtMs, this.#openedAtMs) })
+    if (this.#isTold) this.#log.info('epoch.back', { awayMs: Date.now() - Math.max(this.#lastGoodPollAtMs, this.#openedAtMs) })
     this.#isAway = false
+    this.#isTold = false
     this.#obey(seen, rows)
     // The wall clock, because grace is counted across a sleep of the machine too.
     this.#lastGoodPollAtMs = Date.now()

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { EPOCH_POLL_TIMEOUT_MS } from '../../../src/schemas/limits.ts'
 import type { Invalidation } from '../../../src/server/ports/keys.ts'
 import type { Change, Hints } from '../../../src/server/ports/keys.ts'
 import { openEpochFeed, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
@@ -168,6 +169,26 @@ for (const away of ['cut', 'freeze'] as const) {
     t.same(idsOf(heard), ['missed'])
   })
 }
+
+t.test('one slow poll is no outage, as when the loop is blocked while a front starts; a second one is', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  const log = keptLog()
+  const told = (): readonly string[] => log.events.map(({ event }) => event).filter((event) => event.startsWith('epoch.'))
+  const feed = openEpochFeed({ store, hints: null, log, pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  for (const end = performance.now() + EPOCH_POLL_TIMEOUT_MS + 100; performance.now() < end;);
+  await feed.poll()
+  t.same(told(), [])
+  await relay.freeze()
+  t.equal(await feed.poll(), false)
+  t.same(told(), [])
+  await feed.poll()
+  await feed.poll()
+  t.same(told(), ['epoch.away'])
+  await relay.restore()
+  while (!(await feed.poll()));
+  t.same(told(), ['epoch.away', 'epoch.back'])
+})
 
 t.test('a store that is away from the start was away since then, and not since 1970', async (t) => {
   const { store, relay } = await openFarStore(t)
