@@ -164,6 +164,14 @@ t.test('on a terminal it asks, and Enter takes what is offered', { skip: noPty }
   })
 })
 
+t.test('a terminal that does not know its size is asked all the same', { skip: noPty }, async (t) => {
+  const folder = t.testdir({})
+  const pty = openPty(t, { command: sluice('init', '--root-key', 'key'), env: BARE, cwd: folder, rows: 0, columns: 0 })
+  await pty.until(/Data folder: all that the node keeps/)
+  pty.keys('\u0003')
+  t.same(await pty.ended, { code: 1, is_restored: true })
+})
+
 t.test('a URL is not shown while it is typed, and what is wrong is asked again', { skip: noPty }, async (t) => {
   const folder = t.testdir({})
   const pty = openPty(t, { command: sluice('init'), env: BARE, cwd: folder, rows: 40, columns: 120 })

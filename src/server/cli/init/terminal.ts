@@ -1,3 +1,4 @@
+import type { WriteStream } from 'node:tty'
 import { cancel, intro, password, select, text } from '@clack/prompts'
 import { CliFailure } from '../verb.ts'
 import type { Asker, Choice } from './ask.ts'
@@ -7,6 +8,7 @@ const output = process.stderr
 
 /** Asks at the terminal of this process. */
 export function openTerminal(title: string): Asker {
+  for (const stream of [process.stdout, output]) giveSize(stream)
   intro(title, { output })
   return {
     text: ({ message, initial, check }) => answered(text({ message, initialValue: initial, output, validate: (given) => check(given ?? '') })),
@@ -14,6 +16,14 @@ export function openTerminal(title: string): Asker {
     choose: <T extends string>(message: string, choices: readonly Choice<T>[], initial: T) => chosen(message, choices, initial),
   }
 }
+
+/** Some terminals say that they are 0 columns wide; a line of so many would have nothing in it. */
+function giveSize(stream: WriteStream): void {
+  if (stream.isTTY && !(stream.columns > 0)) [stream.columns, stream.rows] = [COLUMNS, ROWS]
+}
+
+const COLUMNS = 80
+const ROWS = 24
 
 /** The library takes options of each value's own type: texts here, and back to the choice that it was. */
 async function chosen<T extends string>(message: string, choices: readonly Choice<T>[], initial: T): Promise<T> {
