@@ -1,3 +1,4 @@
+import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { Asset } from './asset.ts'
 import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, HEALTH } from './docs-page.ts'
@@ -7,10 +8,18 @@ import type { Head } from './head.ts'
 /** A page without its status line and request id, which the pipeline adds. */
 export type Page = Omit<Reply, 'statusLine'>
 
+const ROOT = '/'
+/** For who opens the address in a browser, and for who asks it by hand: where everything is. */
+const BEGINNING: Page = {
+  status: 302,
+  headers: ['location', '/docs', 'content-type', 'application/json; charset=utf-8', 'x-content-type-options', 'nosniff', 'cache-control', 'no-cache'],
+  body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: '/docs', openapi: '/openapi.json', health: '/healthz' })}\n`,
+}
+
 /** Copied beside the compiled code by the build. */
 const DOCS_FILES = new URL('./docs/', import.meta.url)
 
-/** Pages at the root, without a key: `/healthz`, `/openapi.json`, `/docs`. C29. */
+/** Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs`. C29. */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
 
@@ -31,11 +40,11 @@ export class Site {
   /** Null when there is no such page. */
   find(head: Head): Outcome<Page> | Promise<Outcome<Page>> | null {
     const asset = this.#assets.get(head.path)
-    if (asset === undefined) return null
+    if (asset === undefined && head.path !== ROOT) return null
     if (head.method !== 'get' && head.method !== 'head') {
       return fail('method_not_allowed', { fields: { allowed: 'GET, HEAD' } })
     }
-    const page = asset.page(head)
+    const page = asset?.page(head) ?? BEGINNING
     return page instanceof Promise ? page.then(ok) : ok(page)
   }
 }

@@ -23,6 +23,17 @@ t.test('the pages at the root need no key', async (t) => {
   }
 })
 
+t.test('the root leads to the reference page, and says where the rest is', async (t) => {
+  const { url } = await open(t)
+  const answer = await fetch(url, { redirect: 'manual' })
+  t.same([answer.status, answer.headers.get('location')], [302, '/docs'])
+  t.match(await answer.json(), { api: '/api/v1', docs: '/docs', openapi: '/openapi.json', health: '/healthz' })
+  t.match(await (await fetch(url)).text(), '<title>')
+  t.same((await fetch(url, { method: 'POST' })).status, 405)
+  const head = await fetch(url, { method: 'HEAD', redirect: 'manual' })
+  t.same([head.status, await head.text()], [302, ''])
+})
+
 t.test('the reference page may load nothing from elsewhere and run no inline script', async (t) => {
   const { url } = await open(t)
   const page = await fetch(`${url}/docs`)
