@@ -43,6 +43,8 @@ interface Teardown {
 const READY_MS_MAX = 60_000
 const STOP_MS_MAX = 45_000
 const UNTIL_MS_MAX = 60_000
+/** Many of these looks are requests of a node that shares its cores with other tests. */
+const UNTIL_STEP_MS = 50
 
 /**
  * Settings of a node that is alone: free ports and a fresh data directory, removed with the test. Its
@@ -107,7 +109,7 @@ export async function until(what: string, is: () => boolean | Promise<boolean>):
   const endsAt = performance.now() + UNTIL_MS_MAX
   while (!(await is())) {
     if (performance.now() > endsAt) throw new Error(`never: ${what}`)
-    await pause(20)
+    await pause(UNTIL_STEP_MS)
   }
 }
 

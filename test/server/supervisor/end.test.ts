@@ -1,97 +1,93 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
-import { isGone, nodeSettings, sluice, startNode, until } from '../../support/node.ts'
+import t, { type Test } from 'tap'
+import { firstKeys, isGone, nodeSettings, sluice, startNode, until, type Settings } from '../../support/node.ts'
 import { processes, tree, type ProcessRow } from '../../support/process-cpu.ts'
 import { spawnServer, stopServer } from '../../support/spawned.ts'
 import { startStand, type Stand } from '../../support/stand.ts'
 
-// Whole nodes start here, on a machine that may be busy.
+// Whole nodes start here, on a machine that may be busy: as few as show the ways in which one ends.
 t.setTimeout(300_000)
 
-t.test('SIGTERM lets a call in flight finish, and then nothing of the node is left', async (t) => {
+t.test('SIGTERM while a call is in flight', async (t) => {
   const { DATABASE_URL = '' } = await nodeSettings(t)
   const stand = await startStand({ latencyMs: 1_500, settings: { DATABASE_URL } })
   t.teardown(() => stand.stop())
   const family = tree(stand.pid).map((row) => row.pid)
-  const call = fetch(`http://127.0.0.1:${stand.port}/api/v1/embeddings`, stand.embeddings())
-  await until('the call is in flight', () => isInFlight(stand))
-  process.kill(stand.pid, 'SIGTERM')
-  // A terminal and npm both send the first one: the repeat must not cut the call.
-  process.kill(stand.pid, 'SIGINT')
-  const answer = await call
-  t.equal(answer.status, 200)
-  t.equal(answer.headers.get('connection'), 'close')
-  await until('everything is gone', () => family.every((pid) => isGone(pid)))
-})
-
-t.test('a node that drains takes no new connections and is not ready', async (t) => {
-  const { DATABASE_URL = '' } = await nodeSettings(t)
-  const stand = await startStand({ latencyMs: 1_500, settings: { DATABASE_URL } })
-  t.teardown(() => stand.stop())
   const url = `http://127.0.0.1:${stand.port}/api/v1/embeddings`
   const call = fetch(url, stand.embeddings())
   await until('the call is in flight', () => isInFlight(stand))
   process.kill(stand.pid, 'SIGTERM')
-  const headers = { connection: 'close' }
-  await until('the port is closed', () => fetch(url, { headers }).then(() => false, () => true))
-  t.equal((await stand.admin('/readyz')).status, 503)
-  t.equal((await call).status, 200)
+  // A terminal and npm both send the first one: the repeat must not cut the call.
+  process.kill(stand.pid, 'SIGINT')
+
+  t.test('a node that drains takes no new connections and is not ready', async (t) => {
+    const headers = { connection: 'close' }
+    await until('the port is closed', () => fetch(url, { headers }).then(() => false, () => true))
+    t.equal((await stand.admin('/readyz')).status, 503)
+  })
+
+  t.test('it lets the call finish, and then nothing of the node is left', async (t) => {
+    const answer = await call
+    t.equal(answer.status, 200)
+    t.equal(answer.headers.get('connection'), 'close')
+    await until('everything is gone', () => family.every(isGone))
+  })
 })
 
-t.test('kill -9 of the supervisor leaves nothing behind, and the next start works with the same keys', async (t) => {
+t.test('nodes one after the other in the same data directory', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
-  const node = await startNode(t, settings)
-  await node.killHard()
-  const isLeft = (row: ProcessRow): boolean =>
-    row.state !== 'Z' && row.arguments.some((word) => word.includes(node.dataDir))
-  t.same(processes().filter(isLeft), [])
-  const next = await startNode(t, settings)
-  t.equal((await next.get('/api/v1/models/count')).status, 200)
-  t.equal(await next.stop(), 0)
+
+  t.test('a node that npm started drains when npm is killed', async (t) => {
+    // npm runs a script by a shell, which stays in between unless the script says `exec`.
+    const command = ['sh', '-c', `${sluice('serve').join(' ')}; exit`]
+    const npm = await startNode(t, { ...settings, npm_lifecycle_event: 'start' }, command)
+    const family = tree(npm.pid).map((row) => row.pid)
+    process.kill(npm.pid, 'SIGKILL')
+    await until('everything is gone', () => family.every(isGone))
+    t.match(npm.output(), /"why":"npm is gone"/)
+  })
+
+  t.test('kill -9 of the supervisor leaves nothing behind', async (t) => {
+    const node = await startNode(t, settings)
+    await node.killHard()
+    const isLeft = (row: ProcessRow): boolean =>
+      row.state !== 'Z' && row.arguments.some((word) => word.includes(node.dataDir))
+    t.same(processes().filter(isLeft), [])
+  })
+
+  t.test('the next start works with the same keys; what it leaves is killed by the one after it, and nobody else who has its pid now', async (t) => {
+    const node = await startNode(t, settings)
+    t.ok(await node.answers())
+    const [front = 0] = node.pidsOf('front')
+    // A stopped front does not see that its channel closed: the one thing that outlives a supervisor.
+    process.kill(front, 'SIGSTOP')
+    process.kill(node.pid, 'SIGKILL')
+    await until('the supervisor is gone', () => isGone(node.pid))
+    t.notOk(isGone(front))
+    const records = JSON.parse(readFileSync(join(node.dataDir, 'processes.json'), 'utf8')) as { pid: number }[]
+    t.ok(records.some(({ pid }) => pid === front))
+    await t.test('a node whose output nobody ever reads starts, serves and drains', (t) => unread(t, settings))
+    t.ok(isGone(front))
+  })
 })
 
-t.test('a start kills what an earlier one left, and nobody else who has its pid now', async (t) => {
-  const settings = await nodeSettings(t)
-  const node = await startNode(t, settings)
-  const [front = 0] = node.pidsOf('front')
-  // A stopped front does not see that its channel closed: the one thing that outlives a supervisor.
-  process.kill(front, 'SIGSTOP')
-  process.kill(node.pid, 'SIGKILL')
-  await until('the supervisor is gone', () => isGone(node.pid))
-  t.notOk(isGone(front))
-  const records = JSON.parse(readFileSync(join(node.dataDir, 'processes.json'), 'utf8')) as { pid: number }[]
-  t.ok(records.some(({ pid }) => pid === front))
-  const next = await startNode(t, settings)
-  t.ok(isGone(front))
-  t.equal((await next.get('/api/v1/models/count')).status, 200)
-})
-
-t.test('a node that npm started drains when npm is killed', async (t) => {
-  const settings = await nodeSettings(t)
-  // npm runs a script by a shell, which stays in between unless the script says `exec`.
-  const command = ['sh', '-c', `${sluice('serve').join(' ')}; exit`]
-  const npm = await startNode(t, { ...settings, npm_lifecycle_event: 'start' }, command)
-  const family = tree(npm.pid).map((row) => row.pid)
-  process.kill(npm.pid, 'SIGKILL')
-  await until('everything is gone', () => family.every(isGone))
-  t.match(npm.output(), /"why":"npm is gone"/)
-})
-
-t.test('a node whose output nobody ever reads starts, serves and drains', async (t) => {
-  const settings = await nodeSettings(t)
+async function unread(t: Test, settings: Settings): Promise<void> {
   const { child } = spawnServer(process.execPath, sluice('serve').slice(1), { env: settings })
   t.teardown(() => stopServer(child))
   child.stdout?.destroy()
   child.stderr?.destroy()
   const ready = `http://127.0.0.1:${settings['SLUICE_ADMIN_PORT']}/readyz`
   await until('it is ready', () => fetch(ready).then(({ status }) => status === 200, () => false))
+  const authorization = `Bearer ${firstKeys(settings['SLUICE_DATA'] ?? '')['inference_key']}`
+  const answer = await fetch(`http://127.0.0.1:${settings['SLUICE_PORT']}/api/v1/models/count`, { headers: { authorization, connection: 'close' } })
+  t.equal(answer.status, 200)
   // Its ready line went into a closed pipe, and so does the log of its drain.
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   t.same(await ended, [0, null])
-})
+}
 
 async function isInFlight(stand: Stand): Promise<boolean> {
   return (await stand.admin('/metrics')).text.includes('sluice_requests_in_flight 1')
