@@ -4,7 +4,7 @@ import { build } from './build.mjs'
 import { installIfPossible } from './install.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-build()
+await build()
 const { main } = await import('../dist/bench/suite/main.js')
 // Peers that are not there are left out, each with a line that says how to add it.
 process.exit(await main(process.argv.slice(2), () => installIfPossible('tools/peers')))

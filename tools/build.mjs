@@ -1,19 +1,22 @@
-// Compiles src, bench and test into dist, and the dashboard's page beside them; copies the files that the reference page needs beside the code.
+// Compiles src, bench and test into dist, and the dashboard's page beside them; copies the files that the reference page needs beside the code,
+// and joins the modules that a node runs.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { bundle } from './bundle.mjs'
 import { assemblePage } from './dashboard-page.mjs'
 
 const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']
 
 /** Ends the process when the compiler finds an error. */
-export function build() {
+export async function build() {
   compile('tsconfig.json')
   compile('tsconfig.dashboard.json')
   assemblePage()
   const page = 'dist/src/server/http/docs'
   mkdirSync(page, { recursive: true })
   for (const file of PAGE_FILES) copyFileSync(`node_modules/swagger-ui-dist/${file}`, `${page}/${file}`)
+  await bundle()
 }
 
 function compile(project) {
@@ -24,4 +27,4 @@ function compile(project) {
   if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) build()
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await build()

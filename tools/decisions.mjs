@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-build()
+await build()
 const { decisionTable } = await import('../dist/test/support/decisions.js')
 const { readSources } = await import('../dist/test/support/source.js')
 const readme = readFileSync('README.md', 'utf8')

@@ -14,7 +14,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const WITH_OPENAPI = 'bin/sluice'
 
 install('tools')
-const failures = [eslint(), redocly(), await kubernetes()].filter((isGood) => !isGood).length
+const failures = [eslint(), await redocly(), await kubernetes()].filter((isGood) => !isGood).length
 process.exit(failures === 0 ? 0 : 1)
 
 function eslint() {
@@ -29,8 +29,8 @@ function eslint() {
 }
 
 /** Lints what the product itself prints, so that the document and the linted text cannot differ. */
-function redocly() {
-  build()
+async function redocly() {
+  await build()
   const printed = spawnSync(process.execPath, [WITH_OPENAPI, 'openapi'], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

@@ -23,6 +23,6 @@ if (!texts.has(name)) {
   for (const [known, text] of texts) process.stdout.write(`  ${known.padEnd(16)}${text}\n`)
   process.exit(name === undefined ? 0 : 2)
 }
-build()
+await build()
 const ran = spawnSync(process.execPath, [`dist/${FOLDER}/main.js`, name, ...options], { stdio: 'inherit' })
 process.exit(ran.status ?? 1)

@@ -13,17 +13,17 @@ const sources = hashOfSources()
 const stamp = 'dist/.start-stamp'
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== sources) {
   const { build } = await import('./build.mjs')
-  build()
+  await build()
   mkdirSync('dist', { recursive: true })
   writeFileSync(stamp, sources)
 }
-const { run } = await import('../dist/src/server/cli/run.js')
+const { run } = await import('../dist/bundle/run.js')
 const code = await run(['serve'])
 process.exit(code ?? 0)
 
 function hashOfSources() {
   const hash = createHash('sha256')
-  const settings = ['tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'tools/build.mjs']
+  const settings = ['tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'tools/build.mjs', 'tools/bundle.mjs']
   for (const file of [...settings, ...['src', 'bench', 'test'].flatMap(filesBelow)]) {
     const { size, mtimeMs } = statSync(file)
     hash.update(`${file}\0${size}\0${mtimeMs}\n`)

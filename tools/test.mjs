@@ -42,7 +42,7 @@ if (positionals.length === 0) {
   rmSync('dist/test', { recursive: true, force: true })
   rmSync('dist/.tsbuildinfo', { force: true })
 }
-build()
+await build()
 const files = positionals.length > 0 ? positionals : testFiles()
 /** Those of the supervisor are the longest. */
 const isOfSupervisor = (path) => path.includes('/supervisor/')

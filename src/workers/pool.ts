@@ -109,7 +109,7 @@ class ShortPool implements ShortJobs {
     if (this.#threads !== null) return this.#threads
     const { threadCount, isBackground, log } = this.#options
     const threads = new Piscina<ThreadJob, unknown>({
-      filename: new URL('./thread.js', import.meta.url).href,
+      filename: new URL('../../bundle/thread.js', import.meta.url).href,
       minThreads: threadCount,
       maxThreads: threadCount,
       niceIncrement: isBackground ? BACKGROUND_NICE : 0,

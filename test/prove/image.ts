@@ -74,7 +74,7 @@ const IN_SHORT: Readonly<Record<string, (cwd: string) => void>> = {
       else symlinkSync(ROOT + at, join(cwd, at))
     }
   },
-  'npm run build': (cwd) => copied('dist/src', cwd),
+  'npm run build': (cwd) => ['dist/bundle', 'dist/src'].forEach((folder) => copied(folder, cwd)),
   'npm prune --omit=dev --no-audit --no-fund': () => undefined,
 }
 

@@ -12,7 +12,7 @@ export type CheckedCatalogue =
 /** Checks a catalogue beside the loop: 100,000 models take a second and more, in which a supervisor would answer nobody. */
 export function checkAside({ shippedFile, extraFile }: CheckedFiles): Promise<CheckedCatalogue> {
   const workerData: CheckedFiles = { shippedFile, extraFile }
-  const thread = new Worker(new URL('./check-thread.js', import.meta.url), { workerData })
+  const thread = new Worker(new URL('../../../bundle/check-thread.js', import.meta.url), { workerData })
   return new Promise((resolve, reject) => {
     thread.once('message', resolve)
     thread.once('error', reject)

@@ -51,7 +51,7 @@ export async function launchServer(
 /** Starts the in-memory server in a process of its own, which ends itself when its IPC channel closes. */
 export async function launchInMemory({ socketPath }: { socketPath: string }): Promise<RunningRedis> {
   rmSync(socketPath, { force: true })
-  const entry = fileURLToPath(new URL('./redis-process.js', import.meta.url))
+  const entry = fileURLToPath(new URL('../../../bundle/redis-process.js', import.meta.url))
   const child = fork(entry, [socketPath], { detached: true, env: bareEnvironment(), stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [] })
   return whenAnswering(child, socketPath)
 }

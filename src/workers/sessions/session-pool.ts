@@ -213,7 +213,7 @@ export class SessionPool {
   #open(): Threads {
     const { threadCount, log, entry } = this.#options
     const pool: Threads = new Piscina({
-      filename: (entry ?? new URL('./thread.js', import.meta.url)).href,
+      filename: (entry ?? new URL('../../../bundle/session-thread.js', import.meta.url)).href,
       minThreads: threadCount,
       maxThreads: threadCount,
       // All places: while one thread is replaced the others take its share.
