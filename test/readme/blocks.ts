@@ -107,10 +107,19 @@ export function differences(shown: unknown, real: unknown, path = 'the answer'):
   if (typeof shown === 'string') return isLike(shown, real) ? [] : [`${path} is ${JSON.stringify(real)}, not ${JSON.stringify(shown)}`]
   if (typeof shown !== 'object' || shown === null)
     return typeof shown === typeof real && (typeof shown === 'number' || shown === real) ? [] : [`${path} is ${JSON.stringify(real)}, not ${String(shown)}`]
+  if (Array.isArray(shown) && Array.isArray(real) && shown.some((one) => typeof one === 'object')) return notAmong(shown, real, path)
   if (typeof real !== 'object' || real === null) return [`${path} is ${JSON.stringify(real)}, not an object`]
   return Object.entries(shown).flatMap(([name, value]) =>
     name in real ? differences(value, Reflect.get(real, name), `${path}.${name}`) : [`${path} has no ${name}`],
   )
+}
+
+/** A list has what is shown of it, in any place. */
+function notAmong(shown: readonly unknown[], real: readonly unknown[], path: string): string[] {
+  return shown.flatMap((one, at) => {
+    const found = real.map((each) => differences(one, each, `${path}.${at}`))
+    return found.find(({ length }) => length === 0) ?? found[0] ?? [`${path} has nothing in it`]
+  })
 }
 
 function isLike(shown: string, real: unknown): boolean {

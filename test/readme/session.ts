@@ -21,8 +21,8 @@ export interface Stand {
 
 /** The node that runs in the folder. */
 export interface Node {
-  /** What stands for 8080 and 9090. */
-  readonly ports: readonly [string, string]
+  /** What stands in the text, and what stands for it here. */
+  readonly names: readonly (readonly [string, string])[]
   readonly env: Readonly<Record<string, string>>
   /** Makes idempotency keys others, for a run that is not to be answered from an earlier one. */
   readonly attempt?: string
@@ -58,14 +58,17 @@ export function openStand(t: { teardown(done: () => void): unknown }, more?: { r
   return stand
 }
 
-/** Blocks that are run: shell as it stands, a script under the name that its first line gives it, a catalogue by the verb that checks one. */
+/**
+ * Blocks that are run: shell as it stands, a catalogue by the verb that checks one, a script under the name that its first line gives it. One
+ * that shows no output is only written: a later command runs it.
+ */
 export function stepsOf(blocks: readonly Block[]): Step[] {
   return blocks.filter(({ mark }) => mark === null).flatMap((block): Step[] => {
     if (block.language === 'sh') return commandsOf(block)
     if (block.language === 'json') return [scriptOf(block, 'mine.json', 'bin/sluice catalog check mine.json')]
     const name = /^\/\/ ([\w/-]+\.mjs)/.exec(block.text)?.[1]
     if (block.language !== 'js' || name === undefined) throw new Error(`line ${block.line}: nobody knows how to run this block`)
-    return [scriptOf(block, name, `node ${name}`)]
+    return [scriptOf(block, name, /\n\/\/ .*$/.test(block.text) ? `node ${name}` : ':')]
   })
 }
 
@@ -76,18 +79,15 @@ function scriptOf(block: Block, name: string, text: string): Step {
 }
 
 /**
- * Runs steps in one bash, in the folder; the ports that the text names are those of the node that runs there.
+ * Runs steps in one bash, in the folder; the places that the text names are those of the node that runs there, and of what stands around it.
  */
 export async function runSession(
   stand: Stand,
   steps: readonly Step[],
-  { ports, env, attempt = '' }: Node,
+  { names, env, attempt = '' }: Node,
 ): Promise<Ended> {
   const mapped = (text: string): string =>
-    text
-      .replaceAll('127.0.0.1:8080', `127.0.0.1:${ports[0]}`)
-      .replaceAll('127.0.0.1:9090', `127.0.0.1:${ports[1]}`)
-      .replaceAll(/Idempotency-Key: [\w-]+/g, `$&${attempt}`)
+    names.reduce((mapped, [name, here]) => mapped.replaceAll(name, here), text).replaceAll(/Idempotency-Key: [\w-]+/g, `$&${attempt}`)
   const script = steps.map((step, at) => `sign ${at}\n${mapped(writing(step) + step.text)}\n`).join('')
   const ran = await bash(`${PRELUDE}${script}sign end\n`, stand, env)
   return { failures: failuresOf(steps, ran, mapped) }
@@ -115,15 +115,25 @@ function bash(script: string, stand: Stand, env: Readonly<Record<string, string>
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
   child.stderr.on('data', (bytes: Buffer) => (stderr += bytes.toString()))
-  const overdue = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), SESSION_MS_MAX)
+  const overdue = setTimeout(() => endGroup(child.pid), SESSION_MS_MAX)
   // bash reads its script from standard input byte by byte, and so would a command of it: each has an empty one by the function above.
   child.stdin.end(`main() {\n${script}}\nmain < /dev/null\n`)
+  // What it left running would hold the outputs open.
+  child.once('exit', () => endGroup(child.pid))
   return new Promise((resolve) => {
     child.once('close', (code) => {
       clearTimeout(overdue)
       resolve({ code, stdout, stderr })
     })
   })
+}
+
+function endGroup(pid = 0): void {
+  try {
+    if (pid !== 0) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // All of it has ended.
+  }
 }
 
 /** Steps that failed, were refused without the text saying so, or answered something else than the text shows. */
