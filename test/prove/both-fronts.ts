@@ -16,6 +16,7 @@ export interface BothLoad {
   readonly connections: number
   /** Left out: each connection asks again when it has its answer. */
   readonly pace?: LoadPace
+  readonly ratePerSMax?: number
 }
 
 /**
@@ -33,6 +34,7 @@ export async function loadOnBoth(stand: Stand, wish: BothLoad): Promise<{ readon
       pace: wish.pace ?? { kind: 'closed' },
       requests: wish.requests,
       keepRows: { except: [] },
+      ...(wish.ratePerSMax !== undefined && { ratePerSMax: wish.ratePerSMax }),
     })
     await after(SETTLING_MS)
     const fronts = stand.fronts().filter((pid) => clientPortsOf(pid, stand.port).size > 0).length

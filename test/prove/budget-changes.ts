@@ -8,6 +8,8 @@ import { tally, type Program, type Proof } from './proof.ts'
 const CALLERS = { full: 200, short: 30 }
 /** USD of the first budget: more than is spent before it is lowered. */
 const AMPLE_USD = 1_000
+/** Milliseconds between two calls of a caller of the short form: what changes the budgets then has cores to run on. */
+const SHORT_REST_MS = 100
 const ROUNDS = { full: 10, short: 1 }
 /** Milliseconds in which all that is lent comes back, and in which every front obeys a change. */
 const RETURNED_MS_MAX = 30_000
@@ -40,7 +42,10 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   await bench.manage('PUT', budget, { limit_usd: AMPLE_USD })
   const { key } = await bench.makeKey(id)
   const callers = proof.isShort ? CALLERS.short : CALLERS.full
-  const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers, random: (below) => proof.random(below), goesOn: true })
+  const spenders = new Spenders({
+    port: bench.stand.port, keys: [key], model: STAND_MODEL, callers, random: (below) => proof.random(below), goesOn: true,
+    restMs: proof.isShort ? SHORT_REST_MS : 0,
+  })
   const running = spenders.run()
   await pause(500 + proof.random(500))
 

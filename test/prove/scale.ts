@@ -13,9 +13,10 @@ const ROLLS = 20
 const SCALES = 10
 /** Requests a second of all kinds of the mix: four of a hundred are uploads of megabytes. */
 const MIXED_PER_S = 100
-const MIXED_PER_S_SHORT = 40
+const MIXED_PER_S_SHORT = 20
 const FRESH_CONNECTIONS = 8
 const FRESH_EVERY_MS = 50
+const FRESH_EVERY_MS_SHORT = 200
 /** Of new connections, where the kernel does not hand them on. C29. */
 const FRESH_FAILURES_SHARE = 1 / 10_000
 const GONE_MS_MAX = 60_000
@@ -99,7 +100,7 @@ async function startLoads(stand: Stand, proof: Proof): Promise<Loads> {
     mixed: await startMixedLoad(stand, { ratePerS: proof.isShort ? MIXED_PER_S_SHORT : MIXED_PER_S, seed: proof.seed }),
     fresh: await startLoad({
       host: '127.0.0.1', port: stand.port, connections: FRESH_CONNECTIONS, durationMs: 3_600_000, pace: { kind: 'closed' },
-      requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get], isInTurn: true, freshEveryMs: FRESH_EVERY_MS,
+      requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get], isInTurn: true, freshEveryMs: proof.isShort ? FRESH_EVERY_MS_SHORT : FRESH_EVERY_MS,
     }),
   }
 }

@@ -7,6 +7,8 @@ import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-sta
 import { tally, type Program, type Proof } from './proof.ts'
 
 const CALLERS = 32
+/** Milliseconds between two calls of a caller of the short form: some hundred a second, of whatever the machine could. */
+const SHORT_REST_MS = 60
 const RPM = 30_000
 /** No run comes near it. */
 const AMPLE_RPM = 1_000_000
@@ -35,6 +37,7 @@ export const program: Program = {
     const { key } = await bench.makeKey(workspaceId, { rate_limit_rpm: RPM })
     const spenders = new Spenders({
       port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below), goesOn: true,
+    restMs: proof.isShort ? SHORT_REST_MS : 0,
     })
     const running = spenders.run()
     const outMs = proof.isShort ? 1_000 : 6_000
@@ -57,6 +60,7 @@ async function warm(proof: Proof, bench: SpendStand): Promise<bigint> {
   const { key } = await bench.makeKey(bench.stand.keys.workspace_id, { rate_limit_rpm: AMPLE_RPM })
   const spenders = new Spenders({
     port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below), goesOn: true,
+    restMs: proof.isShort ? SHORT_REST_MS : 0,
   })
   const running = spenders.run()
   await pause(1_000)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { ReadyFacts } from '../../src/server/supervisor/banner.ts'
 import { plainEnvironment } from './load.ts'
 import { openTestDatabase } from './postgres.ts'
-import { tree } from './process-cpu.ts'
+import { processRow, tree } from './process-cpu.ts'
 import { ROOT } from './source.ts'
 import { freePort, hasEnded, pause, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
 
@@ -156,7 +156,7 @@ export function firstKeys(dataDir: string): Readonly<Record<string, string>> {
 
 /** A zombie is gone: under a first process that reaps late it keeps its pid for seconds. */
 export function isGone(pid: number): boolean {
-  return (tree(pid)[0]?.state ?? 'Z') === 'Z'
+  return (processRow(pid)?.state ?? 'Z') === 'Z'
 }
 
 /** As root the cluster lies outside the data directory. */

@@ -22,6 +22,14 @@ export function processes(): readonly ProcessRow[] {
 }
 
 export function processRow(pid: number): ProcessRow | null {
+  const facts = processFacts(pid)
+  return facts === null ? null : withArguments(facts)
+}
+
+type ProcessFacts = Omit<ProcessRow, 'arguments'>
+
+/** One file of `/proc`: whoever looks at all processes for a few of them needs no more of the others. */
+function processFacts(pid: number): ProcessFacts | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name may hold spaces and brackets: the fields begin after its last bracket.
@@ -34,8 +42,16 @@ export function processRow(pid: number): ProcessRow | null {
       name: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
       state: fields[0] ?? '?',
       cpuS: ticks / ticksPerSecond(),
-      arguments: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1),
     }
+  } catch {
+    return null
+  }
+}
+
+/** Null where it ended meanwhile. */
+function withArguments(facts: ProcessFacts): ProcessRow | null {
+  try {
+    return { ...facts, arguments: readFileSync(`/proc/${facts.pid}/cmdline`, 'utf8').split('\0').slice(0, -1) }
   } catch {
     return null
   }
@@ -43,10 +59,10 @@ export function processRow(pid: number): ProcessRow | null {
 
 /** The process and all its descendants. */
 export function tree(root: number): readonly ProcessRow[] {
-  const all = processes()
+  const all = pids().flatMap((pid) => processFacts(pid) ?? [])
   const found = all.filter((row) => row.pid === root)
   for (const row of found) found.push(...all.filter((other) => other.parent === row.pid))
-  return found
+  return found.flatMap((row) => withArguments(row) ?? [])
 }
 
 /**

@@ -18,6 +18,8 @@ export interface SpendersWish {
   readonly callers: number
   /** Refusals do not end them, only `end` does. */
   readonly goesOn?: boolean
+  /** Milliseconds between two calls of a caller that goes on; left out: none. */
+  readonly restMs?: number
   /** A whole number from 0 to below `below`. */
   readonly random: (below: number) => number
 }
@@ -77,7 +79,8 @@ export class Spenders {
       refused = isRefused ? refused + 1 : 0
       if (isRefused) this.refusals.push(answer)
       // Whoever is refused at once would else do nothing but ask.
-      if (answer.status >= 400 && this.#wish.goesOn === true) await new Promise((resolve) => setTimeout(resolve, REST_MS))
+      const restMs = Math.max(this.#wish.restMs ?? 0, answer.status >= 400 ? REST_MS : 0)
+      if (restMs > 0 && this.#wish.goesOn === true) await new Promise((resolve) => setTimeout(resolve, restMs))
     }
   }
 
