@@ -5,6 +5,7 @@ import { FAILURES, statusOf, type Failure } from '../../../schemas/failures.ts'
 import { cannotListen } from '../checks.ts'
 import { failed, json, redirect, send, type Answer } from './answers.ts'
 import { Assets } from './assets.ts'
+import { boundConnections } from './connections.ts'
 import { isOwnHost } from './host-names.ts'
 import { LiveFeed, type LiveSource } from './live-feed.ts'
 import { LiveStreams } from './live-streams.ts'
@@ -48,7 +49,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     response.on('error', () => undefined)
     desk.serve(request, response).catch(() => send(response, failed({ name: 'internal' })))
   })
-  server.maxConnections = ADMIN_CONNECTIONS_MAX
+  boundConnections(server, ADMIN_CONNECTIONS_MAX)
   await listen(server, options)
   return {
     trust: (pems) => desk.port.trust(pems),

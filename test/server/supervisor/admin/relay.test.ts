@@ -1,14 +1,15 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import { ADMIN_BODY_BYTES_MAX, ADMIN_CONNECTIONS_MAX, ADMIN_RELAYS_MAX } from '../../../../src/schemas/admin-port-limits.ts'
+import { boundConnections } from '../../../../src/server/supervisor/admin/connections.ts'
 import { PublicPort } from '../../../../src/server/supervisor/admin/public-port.ts'
 import { Relay } from '../../../../src/server/supervisor/admin/relay.ts'
 import { adminStand, ask, FOREIGN_KEY, OPERATOR_KEY, publicStand, type Script } from '../../../support/admin-port.ts'
 import { NO_OPENSSL, selfSigned, type Certificate } from '../../../support/certificate.ts'
-import { rawClient, type RawClient } from '../../../support/raw-http.ts'
+import { rawClient } from '../../../support/raw-http.ts'
 import { portOf } from '../../../support/raw-server.ts'
 import { until } from '../../../support/node.ts'
 
@@ -233,13 +234,43 @@ t.test('a front that does not answer is not waited for without end', async (t) =
   await until('the front hears of it', () => held[0]?.request.socket.destroyed === true)
 })
 
-t.test('connections beyond the most are closed', async (t) => {
+t.test('of connections beyond the most those go that ask nothing, the oldest first: a probe is answered', async (t) => {
   const { stand } = await stands(t, echo)
-  const sockets = Array.from({ length: ADMIN_CONNECTIONS_MAX }, () => connect(stand.port, '127.0.0.1'))
+  const reader = rawClient(stand.port)
+  t.teardown(() => reader.destroy())
+  reader.send(`GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${OPERATOR_KEY}\r\n\r\n`)
+  await reader.until(/200 OK/)
+  const sockets: Socket[] = []
   t.teardown(() => sockets.forEach((socket) => socket.destroy()))
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-  const late: RawClient = rawClient(stand.port)
-  t.equal(await late.closed(), '')
+  for (let nth = 0; nth < ADMIN_CONNECTIONS_MAX + 4; nth++) {
+    const socket = connect(stand.port, '127.0.0.1').on('error', () => undefined)
+    sockets.push(socket)
+    await once(socket, 'connect')
+  }
+  t.equal((await stand.ask('/readyz')).status, 200)
+  await until('the oldest are closed', () => sockets.slice(0, 6).every(({ closed }) => closed))
+  t.notOk(sockets.at(-1)?.closed)
+  t.ok(await reader.until(/data: /), 'who has a call under way stays')
+})
+
+t.test('where all connections have calls under way, new ones are closed', async (t) => {
+  const responses: ServerResponse[] = []
+  const server = createServer((_, response) => void responses.push(response)).listen(0, '127.0.0.1')
+  boundConnections(server, 2)
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await once(server, 'listening')
+  const [one, two] = [rawClient(portOf(server)), rawClient(portOf(server))]
+  for (const client of [one, two]) client.send('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  await until('both are asked', () => responses.length === 2)
+  t.equal(await rawClient(portOf(server)).closed(), '')
+  responses.forEach((response) => response.end('done'))
+  await Promise.all([one.until(/done/), two.until(/done/)])
+  rawClient(portOf(server)).send('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  await until('another one is asked', () => responses.length === 3)
+  t.match(await Promise.race([one.closed(), two.closed()]), /done/, 'one that was answered has gone for it')
 })
 
 t.test('the public port is trusted by its certificate alone', { skip: NO_OPENSSL }, async (t) => {
