@@ -11,6 +11,7 @@ import { presets } from './migrations/009-presets.ts'
 import { directory } from './migrations/010-directory.ts'
 import { operator } from './migrations/011-operator.ts'
 import { retention } from './migrations/012-retention.ts'
+import { containerBytes } from './migrations/013-container-bytes.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
@@ -30,6 +31,7 @@ export interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos, presets, directory, operator, retention,
+  containerBytes,
 ]
 
 /** Why this binary must not run on this database, in words for the operator. */

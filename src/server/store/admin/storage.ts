@@ -39,7 +39,8 @@ interface StorageRow {
 
 async function rowsOf(sql: Queryable, organizationId: string, { limit, offset }: PageWish): Promise<readonly StorageRecord[]> {
   const rows = await sql<StorageRow[]>`
-    SELECT w.id, w.slug, w.name, f.count AS files, COALESCE(s.used_bytes, 0) AS used_bytes, c.bytes AS container_bytes,
+    SELECT w.id, w.slug, w.name, f.count AS files, COALESCE(s.used_bytes, 0) AS used_bytes,
+      COALESCE(s.container_bytes, 0) AS container_bytes,
       COALESCE(w.storage_quota_bytes, ${STORAGE_QUOTA_BYTES_DEFAULT}::bigint) AS quota_bytes
     FROM (
       SELECT id, slug, name, storage_quota_bytes FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL
@@ -48,7 +49,6 @@ async function rowsOf(sql: Queryable, organizationId: string, { limit, offset }:
     CROSS JOIN LATERAL (
       SELECT count(*)::int AS count FROM (
         SELECT 1 FROM files WHERE workspace_id = w.id AND state = 'ready' LIMIT ${ADMIN_FILES_COUNTED_MAX}) counted) f
-    CROSS JOIN LATERAL (SELECT COALESCE(sum(size_bytes), 0)::bigint AS bytes FROM container_files WHERE workspace_id = w.id) c
     ORDER BY w.id`
   return rows.map((row) => ({
     workspaceId: row.id,

@@ -20,11 +20,12 @@ async function stand(t: Test): Promise<Stand> {
   return { ...front, put: (workspaceId, sizeBytes) => storedFile(files, workspaceId, { sizeBytes }) }
 }
 
-/** A file that a sandbox has put, as it is counted. */
-async function contained({ store: { sql } }: Stand, workspaceId: string, sizeBytes: number): Promise<void> {
+/** A file that a sandbox has put, as it is counted: made empty, then filled. */
+async function contained({ store: { sql } }: Stand, workspaceId: string, sizeBytes: number, path: string = randomUUID()): Promise<void> {
   await sql`
     INSERT INTO container_files (workspace_id, container_id, path, size_bytes, claim_id)
-    VALUES (${workspaceId}, 'box', ${randomUUID()}, ${sizeBytes}, ${randomUUID()})`
+    VALUES (${workspaceId}, 'box', ${path}, 0, ${randomUUID()})`
+  await sql`UPDATE container_files SET size_bytes = ${sizeBytes} WHERE workspace_id = ${workspaceId} AND path = ${path}`
   await sql`UPDATE workspace_storage SET used_bytes = used_bytes + ${sizeBytes} WHERE workspace_id = ${workspaceId}`
 }
 
@@ -70,6 +71,22 @@ t.test('admin.get_storage 400: pages that are none', async (t) => {
   for (const query of ['limit=0', 'limit=101', 'offset=-1']) {
     t.match(await call('GET', `/admin/storage?${query}`), { status: 400, type: 'query_invalid' }, query)
   }
+})
+
+t.test('what container files are is kept as they come, change and go: they are not added up for each look', async (t) => {
+  const front = await stand(t)
+  const { call, store: { sql }, workspace: { id } } = front
+  const bytes = async () => ((await call('GET', '/admin/storage?limit=1')).body as { data: { workspaces: [{ containers_bytes: number }] } })
+    .data.workspaces[0].containers_bytes
+  await front.put(id, 1)
+  await contained(front, id, 7, 'a')
+  await contained(front, id, 100, 'b')
+  t.equal(await bytes(), 107)
+  await sql`UPDATE container_files SET size_bytes = 40 WHERE path = 'b'`
+  await sql`UPDATE container_files SET writing_until = now()`
+  t.equal(await bytes(), 47)
+  await sql`DELETE FROM container_files WHERE path = 'a'`
+  t.equal(await bytes(), 40)
 })
 
 t.test('files are counted up to a number, whatever there is of them', async (t) => {
