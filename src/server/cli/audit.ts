@@ -5,6 +5,7 @@ import { readAudit, verifyAudit } from '../store/audit-log.ts'
 import { findAudit } from '../store/audit-search.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { need, withAdmin, type Admin } from './admin.ts'
+import { harmlessJson } from './harmless.ts'
 import { addVerb, CliFailure, countOf, print, table } from './verb.ts'
 
 interface OfOrganization {
@@ -63,7 +64,7 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
 
 async function exportAll({ store }: Admin, options: OfOrganization): Promise<void> {
   const organizationId = await organizationOf({ store }, options)
-  need(await readAudit(store, organizationId, (row) => void process.stdout.write(`${JSON.stringify(eventOf(row))}\n`)))
+  need(await readAudit(store, organizationId, (row) => void process.stdout.write(`${harmlessJson(eventOf(row))}\n`)))
 }
 
 async function verify({ store }: Admin, options: OfOrganization): Promise<void> {

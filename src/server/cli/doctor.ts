@@ -27,7 +27,7 @@ export function reportOf(findings: readonly Finding[]): { readonly isWell: boole
 /** What a server answers and what a process calls itself is theirs to choose. */
 function lineOf({ check, level, detail, fix }: Finding): string {
   const line = `${level.padEnd(8)} ${check.padEnd(19)} ${harmless(detail)}`
-  return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${fix}`
+  return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${harmless(fix)}`
 }
 
 function summaryOf(findings: readonly Finding[]): string {

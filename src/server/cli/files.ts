@@ -12,6 +12,7 @@ import { openFileSweep } from '../store/file-sweep.ts'
 import { openFiles } from '../store/files.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { need, withAdmin, type Admin } from './admin.ts'
+import { harmlessJson } from './harmless.ts'
 import { rootRing } from './root-keys.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from './verb.ts'
 import { verifyFiles, type Finding } from './verify-files.ts'
@@ -61,7 +62,7 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
       hasMore = page.hasMore
     }
     const rows = data.map((file) => [
-      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), shown(file.filename),
+      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), harmlessJson(file.filename),
     ])
     const usage = need(await files.usage(workspace.id))
     const answer = { data, has_more: hasMore, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
@@ -89,8 +90,8 @@ async function remove({ store }: Admin, ids: readonly string[], options: Workspa
       if (row.ok) removed.push(id)
       if (isMissing) missing.push(id)
       const bytes = row.ok ? await storage.remove(id) : row
-      if (!bytes.ok) problems.push(`${shown(id)}: ${textOf(bytes.failure)}`)
-      lines.push(row.ok ? `${id} removed` : `${shown(id)} ${isMissing ? 'is missing' : 'failed'}`)
+      if (!bytes.ok) problems.push(`${harmlessJson(id)}: ${textOf(bytes.failure)}`)
+      lines.push(row.ok ? `${id} removed` : `${harmlessJson(id)} ${isMissing ? 'is missing' : 'failed'}`)
     }
     print(options, { removed, missing }, lines.join('\n'))
     if (problems.length > 0) throw new CliFailure(problems.join('\n'))
@@ -137,11 +138,6 @@ function openOwnStorage(): Promise<Storage> {
     throw new CliFailure(`there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA as the node has them`)
   }
   return openStorage(config)
-}
-
-/** A name is its uploader's text: none of it may steer the terminal. */
-function shown(name: string): string {
-  return JSON.stringify(name).replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
 function reportText(report: SweepReport): string {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { runningSupervisor } from '../supervisor/data-directory.ts'
 import { readReload, untilReloaded, type ReloadRecord } from '../supervisor/reload-record.ts'
 import { loadModels } from './models.ts'
-import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
+import { addVerb, CliFailure, loadGeneration, print, tell } from './verb.ts'
 
 /** `serve`, `migrate`, `reload`. */
 export function addNodeVerbs(program: Command, outcome: { code: number | null }): void {
@@ -33,7 +33,7 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     const node = `the node (pid ${running.pid})`
     // One that is starting, or of another version: it was told, and only its log says how it ends.
     if (before === null) return print(options, { pid: running.pid }, `${node} was told; look at its log`)
-    if (options.json !== true) process.stderr.write(`${node} replaces its children one by one\n`)
+    if (options.json !== true) tell({}, null, `${node} replaces its children one by one`)
     const { needRestart } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
     const left = needRestart.length === 0 ? '' : `; ${needRestart.join(', ')} need a restart`
     print(options, { pid: running.pid, need_restart: needRestart }, `${node} runs on the new configuration${left}`)

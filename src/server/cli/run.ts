@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigInvalid } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
-import { CliFailure } from './verb.ts'
+import { CliFailure, tell } from './verb.ts'
 
 /** How the verb ended; one that has nothing to say leaves it. */
 interface CliOutcome {
@@ -74,24 +74,20 @@ export async function programOf(verb: string, outcome: CliOutcome, asJson: boole
   return program
 }
 
-function explain(problem: unknown, asJson: boolean): number {
+function explain(problem: unknown, json: boolean): number {
   // Commander has told it already.
   if (problem instanceof CommanderError) {
     if (problem.exitCode === 0) return 0
-    if (asJson) tell(true, { error: 'usage', message: problem.message.replace(/^error: /, '') }, '')
+    if (json) tell({ json }, { error: 'usage', message: problem.message.replace(/^error: /, '') }, '')
     return 2
   }
   if (problem instanceof ConfigInvalid) {
-    tell(asJson, { error: 'config_invalid', problems: problem.problems }, problem.message)
+    tell({ json }, { error: 'config_invalid', problems: problem.problems }, problem.message)
     return 2
   }
   const isExpected = problem instanceof CliFailure || problem instanceof StartRefused
   const message = problem instanceof Error ? problem.message : String(problem)
   const isQuiet = isExpected || !(problem instanceof Error)
-  tell(asJson, { error: 'failed', message }, isQuiet ? message : problem.stack ?? message)
+  tell({ json }, { error: 'failed', message }, isQuiet ? message : problem.stack ?? message)
   return 1
-}
-
-function tell(asJson: boolean, value: unknown, text: string): void {
-  process.stderr.write(`${asJson ? JSON.stringify(value) : text}\n`)
 }

@@ -1,4 +1,5 @@
 import type { Fields, Log } from '../ports/observe.ts'
+import { harmless, harmlessJson } from './harmless.ts'
 
 /** The log of a verb: what matters goes to stderr, so that stdout stays the verb's answer. */
 export const stderrLog: Log = {
@@ -9,7 +10,7 @@ export const stderrLog: Log = {
 }
 
 function write(level: string, event: string, fields: Fields = {}): void {
-  const textOf = (value: unknown): string => (value instanceof Error ? value.message : JSON.stringify(value))
+  const textOf = (value: unknown): string => (value instanceof Error ? harmless(value.message) : harmlessJson(value))
   const told = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(value)}`)
   process.stderr.write(`${level}: ${event}${told.join('')}\n`)
 }

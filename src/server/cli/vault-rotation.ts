@@ -17,7 +17,7 @@ import { need, withAdmin } from './admin.ts'
 import { addConfirmRootVerb } from './root-key-copies.ts'
 import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
 import { addStatusVerb } from './vault-status.ts'
-import { addVerb, CliFailure, print } from './verb.ts'
+import { addVerb, CliFailure, print, tell } from './verb.ts'
 
 /** Milliseconds for every live front to wrap with the new key: each looks with its heartbeat. Decision. */
 const FRONTS_WAIT_MS_MAX = 5 * HEARTBEAT_MS
@@ -60,7 +60,7 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
   const rootKeys = ownRootKeys()
   // Of two that each made a key at once, the later one's is the current key for both.
   const rootKeyId = rootKeys.currentId
-  if (made !== null) say(options, { made: made.id, file: made.file }, `made root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`)
+  if (made !== null) tell(options, { made: made.id, file: made.file }, `made root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`)
   await untilFrontsWrapWith(store, rootKeyId)
   const progress = every(options, (done: RootRotation) => [{ rewrapped: done.rewrapped }, `${done.rewrapped} keys rewrapped`])
   const done = need(await rotateRoot({ rows: openRootRotation(store), rootKeys, rootKeyId, by, progress }))
@@ -101,7 +101,7 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
   await untilFrontsWrapWith(store, rootKeys.currentId)
   const scope = await scopeOf(store, options)
   const madeBefore = timeOf(options.madeBefore) ?? need(await rows.now())
-  say(options, { made_before: madeBefore }, `if this is interrupted, go on with --made-before '${madeBefore}'`)
+  tell(options, { made_before: madeBefore }, `if this is interrupted, go on with --made-before '${madeBefore}'`)
   const keys = new VaultKeys({ rootKeys, rows: openSecretRows(store) })
   const progress = every(options, (now: DataRotation) => [
     { vaults: now.vaults, resealed: now.resealed }, `${now.vaults} vaults, ${now.resealed} secrets sealed anew`,
@@ -148,16 +148,11 @@ function unfinished({ isUnfinished }: { readonly isUnfinished: boolean }): reado
   return isUnfinished ? ['others changed what is left meanwhile: run this again'] : []
 }
 
-/** A line of progress; on stderr, since the answer alone is on stdout. */
-function say(options: Options, value: unknown, text: string): void {
-  process.stderr.write(`${options.json === true ? JSON.stringify(value) : text}\n`)
-}
-
 function every<T>(options: Options, lineOf: (done: T) => readonly [unknown, string]): (done: T) => void {
   let saidAt = performance.now()
   return (done) => {
     if (performance.now() - saidAt < PROGRESS_MS) return
     saidAt = performance.now()
-    say(options, ...lineOf(done))
+    tell(options, ...lineOf(done))
   }
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { ConfigInvalid, readConfig, type Generation } from '../config.ts'
-import { harmless } from './harmless.ts'
+import { harmless, harmlessJson, harmlessLines } from './harmless.ts'
 
 /** What went wrong with a verb, for a person: no stack. Exit code 1. */
 export class CliFailure extends Error {}
@@ -10,9 +10,22 @@ export function addVerb(parent: Command, name: string, description: string): Com
   return parent.command(name).description(description).option('--json', 'print JSON')
 }
 
-/** Prints the result of a verb: one JSON document with `--json`, else lines for a person. */
-export function print(options: { readonly json?: boolean }, value: unknown, text: string): void {
-  process.stdout.write(`${options.json === true ? JSON.stringify(value) : text}\n`)
+/** Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may have words of a stranger. */
+export function print(options: Printing, value: unknown, text: string): void {
+  process.stdout.write(`${printed(options, value, text)}\n`)
+}
+
+/** Tells of progress, or of what went wrong; on stderr, since the answer alone is on stdout. */
+export function tell(options: Printing, value: unknown, text: string): void {
+  process.stderr.write(`${printed(options, value, text)}\n`)
+}
+
+interface Printing {
+  readonly json?: boolean
+}
+
+function printed({ json = false }: Printing, value: unknown, text: string): string {
+  return json ? harmlessJson(value) : harmlessLines(text)
 }
 
 /** Lines of a list for a person: columns padded to the widest. Cells may be names that a stranger chose. */
