@@ -1,7 +1,7 @@
 // Joins what `dist/src` and the packages hold into few files, `dist/bundle`: Node takes a quarter of a millisecond of CPU for each of the 1,400 modules
 // of a front, in every process and thread anew. What a node runs comes from there; tests and benches import the modules themselves.
-import { readFileSync } from 'node:fs'
-import { basename, relative } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
 const OUT = 'dist/bundle'
@@ -16,29 +16,52 @@ const ENTRIES = [
 /** Packages that look for files of their own beside their code, and those that few nodes load. */
 const EXTERNAL = ['@aws-sdk/*', '@opentelemetry/*', '@clack/prompts', 'h264-mp4-encoder', 'jpeg-js', 'js-redis-server', 'piscina', 'uWebSockets.js']
 
+/** Of all packages the one with the most modules, 683. Tests and benches, which import ours one by one, get it joined too. */
+const TYPEBOX = ['typebox', 'typebox/compile', 'typebox/format', 'typebox/value']
+const TYPEBOX_OUT = 'dist/typebox'
+
+const COMMON = {
+  // Named by what they hold, and those of an earlier build stay: a node that runs meanwhile may still ask for one.
+  chunkNames: 'part-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  legalComments: 'eof',
+  logLevel: 'warning',
+}
+
 export async function bundle() {
+  await build({ ...COMMON, entryPoints: Object.fromEntries(TYPEBOX.map((name) => [fileOf(name), name])), outdir: TYPEBOX_OUT })
+  for (const folder of ['dist/src', 'dist/test', 'dist/bench']) if (existsSync(folder)) takeJoinedTypebox(folder)
   await build({
+    ...COMMON,
     entryPoints: Object.fromEntries(ENTRIES.map((path) => [nameOf(path), path])),
     outdir: OUT,
-    // Named by what they hold, and those of an earlier build stay: a node that runs meanwhile may still ask for one.
-    chunkNames: 'part-[hash]',
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
     external: EXTERNAL,
-    legalComments: 'eof',
     // Packages that are CommonJS ask for Node's own modules by `require`.
     banner: { js: "import { createRequire as $createRequire } from 'node:module'\nconst require = $createRequire(import.meta.url)" },
     plugins: [{ name: 'place', setup: keepPlaces }],
-    logLevel: 'warning',
   })
 }
 
 /** `session-thread` of `sessions/thread.js`: two entries must not share a name. */
 function nameOf(path) {
   return path.includes('/sessions/') ? `session-${basename(path, '.js')}` : basename(path, '.js')
+}
+
+const fileOf = (name) => name.replace('/', '-')
+
+/** In what the compiler has written; what it did not write anew has been changed before. */
+function takeJoinedTypebox(folder) {
+  for (const name of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
+    const path = join(folder, name)
+    const code = readFileSync(path, 'utf8')
+    const joined = code.replace(/ from '(typebox(?:\/\w+)?)'/g, (_, specifier) =>
+      ` from '${relative(dirname(path), TYPEBOX_OUT).replaceAll('\\', '/')}/${fileOf(specifier)}.js'`)
+    if (joined !== code) writeFileSync(path, joined)
+  }
 }
 
 /** A module finds the files beside it where they were, wherever its code now is. */

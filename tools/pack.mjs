@@ -12,7 +12,7 @@ if (!process.argv.includes('--end')) {
   const { install } = await import('./install.mjs')
   install('.')
   // What was built of sources that are gone would be packed too.
-  for (const old of ['dist/src', 'dist/bundle', 'dist/.page', 'dist/.tsbuildinfo']) rmSync(old, { recursive: true, force: true })
+  for (const old of ['dist/src', 'dist/bundle', 'dist/typebox', 'dist/.page', 'dist/.tsbuildinfo']) rmSync(old, { recursive: true, force: true })
   const { build } = await import('./build.mjs')
   await build()
   copyFileSync('package-lock.json', SHRINKWRAP)
