@@ -1,10 +1,11 @@
-// Compiles src, bench and test into dist, and the dashboard's page beside them; copies the files that the reference page needs beside the code,
+// Compiles src, bench and test into dist, and the dashboard's page beside them; puts what /docs serves beside the code: files of the reference, guides;
 // and joins the modules that a node runs.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { bundle } from './bundle.mjs'
 import { assemblePage } from './dashboard-page.mjs'
+import { writeGuides } from './guides.mjs'
 
 const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']
 
@@ -16,6 +17,8 @@ export async function build() {
   const page = 'dist/src/server/http/docs'
   mkdirSync(page, { recursive: true })
   for (const file of PAGE_FILES) copyFileSync(`node_modules/swagger-ui-dist/${file}`, `${page}/${file}`)
+  copyFileSync('src/server/http/docs/guides.css', `${page}/guides.css`)
+  writeGuides(`${page}/guides`)
   await bundle()
 }
 

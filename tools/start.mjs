@@ -23,7 +23,9 @@ process.exit(code ?? 0)
 
 function hashOfSources() {
   const hash = createHash('sha256')
-  const settings = ['tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'tools/build.mjs', 'tools/bundle.mjs']
+  const settings = [
+    'tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'README.md', 'CHANGELOG.md', 'tools/build.mjs', 'tools/bundle.mjs', 'tools/guides.mjs',
+  ]
   for (const file of [...settings, ...['src', 'bench', 'test'].flatMap(filesBelow)]) {
     const { size, mtimeMs } = statSync(file)
     hash.update(`${file}\0${size}\0${mtimeMs}\n`)

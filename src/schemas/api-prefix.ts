@@ -6,3 +6,6 @@ export const SCIM_PREFIX = '/scim/v2'
 
 /** Where the dashboard is on the admin port. */
 export const DASHBOARD_PATH = '/dashboard/'
+
+/** Where the guides are on the public port. */
+export const GUIDES_PATH = '/docs/guides'

@@ -1,37 +1,46 @@
 import t from 'tap'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { WEBHOOKS } from '../../src/server/http/openapi-webhooks.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
-import { BROWSERS, browserFile } from '../support/browser.ts'
+import { axeFindings, LOOKS, openBrowser, showAs, skipWithoutBrowser as skip, watch } from '../support/browser.ts'
 import { openFront } from '../support/front.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
 t.setTimeout(120_000)
 
-const skip = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
-
 t.test(
-  'the reference page shows every operation in a browser, and asks nobody else for anything',
+  'the reference page shows every operation in a browser, leads to the guides, and asks nobody else for anything',
   { skip },
   async (t) => {
     const { url } = await openFront(t, OPERATIONS)
-    const browser = await chromium.launch({ executablePath: browserFile ?? '', args: ['--no-sandbox'] })
-    t.teardown(() => browser.close())
-    const page = await browser.newPage()
-    const seen = watch(page)
+    const page = await (await openBrowser(t)).newPage()
+    const seen = watch(page, { origin: url })
     await page.goto(`${url}/docs`)
     // One of all methods is shown under each of the usual ones; what we send to receivers stands below what we take.
     const paths = OPERATIONS.flatMap(({ path, method }) => method === 'any' ? Array.from({ length: 7 }, () => path) : [path])
     const expected = [...paths, ...Object.keys(WEBHOOKS)].sort()
     await page.locator('.opblock-summary-path').first().waitFor()
     t.same((await shownBy(page)).map((text) => text.replaceAll('\u200b', '')).sort(), expected)
-    t.same(
-      seen.requests.filter((address) => !address.startsWith(`${url}/`) && !address.startsWith('data:')),
-      [],
-    )
-    t.same(seen.errors, [])
+    await page.getByRole('link', { name: 'Guides' }).click()
+    await page.getByRole('link', { name: 'Videos' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Videos' }).waitFor()
+    t.same({ ...seen }, { abroad: [], errors: [] })
   },
 )
+
+t.test('guides can be read in both colours and on a telephone, and ask nobody else for anything', { skip }, async (t) => {
+  const { url } = await openFront(t, [])
+  const page = await (await openBrowser(t)).newPage()
+  const seen = watch(page, { origin: url })
+  for (const path of ['', 'what-a-limit-of-money-says'])
+    for (const look of LOOKS.filter(({ name }) => name !== 'light')) {
+      await showAs(page, look)
+      await page.goto(`${url}/docs/guides/${path}`)
+      t.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= look.width, `${path} ${look.name}`)
+      t.same(await axeFindings(page), [], `${path} ${look.name}`)
+    }
+  t.same({ ...seen }, { abroad: [], errors: [] })
+})
 
 /** Of so many operations the page holds those alone that are to be seen: it is scrolled through. */
 async function shownBy(page: Page): Promise<readonly string[]> {
@@ -52,22 +61,3 @@ const FURTHER = `new Promise((resolve) => {
   scrollBy(0, innerHeight * 0.8)
   requestAnimationFrame(() => requestAnimationFrame(() => resolve(scrollY <= before)))
 })`
-
-interface Seen {
-  readonly requests: readonly string[]
-  readonly errors: readonly string[]
-}
-
-function watch(page: Page): Seen {
-  const [requests, errors]: [string[], string[]] = [[], []]
-  page.on('request', (request) => requests.push(request.url()))
-  page.on('requestfailed', (request) => errors.push(`${request.url()} ${request.failure()?.errorText ?? ''}`))
-  page.on('response', (response) => {
-    if (!response.ok()) errors.push(`${response.url()} ${response.status()}`)
-  })
-  page.on('pageerror', (error) => errors.push(error.message))
-  page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text())
-  })
-  return { requests, errors }
-}

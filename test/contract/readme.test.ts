@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Settings } from '../../src/schemas/settings.ts'
 import { decisions, decisionTable } from '../support/decisions.ts'
@@ -63,4 +64,19 @@ t.test('`npm run prove` and the README each list every long run once', async (t)
   const listed = [...readme.matchAll(/one of them: (.*)/g)].flatMap((match) => (match[1] ?? '').split(' '))
   t.same(offered.sort(), runs.sort())
   t.same(listed.sort(), runs.sort())
+})
+
+t.test('what of a README no guide could show ends the build: a link that leads nowhere, a section that its contents leave out, HTML', async (t) => {
+  type Guides = { guidesOf(readme: string, changelog: string): ReadonlyMap<string, string> }
+  const { guidesOf } = (await import(pathToFileURL(`${ROOT}tools/guides.mjs`).href)) as Guides
+  const made = (text: string, more = '') =>
+    guidesOf(`# A\n\n## Contents\n\n- **All:** [B](#b) · [Log](CHANGELOG.md)\n\n## B\n\n${text}\n\n### C & \`d/e\`\n${more}`, '# Changelog\n')
+  const page = made('[c](#c--de), [log](CHANGELOG.md), [reference](http://127.0.0.1:8080/docs) <!-- unseen -->').get('b') ?? ''
+  t.same([...page.matchAll(/<a href="([^"]*)">(?:c|log|reference)<\/a>/g)].map(([, href]) => href), ['/docs/guides/b#c--de', '/docs/guides/changelog', '/docs'])
+  t.match(page, '<h2 id="c--de">C &amp; <code>d/e</code>')
+  t.notMatch(page, 'unseen')
+  t.throws(() => made('[c](#d)'), /no page has #d/)
+  t.throws(() => made('[c](deploy/none.yaml)'), /no page has deploy/)
+  t.throws(() => made('a', '\n## F\n'), /leave out F/)
+  t.throws(() => made('a <b>c</b>'), /HTML/)
 })

@@ -9,7 +9,8 @@ t.setTimeout(300_000)
 
 /** What a clone holds; the packages are those that are here. */
 const PARTS = [
-  'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.dashboard.json', 'catalog.json', 'bin', 'src', 'bench', 'test', 'tools',
+  'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.dashboard.json', 'catalog.json', 'README.md', 'CHANGELOG.md',
+  'bin', 'src', 'bench', 'test', 'tools',
 ]
 
 t.test('npm start and the tools work in a folder whose name holds a space and a letter beyond ASCII', async (t) => {

@@ -46,8 +46,8 @@ export class Asset {
     return new Asset(contentType, () => Promise.resolve(Buffer.from(text)), headers)
   }
 
-  static ofFile(contentType: string, file: URL): Asset {
-    return new Asset(contentType, () => readFile(file))
+  static ofFile(contentType: string, file: URL, headers?: readonly string[]): Asset {
+    return new Asset(contentType, () => readFile(file), headers)
   }
 
   page(head: Head): Page | Promise<Page> {

@@ -1,3 +1,5 @@
+import { GUIDES_PATH } from '../../schemas/api-prefix.ts'
+
 /** The reference page: everything it loads is ours. */
 export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
@@ -9,6 +11,7 @@ export const DOCS_PAGE = `<!doctype html>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 </head>
 <body>
+<div class="swagger-ui"><nav class="wrapper" style="padding-top: 12px" aria-label="Documentation"><a class="link" href="${GUIDES_PATH}/">Guides</a></nav></div>
 <div id="reference"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
@@ -29,5 +32,8 @@ export const DOCS_SCRIPT = `SwaggerUIBundle({
 export const DOCS_PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
   + "img-src 'self' data:; connect-src 'self'; font-src 'self' data:; base-uri 'none'; form-action 'none'; "
   + "frame-ancestors 'none'"
+
+/** Text, links and one style sheet of ours. */
+export const GUIDE_POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 export const HEALTH = '{"status":"ok"}'

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { API_PREFIX } from '../../schemas/api-prefix.ts'
+import { API_PREFIX, GUIDES_PATH } from '../../schemas/api-prefix.ts'
 import { BODIES } from '../../schemas/bodies.ts'
 import { AccountErrorEnvelope, ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
@@ -37,26 +37,30 @@ const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
   'header_invalid', 'idempotency_mismatch', 'idempotency_running', 'busy', 'store_unavailable',
 ]
 
-const TAG_TEXTS: Readonly<Record<string, string>> = {
-  embeddings: 'Turn text, tokens and media into vectors.',
-  videos: 'Generate videos in jobs of their own: submit one, poll it, download its clip.',
-  files: 'Uploads and promoted files, sealed at rest.',
-  containers: 'Files that sandboxes write.',
-  workspaces: 'Parts of an organization, each with keys, budgets, files and a vault of its own.',
-  keys: 'API keys: what each may use and spend, and their rotation.',
-  interns: 'Records of interns, each with a vault of its own; Sluice does not run them.',
-  vault: 'Secrets that programs use without seeing them.',
-  'private-endpoints': 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
-  presets: 'Request configurations under a slug: saved in versions, compared, rolled back and used as a model.',
-  activity: 'What was spent: by day, key, workspace and model.',
-  audit: 'Who changed, was given or was refused what.',
-  admin: 'What operators look into and repair: jobs, webhooks and storage of their organization.',
-  credits: 'What an organization may spend in all.',
-  budgets: 'What a workspace may spend a day, a week, a month and in all.',
-  'group-mappings': "Groups of the identity provider's, and what they grant in which workspace.",
-  egress: 'Requests to hosts of your choice, with secrets put in on the way.',
-  scim: 'The SCIM 2.0 service, by which identity providers keep users and groups.',
-  models: 'What can be called, by whom it is provided, and what it costs.',
+/** `guide`: the section of the README that tells more. */
+const TAGS: Readonly<Record<string, { readonly text: string; readonly guide: string }>> = {
+  embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'start' },
+  videos: { text: 'Generate videos in jobs of their own: submit one, poll it, download its clip.', guide: 'videos' },
+  files: { text: 'Uploads and promoted files, sealed at rest.', guide: 'files' },
+  containers: { text: 'Files that sandboxes write.', guide: 'files' },
+  workspaces: { text: 'Parts of an organization, each with keys, budgets, files and a vault of its own.', guide: 'workspaces' },
+  keys: { text: 'API keys: what each may use and spend, and their rotation.', guide: 'api-keys' },
+  interns: { text: 'Records of interns, each with a vault of its own; Sluice does not run them.', guide: 'interns' },
+  vault: { text: 'Secrets that programs use without seeing them.', guide: 'vault' },
+  'private-endpoints': { text: 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.', guide: 'private-endpoints' },
+  presets: { text: 'Request configurations under a slug: saved in versions, compared, rolled back and used as a model.', guide: 'presets' },
+  activity: { text: 'What was spent: by day, key, workspace and model.', guide: 'budgets-and-credit' },
+  audit: { text: 'Who changed, was given or was refused what.', guide: 'audit-log' },
+  admin: {
+    text: 'What operators look into and repair: jobs, webhooks and storage of their organization.',
+    guide: 'webhooks#looking-into-jobs-webhooks-and-storage',
+  },
+  credits: { text: 'What an organization may spend in all.', guide: 'budgets-and-credit' },
+  budgets: { text: 'What a workspace may spend a day, a week, a month and in all.', guide: 'budgets-and-credit' },
+  'group-mappings': { text: "Groups of the identity provider's, and what they grant in which workspace.", guide: 'workspaces#groups-of-an-identity-provider' },
+  egress: { text: 'Requests to hosts of your choice, with secrets put in on the way.', guide: 'requests-with-secrets' },
+  scim: { text: 'The SCIM 2.0 service, by which identity providers keep users and groups.', guide: 'scim' },
+  models: { text: 'What can be called, by whom it is provided, and what it costs.', guide: 'start' },
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -177,7 +181,11 @@ function remarksOf(headers: Readonly<Record<string, string>> = {}): Json {
 
 function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
   const names = new Set(operations.map((operation) => operation.tag))
-  return [...names].map((name) => ({ name, description: TAG_TEXTS[name] ?? name }))
+  return [...names].map((name) => {
+    const tag = TAGS[name]
+    if (tag === undefined) return { name, description: name }
+    return { name, description: tag.text, externalDocs: { description: 'Guide', url: `${GUIDES_PATH}/${tag.guide}` } }
+  })
 }
 
 function operationOf(operation: AnyOperation, schemas: Record<string, unknown>): Json {

@@ -1,7 +1,8 @@
-import { API_PREFIX } from '../../schemas/api-prefix.ts'
+import { readdirSync } from 'node:fs'
+import { API_PREFIX, GUIDES_PATH } from '../../schemas/api-prefix.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { Asset } from './asset.ts'
-import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, HEALTH } from './docs-page.ts'
+import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, GUIDE_POLICY, HEALTH } from './docs-page.ts'
 import type { Reply } from './reply-body.ts'
 import type { Head } from './head.ts'
 
@@ -19,7 +20,7 @@ const BEGINNING: Page = {
 /** Copied beside the compiled code by the build. */
 const DOCS_FILES = new URL('./docs/', import.meta.url)
 
-/** Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs`. C29. */
+/** Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs` and the guides below it. C29. */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
 
@@ -34,6 +35,8 @@ export class Site {
       ['/docs/start.js', Asset.ofText('text/javascript', DOCS_SCRIPT)],
       ['/docs/swagger-ui-bundle.js', Asset.ofFile('text/javascript', new URL('swagger-ui-bundle.js', DOCS_FILES))],
       ['/docs/swagger-ui.css', Asset.ofFile('text/css', new URL('swagger-ui.css', DOCS_FILES))],
+      ['/docs/guides.css', Asset.ofFile('text/css', new URL('guides.css', DOCS_FILES))],
+      ...guides(),
     ])
   }
 
@@ -47,4 +50,14 @@ export class Site {
     const page = asset?.page(head) ?? BEGINNING
     return page instanceof Promise ? page.then(ok) : ok(page)
   }
+}
+
+/** Which pages there are follows from the README: the build has left a file for each. */
+function guides(): readonly [string, Asset][] {
+  const folder = new URL('guides/', DOCS_FILES)
+  return readdirSync(folder).flatMap((file) => {
+    const page = Asset.ofFile('text/html', new URL(file, folder), ['content-security-policy', GUIDE_POLICY])
+    const name = file.slice(0, -'.html'.length)
+    return name === 'index' ? [[GUIDES_PATH, page], [`${GUIDES_PATH}/`, page]] : [[`${GUIDES_PATH}/${name}`, page]]
+  })
 }

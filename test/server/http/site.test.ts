@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
+import { ROOT } from '../../support/source.ts'
+import { blocksOf } from '../../readme/blocks.ts'
 
 const open = (test: Test, corsOrigins: string[] = []) => openFront(test, [operation(), ...OPERATIONS], { corsOrigins })
 const ORIGIN = 'https://app.example'
@@ -12,6 +15,7 @@ t.test('the pages at the root need no key', async (t) => {
   t.same(await (await fetch(`${url}/healthz`)).json(), { status: 'ok' })
   const types: [string, string][] = [
     ['/docs', 'text/html'], ['/docs/', 'text/html'], ['/docs/start.js', 'text/javascript'],
+    ['/docs/guides', 'text/html'], ['/docs/guides/', 'text/html'], ['/docs/guides.css', 'text/css'],
     ['/docs/swagger-ui-bundle.js', 'text/javascript'], ['/docs/swagger-ui.css', 'text/css'], ['/openapi.json', 'application/json'],
   ]
   for (const [path, type] of types) {
@@ -41,6 +45,37 @@ t.test('the reference page may load nothing from elsewhere and run no inline scr
   const text = await page.text()
   t.notMatch(text, /https?:\/\/|<script>/)
   for (const [, path = ''] of text.matchAll(/(?:src|href)="(\/[^"]*)"/g)) t.equal((await fetch(`${url}${path}`)).status, 200, path)
+})
+
+t.test('every link between guides, the reference and its groups of operations leads to a page and a heading of it', async (t) => {
+  const { url } = await open(t)
+  const pages = await guidesOf(url)
+  const { tags } = (await (await fetch(`${url}/openapi.json`)).json()) as { readonly tags: readonly { readonly externalDocs?: { readonly url: string } }[] }
+  const links = [...pages.values()].flatMap((page) => [...page.text.matchAll(/href="([^"]*)"/g)].map(([, href = '']) => new URL(href, page.at).href))
+  const wanted = [...links, ...tags.flatMap(({ externalDocs }) => (externalDocs === undefined ? [] : [url + externalDocs.url]))]
+  const isDead = (link: string): boolean => {
+    const [address = '', id] = link.split('#')
+    return link.startsWith(`${url}/docs/guides/`) && !pages.get(address)?.text.includes(id === undefined ? '<h1 ' : ` id="${id}"`)
+  }
+  t.ok(tags.filter(({ externalDocs }) => externalDocs !== undefined).length > 15)
+  t.same([...new Set(wanted.filter(isDead))], [])
+  t.same([...new Set(links.map((link) => link.replace(/#.*/, '')))].filter((link) => !link.startsWith(`${url}/docs/guides/`)).sort(),
+    ['data:,', `${url}/docs`, `${url}/docs/guides.css`, `${url}/openapi.json`, 'https://www.standardwebhooks.com/'].sort())
+})
+
+t.test('the guides have every heading and every block of the README, letter for letter, and run nothing', async (t) => {
+  const { url } = await open(t)
+  const pages = [...(await guidesOf(url)).values()]
+  const all = (pattern: RegExp): readonly string[] => pages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, part = '']) => plain(part)))
+  const shown = all(/<pre [^>]*><code>([^]*?)\n<\/code><\/pre>/g)
+  const readme = readFileSync(`${ROOT}README.md`, 'utf8')
+  t.same([...shown].sort(), blocksOf(readme).map(({ text }) => text).sort())
+  const titles = new Set(all(/<h\d id="[^"]*">(.*?)(?: <a class="anchor"[^]*?)?<\/h\d>/g))
+  t.same([...readme.matchAll(/^#{1,3} ([A-Z].*)$/gm)].map(([, title = '']) => title.replaceAll('`', '')).filter((title) => !titles.has(title)), ['Contents'])
+  for (const { text, policy } of pages) {
+    t.notMatch(text, /<script|<style| style=| on\w+="/)
+    t.match(policy, /^default-src 'none'; style-src 'self';/)
+  }
 })
 
 t.test('a page that the browser has is not sent again, and one that it has not comes compressed where it may', async (t) => {
@@ -118,3 +153,29 @@ t.test('with * every origin may read', async (t) => {
   const answer = await fetch(`${url}/healthz`, { headers: { origin: ORIGIN } })
   t.equal(answer.headers.get('access-control-allow-origin'), '*')
 })
+
+interface Guide {
+  readonly at: string
+  readonly text: string
+  readonly policy: string | null
+}
+
+/** Those that the list of guides names, and the list itself, by their addresses. */
+async function guidesOf(url: string): Promise<ReadonlyMap<string, Guide>> {
+  const index = await guideAt(`${url}/docs/guides/`)
+  const named = new Set([...index.text.matchAll(/href="(\/docs\/guides\/[^"#]+)"/g)].map(([, path = '']) => `${url}${path}`))
+  const others = await Promise.all([...named].map(guideAt))
+  return new Map([index, ...others].map((guide) => [guide.at, guide]))
+}
+
+async function guideAt(at: string): Promise<Guide> {
+  const answer = await fetch(at)
+  return { at, text: answer.ok ? await answer.text() : '', policy: answer.headers.get('content-security-policy') }
+}
+
+const ENTITIES: readonly (readonly [string, string])[] = [['&lt;', '<'], ['&gt;', '>'], ['&quot;', '"'], ['&#39;', "'"], ['&amp;', '&']]
+
+/** What a browser shows of a piece of HTML. */
+function plain(html: string): string {
+  return ENTITIES.reduce((text, [entity, letter]) => text.replaceAll(entity, letter), html.replace(/<[^>]*>/g, ''))
+}

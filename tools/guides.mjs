@@ -1,0 +1,185 @@
+// Makes guides of README.md and CHANGELOG.md, so that nothing is written twice: each section of the README is a page, its contents order them. A link
+// that leads nowhere, a section that the contents leave out and HTML of one's own end the build.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lexer, Parser, Renderer } from 'marked'
+
+const AT = '/docs/guides'
+const CHANGELOG = 'CHANGELOG.md'
+/** What the README calls a node at home: in a guide it is the node that serves it. */
+const HOME = 'http://127.0.0.1:8080/docs'
+/** What commands take from the first page. */
+const BORROWED = /\$SLUICE_(MANAGEMENT_)?KEY\b|\bfield [.<]/
+
+/** @param folder that serves the pages; what it has of an earlier build goes */
+export function writeGuides(folder) {
+  const pages = guidesOf(readFileSync('README.md', 'utf8'), readFileSync(CHANGELOG, 'utf8'))
+  mkdirSync(folder, { recursive: true })
+  for (const [name, html] of pages) writeFileSync(`${folder}/${name}.html`, html)
+  for (const file of readdirSync(folder)) if (!pages.has(file.replace(/\.html$/, ''))) rmSync(`${folder}/${file}`)
+}
+
+/** @returns the pages' texts by their names; `index` is the list of the others */
+export function guidesOf(readme, changelog) {
+  const [start, contents, ...sections] = sectionsOf(lexer(readme))
+  const changes = { name: 'changelog', ...sectionOf(lexer(changelog)) }
+  const pages = [...sections, changes]
+  const anchors = anchorsOf([start, contents, ...sections])
+  for (const [token, { id }] of anchorsOf([changes])) anchors.set(token, { id, page: '' })
+  const groups = groupsOf(contents, pages)
+  const order = groups.flatMap(({ members }) => members)
+  const forgotten = pages.filter((page) => !order.includes(page)).map(({ title }) => title)
+  if (forgotten.length > 0) throw new Error(`README.md: its contents leave out ${forgotten.join(', ')}`)
+  const render = (tokens) => Parser.parse(tokens, { renderer: new GuideRenderer(anchors) })
+  const made = order.map((page, at) => [page.name, shellOf({
+    title: page.title, groups, name: page.name,
+    body: `${render([page.heading])}${borrowed(page, order[0])}${render(page.tokens)}${turns(order[at - 1], order[at + 1])}`,
+  })])
+  const list = groups.map(({ title, members }) => `<div>\n<h2>${escaped(title)}</h2>\n${listOf(members)}\n</div>`).join('\n')
+  const body = `${render([start.heading, ...start.tokens])}<nav class="groups" aria-label="Guides">\n${list}\n</nav>\n`
+  return new Map([['index', shellOf({ title: 'Guides', groups: [], name: 'index', body })], ...made])
+}
+
+/** A text is cut at each heading of the second level. */
+function sectionsOf(tokens) {
+  const starts = tokens.flatMap((token, at) => (token.type === 'heading' && token.depth <= 2 ? [at] : []))
+  return starts.map((from, at) => sectionOf(tokens.slice(from, starts[at + 1]))).map((section) => ({ ...section, name: slugOf(section.title) }))
+}
+
+/** The first heading is the page's own, whatever its level. */
+function sectionOf([heading, ...tokens]) {
+  const lift = heading.depth - 1
+  for (const token of tokens) if (token.type === 'heading') token.depth -= lift
+  heading.depth = 1
+  return { title: plain(heading.tokens), heading, tokens }
+}
+
+/** @returns the place of each heading: GitHub's anchor, which counts equal ones over the whole text, and the page that has it */
+function anchorsOf(sections) {
+  const [anchors, counts] = [new Map(), new Map()]
+  for (const { name, heading, tokens } of sections)
+    for (const token of [heading, ...tokens.filter(({ type }) => type === 'heading')]) {
+      const slug = slugOf(plain(token.tokens))
+      const count = counts.get(slug) ?? 0
+      counts.set(slug, count + 1)
+      anchors.set(token, { id: count === 0 ? slug : `${slug}-${count}`, page: name })
+    }
+  return anchors
+}
+
+function slugOf(title) {
+  return title.toLowerCase().replace(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '').replaceAll(' ', '-')
+}
+
+function plain(tokens) {
+  return tokens.map((token) => (token.tokens === undefined ? token.text : plain(token.tokens))).join('')
+}
+
+/** Of a list whose items are a bold title and links to sections. */
+function groupsOf(contents, pages) {
+  const items = contents.tokens.flatMap(({ type, items }) => (type === 'list' ? items : []))
+  return items.map((item) => {
+    const parts = item.tokens.flatMap(({ tokens }) => tokens)
+    const title = plain(parts.filter(({ type }) => type === 'strong')).replace(/:$/, '')
+    const members = parts.filter(({ type }) => type === 'link').map(({ href }) => {
+      const name = href === CHANGELOG ? 'changelog' : href.slice(1)
+      const page = pages.find((page) => page.name === name)
+      if (page === undefined) throw new Error(`README.md: its contents name ${href}, which is no section`)
+      return page
+    })
+    return { title, members }
+  })
+}
+
+class GuideRenderer extends Renderer {
+  #anchors
+
+  constructor(anchors) {
+    super()
+    this.#anchors = anchors
+  }
+
+  heading(token) {
+    const { id } = this.#anchors.get(token)
+    const text = this.parser.parseInline(token.tokens)
+    const anchor = token.depth === 1 ? '' : ` <a class="anchor" href="#${id}" aria-label="Link to this heading">#</a>`
+    return `<h${token.depth} id="${id}">${text}${anchor}</h${token.depth}>\n`
+  }
+
+  link({ href, tokens }) {
+    return `<a href="${escaped(this.#placeOf(href))}">${this.parser.parseInline(tokens)}</a>`
+  }
+
+  code(token) {
+    // Comments of shells are what is said about the command beside them.
+    const comment = /^sh\b/.test(token.lang ?? '') ? /(^|\s{2,})(# .*)$/gm : /(?!)/g
+    const text = escaped(token.text).replace(comment, '$1<span class="comment">$2</span>')
+    return `<pre tabindex="0"><code>${text}\n</code></pre>\n`
+  }
+
+  table(token) {
+    return `<div class="table" tabindex="0">\n${super.table(token)}</div>\n`
+  }
+
+  html({ text }) {
+    if (/^<!--(?:(?!-->)[\s\S])*-->\s*$/.test(text)) return ''
+    throw new Error(`README.md: HTML is not passed on: ${text}`)
+  }
+
+  image({ href }) {
+    throw new Error(`README.md: guides show no pictures: ${href}`)
+  }
+
+  #placeOf(href) {
+    if (href === CHANGELOG) return `${AT}/changelog`
+    if (href.startsWith(HOME)) return href.slice(HOME.length - '/docs'.length)
+    if (/^https:\/\//.test(href)) return href
+    const found = [...this.#anchors.values()].find(({ id, page }) => page !== '' && `#${id}` === href)
+    if (found === undefined) throw new Error(`README.md: no page has ${href}`)
+    return found.page === found.id ? `${AT}/${found.page}` : `${AT}/${found.page}${href}`
+  }
+}
+
+function borrowed({ tokens, ...page }, first) {
+  if (page.name === first.name || !tokens.some(({ type, text }) => type === 'code' && BORROWED.test(text))) return ''
+  return `<p class="note">Commands of this page use the keys and the function of <a href="${AT}/${first.name}">${escaped(first.title)}</a>.</p>\n`
+}
+
+function turns(before, after) {
+  const turn = (page, rel, text) => `<a rel="${rel}" href="${AT}/${page.name}">${escaped(text)}</a>`
+  const back = before === undefined ? '<span></span>' : turn(before, 'prev', `← ${before.title}`)
+  const on = after === undefined ? '' : turn(after, 'next', `${after.title} →`)
+  return `<nav class="turns" aria-label="Neighbours">${back}${on}</nav>\n`
+}
+
+function listOf(members, current) {
+  const item = ({ name, title }) => `<li><a href="${AT}/${name}"${name === current ? ' aria-current="page"' : ''}>${escaped(title)}</a></li>`
+  return `<ul>\n${members.map(item).join('\n')}\n</ul>`
+}
+
+function shellOf({ title, groups, name, body }) {
+  const all = groups.map((group) => `<h2>${escaped(group.title)}</h2>\n${listOf(group.members, name)}`).join('\n')
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)} · Sluice</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/guides.css">
+</head>
+<body>
+<header><nav aria-label="Documentation">
+<a class="home" href="${AT}/">Guides</a> <a href="/docs">API reference</a> <a href="/openapi.json">OpenAPI</a>
+</nav></header>
+<div class="frame">
+<main>
+${body}</main>
+${all === '' ? '' : `<nav class="all" aria-label="Guides">\n${all}\n</nav>\n`}</div>
+</body>
+</html>
+`
+}
+
+function escaped(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}
