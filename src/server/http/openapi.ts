@@ -57,7 +57,7 @@ const TAGS: Readonly<Record<string, { readonly text: string; readonly guide: str
   },
   credits: { text: 'What an organization may spend in all.', guide: 'budgets-and-credit' },
   budgets: { text: 'What a workspace may spend a day, a week, a month and in all.', guide: 'budgets-and-credit' },
-  'group-mappings': { text: "Groups of the identity provider's, and what they grant in which workspace.", guide: 'workspaces#groups-of-an-identity-provider' },
+  'group-mappings': { text: "Groups of the identity provider's, and what they grant in which workspace.", guide: 'scim#groups-of-an-identity-provider' },
   egress: { text: 'Requests to hosts of your choice, with secrets put in on the way.', guide: 'requests-with-secrets' },
   scim: { text: 'The SCIM 2.0 service, by which identity providers keep users and groups.', guide: 'scim' },
   models: { text: 'What can be called, by whom it is provided, and what it costs.', guide: 'start' },
