@@ -33,10 +33,13 @@ const COMMON = {
 }
 
 export async function bundle() {
-  await build({ ...COMMON, entryPoints: Object.fromEntries(TYPEBOX.map((name) => [fileOf(name), name])), outdir: TYPEBOX_OUT })
+  // Its own is the folder in which it was loaded, which a tool that then goes to its tree's has left.
+  const absWorkingDir = process.cwd()
+  await build({ ...COMMON, absWorkingDir, entryPoints: Object.fromEntries(TYPEBOX.map((name) => [fileOf(name), name])), outdir: TYPEBOX_OUT })
   for (const folder of ['dist/src', 'dist/test', 'dist/bench']) if (existsSync(folder)) takeJoinedTypebox(folder)
   await build({
     ...COMMON,
+    absWorkingDir,
     entryPoints: Object.fromEntries(ENTRIES.map((path) => [nameOf(path), path])),
     outdir: OUT,
     external: EXTERNAL,

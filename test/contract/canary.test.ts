@@ -168,9 +168,11 @@ async function untilEnded(id: string): Promise<Said> {
 
 /** An attempt of each has failed: what is logged of it has been. */
 async function untilTried(ids: readonly string[]): Promise<void> {
+  const headers = { authorization: `Bearer ${stand.keys.management_key}`, connection: 'close' }
   for (;;) {
-    const text = JSON.stringify(await stand.cli('webhooks', 'list'))
-    if (ids.every((id) => text.includes(id)) && !text.includes('"attempts":0')) return
+    const answer = await fetch(`${stand.keys.base_url}/admin/webhooks`, { headers })
+    const { data } = await answer.json() as { data: readonly { job_id: string; attempts: number }[] }
+    if (ids.every((id) => data.some((row) => row.job_id === id && row.attempts > 0))) return
     await pause(LOOK_MS)
   }
 }

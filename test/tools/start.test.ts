@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { nodeSettings, runToEnd, startNode } from '../support/node.ts'
@@ -21,6 +21,7 @@ t.test('npm start and the tools work in a folder whose name holds a space and a 
   const tool = (name: string): readonly string[] => [process.execPath, join(folder, 'tools', name)]
   t.match(await runToEnd({}, tool('prove.mjs')), { code: 0, stdout: /^ {2}start +npm start/m })
   t.match(await runToEnd({}, [...tool('bench.mjs'), '--help']), { code: 0, stdout: /^ {2}embeddings/m })
+  t.ok(existsSync(join(folder, 'dist/bundle/run.js')), 'a tool builds its own tree, wherever it is called')
   const settings = { ...(await nodeSettings(t)), SLUICE_DATA: join(folder, '.sluice') }
   const node = await startNode(t, settings, tool('start.mjs'))
   t.equal((await node.get('/api/v1/models/count')).status, 200)

@@ -1,12 +1,12 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { postgresAt } from '../../../src/server/store/open.ts'
-import { startEmbeddedPostgres } from '../../../src/server/supervisor/embedded-postgres.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/server/supervisor/embedded-postgres.ts'
 import { identityOf } from '../../../src/server/supervisor/process-state.ts'
 import { findSetpriv } from '../../../src/server/supervisor/step-down.ts'
 import { clusterHome, type ClusterHome } from '../../support/cluster-home.ts'
@@ -14,6 +14,9 @@ import { keptLog } from '../../support/log.ts'
 
 // Clusters are made here, on a machine that may be busy.
 t.setTimeout(120_000)
+
+/** A cluster that is made once, for all tests that are not about the making. Each starts a server of it and stops that. */
+const made = clusterHome(t)
 
 const HOST = fileURLToPath(new URL('../../support/postgres-host.js', import.meta.url))
 const NO_DEATH_SIGNAL = findSetpriv() === null ? 'no setpriv: a hard kill may leave Postgres here' : false
@@ -41,20 +44,25 @@ function clusterOf({ dataDir }: ClusterHome): string {
   return cluster.startsWith('/') ? cluster : join(dataDir, cluster)
 }
 
+async function started(t: Test): Promise<EmbeddedPostgres> {
+  const server = await made.start()
+  t.teardown(() => server.stop())
+  return server
+}
+
 async function untilGone(pid: number): Promise<void> {
   while (identityOf(pid) !== null) await pause(20)
 }
 
 t.test('the server takes its own password alone, and nobody else may read that', async (t) => {
-  const home = clusterHome(t)
-  const { url, clusterFolder } = await home.start()
+  const { url, clusterFolder } = await started(t)
   await t.rejects(ask(url.replace(/:[^:@/]+@/, ':wrong@'), 'SELECT 1'), { code: '28P01' })
   t.equal(statSync(join(clusterFolder, 'password')).mode & 0o777, 0o600)
-  t.equal(statSync(join(home.dataDir, 'postgres.json')).mode & 0o777, 0o600)
+  t.equal(statSync(join(made.dataDir, 'postgres.json')).mode & 0o777, 0o600)
 })
 
 t.test('the server opens no port, and only its account may enter the folder of its socket', async (t) => {
-  const { url, clusterFolder } = await clusterHome(t).start()
+  const { url, clusterFolder } = await started(t)
   t.equal(await ask(url, 'SHOW listen_addresses'), '')
   const folder = statSync(String(await ask(url, 'SHOW unix_socket_directories')))
   t.equal(folder.mode & 0o777, 0o700)
@@ -77,24 +85,22 @@ t.test('a cluster that lies too deep for a socket has one in a folder of its own
 })
 
 t.test('a second start finds the data and the password of the first', async (t) => {
-  const home = clusterHome(t)
-  const first = await home.start()
-  await ask(first.url, 'CREATE TABLE kept AS SELECT 42 AS n')
+  const first = await started(t)
+  await ask(first.url, 'CREATE TABLE kept_by_a_stop AS SELECT 42 AS n')
   await first.stop()
-  const second = await home.start()
-  t.equal(await ask(second.url, 'SELECT n FROM kept'), 42)
+  const second = await started(t)
+  t.equal(await ask(second.url, 'SELECT n FROM kept_by_a_stop'), 42)
   t.equal(new URL(second.url).password, new URL(first.url).password)
 })
 
 t.test('a parent that is killed leaves no server, and the next start works', { skip: NO_DEATH_SIGNAL }, async (t) => {
-  const home = clusterHome(t)
-  const parent = host(home)
+  const parent = host(made)
   const [url] = (await once(parent, 'message')) as [string]
-  await ask(url, 'CREATE TABLE kept AS SELECT 42 AS n')
-  const pid = postmasterOf(clusterOf(home))
+  await ask(url, 'CREATE TABLE kept_by_a_kill AS SELECT 42 AS n')
+  const pid = postmasterOf(clusterOf(made))
   parent.kill('SIGKILL')
   await untilGone(pid)
-  t.equal(await ask((await home.start()).url, 'SELECT n FROM kept'), 42)
+  t.equal(await ask((await started(t)).url, 'SELECT n FROM kept_by_a_kill'), 42)
 })
 
 for (const afterMs of [150, 400]) {
@@ -111,18 +117,18 @@ for (const afterMs of [150, 400]) {
 }
 
 t.test('a server that is killed is up again on the same address', async (t) => {
-  const { url, clusterFolder } = await clusterHome(t).start()
+  const { url, clusterFolder } = await started(t)
   const pid = postmasterOf(clusterFolder)
   process.kill(pid, 'SIGKILL')
   await untilGone(pid)
   let answer: unknown = null
-  while (answer === null) answer = await ask(url, 'SELECT 1').catch(() => null)
+  for (; answer === null; await pause(20)) answer = await ask(url, 'SELECT 1').catch(() => null)
   t.equal(answer, 1)
   t.not(postmasterOf(clusterFolder), pid)
 })
 
 t.test('the log tells with what last words a server died', async (t) => {
-  const [{ dataDir, outsideDir }, log] = [clusterHome(t), keptLog()]
+  const [{ dataDir, outsideDir }, log] = [made, keptLog()]
   const server = await startEmbeddedPostgres({ dataDir, outsideDir, log, settings: { fsync: 'off' } })
   t.teardown(() => server.stop())
   process.kill(postmasterOf(server.clusterFolder), 'SIGQUIT')
@@ -132,32 +138,32 @@ t.test('the log tells with what last words a server died', async (t) => {
 })
 
 t.test('a claim of the cluster that was cut short is nobody\'s', async (t) => {
-  const home = clusterHome(t)
-  const { clusterFolder, stop } = await home.start()
+  const { clusterFolder, stop } = await started(t)
   await stop()
   writeFileSync(join(clusterFolder, 'supervisor.json'), '{"pid":1')
-  await t.resolves(home.start())
+  await t.resolves(started(t))
 })
 
 t.test('a record of the cluster that cannot be read is refused by its name, and nothing starts empty', async (t) => {
-  const home = clusterHome(t)
-  const first = await home.start()
+  const first = await started(t)
   await first.stop()
-  writeFileSync(join(home.dataDir, 'postgres.json'), '{"clus')
-  await t.rejects(home.start(), /postgres\.json cannot be read: restore it/)
+  const record = join(made.dataDir, 'postgres.json')
+  const kept = readFileSync(record)
+  t.teardown(() => writeFileSync(record, kept))
+  writeFileSync(record, '{"clus')
+  await t.rejects(made.start(), /postgres\.json cannot be read: restore it/)
 })
 
 t.test('a cluster that a living process uses is refused to another one', async (t) => {
-  const home = clusterHome(t)
-  const parent = host(home)
+  const parent = host(made)
   await once(parent, 'message')
-  await t.rejects(home.start(), /process \d+ uses the cluster/)
+  await t.rejects(made.start(), /process \d+ uses the cluster/)
   parent.disconnect()
   await once(parent, 'exit')
 })
 
 t.test('a stop leaves no process, no lock file and no claim', async (t) => {
-  const server = await clusterHome(t).start()
+  const server = await started(t)
   const pid = postmasterOf(server.clusterFolder)
   await server.stop()
   t.equal(identityOf(pid), null)
@@ -166,9 +172,10 @@ t.test('a stop leaves no process, no lock file and no claim', async (t) => {
 })
 
 t.test('a data directory whose cluster is gone is refused instead of starting empty', async (t) => {
-  const home = clusterHome(t)
-  const first = await home.start()
+  const first = await started(t)
   await first.stop()
-  rmSync(first.clusterFolder, { recursive: true })
-  await t.rejects(home.start(), /names the cluster .* which is gone/)
+  const away = `${first.clusterFolder}-away`
+  renameSync(first.clusterFolder, away)
+  t.teardown(() => renameSync(away, first.clusterFolder))
+  await t.rejects(made.start(), /names the cluster .* which is gone/)
 })
