@@ -1,6 +1,6 @@
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import t from 'tap'
-import { skipWithoutBrowser } from '../support/browser.ts'
+import { LOOKS, showAs, skipWithoutBrowser } from '../support/browser.ts'
 import { findingsInAllLooks, openDashboard, overflowOf, PRICED_MODEL, type Dashboard } from '../support/dashboard.ts'
 import { present } from '../support/must.ts'
 import { until } from '../support/node.ts'
@@ -87,6 +87,31 @@ t.test('shows figures that move under load, the operation that is called among t
   t.equal(await page.locator('.uplot canvas').count(), 3)
 })
 
+t.test('tells how many calls are refused and why, and leads to where that can be mended', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page, inferenceKey } = dashboard
+  const load = callAgainAndAgain(() => dashboard.call('embeddings', `${inferenceKey.slice(0, -2)}zz`, embeddings))
+  const finding = page.getByRole('listitem').filter({ hasText: 'most of them with key_unknown' })
+  try {
+    await finding.waitFor()
+    t.notMatch(await page.locator('.tile', { hasText: 'Refused (4xx)' }).locator('dd').innerText(), /^0\/s/)
+    await finding.getByRole('link', { name: 'Look at keys' }).click()
+  } finally {
+    await load.end()
+  }
+  await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
+})
+
+t.test('says that an address leads to no page', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page } = dashboard
+  await page.evaluate("location.hash = '#/nowhere?x=1'")
+  await page.locator('h1:focus', { hasText: 'No such page' }).waitFor()
+  t.equal(await page.locator('nav [aria-current]').count(), 0)
+  await page.getByRole('link', { name: 'To the page Now' }).click()
+  await page.locator('h1:focus', { hasText: 'Now' }).waitFor()
+})
+
 t.test('tells in a plot what was when, under the pointer', { skip }, async (t) => {
   const { page } = opened()
   const plot = page.locator('.plot').first()
@@ -130,7 +155,12 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
   await dialog.getByLabel('Name').fill('made in the browser')
   await dialog.getByLabel('Limit in USD').fill('25')
   await dialog.getByRole('button', { name: 'Create' }).click()
-  const key = await page.getByLabel('API key made in the browser').inputValue()
+  const box = page.getByLabel('API key made in the browser')
+  const key = await box.inputValue()
+  await page.setViewportSize({ width: 380, height: 800 })
+  const hidden = '(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [scrollWidth - clientWidth, scrollHeight - clientHeight])'
+  t.same(await page.evaluate<number[]>(`${hidden}(document.querySelector('dialog textarea'))`), [0, 0])
+  await showAs(page, LOOKS[0])
   await page.getByRole('button', { name: 'Copy' }).click()
   await page.getByText('Copied.').waitFor()
   t.equal(await page.evaluate<string>('navigator.clipboard.readText()'), key)
@@ -212,6 +242,14 @@ t.test('shows what was spent, by model, key and workspace, and adds credit', { s
     await until('it is loaded', async () => (await page.locator('.waiting').count()) === 0)
     return (await spent.getByRole('row', { name: new RegExp(PRICED_MODEL) }).count()) === 1
   })
+  const asked: string[] = []
+  const hear = (request: Request): void => void asked.push(new URL(request.url()).pathname.replace(/^\/api\/v1|[0-9a-f-]{36}/g, ''))
+  page.on('request', hear)
+  const before = await page.locator('.head time').getAttribute('datetime')
+  await page.getByRole('button', { name: 'Reload' }).click()
+  await until('all is of another moment', async () => (await page.locator('.head time').getAttribute('datetime')) !== before)
+  page.off('request', hear)
+  t.same(asked.sort(), ['/activity', '/credits', '/keys', '/workspaces//budgets'])
   await spent.getByLabel('By', { exact: true }).selectOption('key')
   await spent.getByRole('row', { name: /sk-sluice-v1-/ }).first().waitFor()
   await spent.getByLabel('By', { exact: true }).selectOption('workspace')

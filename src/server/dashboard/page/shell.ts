@@ -21,9 +21,9 @@ export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }):
   const { organization, key } = signedIn.session
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
-  const page = PAGES.find(({ path }) => path === place.path) ?? PAGES[0]
+  const page = place.path === '' ? PAGES[0] : PAGES.find(({ path }) => path === place.path)
   const heading = useRef<HTMLHeadingElement | null>(null)
-  const title = page?.title ?? ''
+  const title = page?.title ?? 'No such page'
   useShortcuts(PAGES)
   useLayoutEffect(() => {
     document.title = `${title} – Sluice`
@@ -45,7 +45,9 @@ export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }):
         h(ThemeSwitch, {}), h('button', { type: 'button', class: 'quiet', onClick: signOut }, 'Sign out'))),
     h('main', { id: 'main' },
       h('h1', { ref: heading, tabIndex: -1 }, title),
-      page !== undefined && h(PageView, { key: page.path, page, context: { ...signedIn, query: place.query, setQuery, say } })),
+      page === undefined
+        ? h('p', { class: 'notice warn' }, 'There is nothing at ', h('code', null, `#/${place.path}`), h('a', { href: hashOf('now') }, 'To the page Now'))
+        : h(PageView, { key: page.path, page, context: { ...signedIn, query: place.query, setQuery, say } })),
     h('div', { class: 'messages', role: 'status', 'aria-live': 'polite' }, message !== null && h('p', { class: message.kind }, message.text)))
 }
 

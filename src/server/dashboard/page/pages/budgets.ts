@@ -8,9 +8,8 @@ import { LoadedTable, type Column } from '../parts/data-table.ts'
 import { Confirm, Dialog, useAction } from '../parts/dialog.ts'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
 import { Time, usd } from '../parts/figures.ts'
-import { Awaited, useLoaded } from '../parts/loaded.ts'
+import { Awaited, type Loaded } from '../parts/loaded.ts'
 import { offsetOf, Pager } from '../parts/pager.ts'
-import { useRefresh } from '../parts/refresh.ts'
 import type { Workspaces } from '../parts/workspaces.ts'
 
 /** Workspaces whose budgets are shown at once: each is a call of its own. */
@@ -20,6 +19,7 @@ const INTERVALS: Readonly<Record<BudgetInterval, string>> = { daily: 'each day',
 interface BudgetsProps {
   readonly context: PageContext
   readonly workspaces: Workspaces
+  readonly budgets: Loaded<readonly Budget[]>
 }
 /** A budget that is to be set or changed; without a limit it is a new one. */
 interface Wish {
@@ -29,15 +29,13 @@ interface Wish {
 }
 
 /** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
-export function Budgets({ context, workspaces }: BudgetsProps): ComponentChild {
+export function Budgets({ context, workspaces, budgets }: BudgetsProps): ComponentChild {
   const { api, query, setQuery, say } = context
   const [wish, setWish] = useState<Wish | null>(null)
   const [deleted, setDeleted] = useState<Budget | null>(null)
   const all = workspaces.loaded.value
   const offset = offsetOf(query)
-  const ids = all?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id)
-  const budgets = useLoaded((signal) => (ids === undefined ? new Promise<readonly Budget[]>(() => undefined) : budgetsOf(api, ids, signal)), [api, ids?.join()])
-  useRefresh(budgets.value?.some((budget) => forceOf(budget) === 'pending') === true, budgets.reload)
+  const ids = shownOf(workspaces, query)
   const change = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): void =>
     setWish({ workspace, interval, limit: String(limit) })
   const columns = columnsOf(workspaces, change, setDeleted)
@@ -64,7 +62,18 @@ export function Budgets({ context, workspaces }: BudgetsProps): ComponentChild {
     }))
 }
 
-async function budgetsOf(api: Api, ids: readonly string[], signal: AbortSignal): Promise<readonly Budget[]> {
+/** Of workspaces that the address leads to; none when they cannot be had, undefined before they are. */
+export function shownOf({ loaded: { value, problem } }: Workspaces, query: URLSearchParams): readonly string[] | undefined {
+  const offset = offsetOf(query)
+  return value?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id) ?? (problem === null ? undefined : [])
+}
+
+/** Some limit is not obeyed everywhere yet: it will be soon. */
+export function isPending(budgets: readonly Budget[]): boolean {
+  return budgets.some((budget) => forceOf(budget) === 'pending')
+}
+
+export async function budgetsOf(api: Api, ids: readonly string[], signal: AbortSignal): Promise<readonly Budget[]> {
   const found = await Promise.all(ids.map((id) => api.get<{ data: readonly Budget[] }>(['workspaces', id, 'budgets'], {}, signal)))
   return found.flatMap(({ data }) => data)
 }

@@ -47,7 +47,7 @@ export function Catalogue({ context }: CatalogueProps): ComponentChild {
       isMarked: ({ id }) => id === looked, empty: 'No model is like that.',
     }),
     h(ListPager, { context, loaded }),
-    looked !== null && h(ModelDialog, { key: looked, context, id: looked, onClose: () => setQuery({ model: null }) }))
+    looked !== null && h(ModelDialog, { key: looked, context, id: looked, videoPrice: videos.get(looked), onClose: () => setQuery({ model: null }) }))
 }
 
 function columnsOf(query: URLSearchParams, videos: VideoPrices): readonly Column<Model>[] {

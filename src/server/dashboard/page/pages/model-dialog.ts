@@ -14,17 +14,25 @@ import { ProviderBadge } from '../parts/provider-badge.ts'
 
 type Endpoints = Static<typeof ModelEndpointsAnswer>['data']
 
+interface ModelDialogProps {
+  readonly context: PageContext
+  readonly id: string
+  /** Of a model that makes videos: these are priced by the model. */
+  readonly videoPrice: string | undefined
+  onClose(): void
+}
+
 /** A model and who serves it. */
-export function ModelDialog({ context, id, onClose }: { readonly context: PageContext; readonly id: string; onClose(): void }): ComponentChild {
+export function ModelDialog({ context, id, videoPrice, onClose }: ModelDialogProps): ComponentChild {
   const { api } = context
   const [author = '', slug = ''] = id.split('/', 2)
   const loaded = useLoaded(async (signal) => (await api.get<{ data: Endpoints }>(['models', author, slug, 'endpoints'], {}, signal)).data, [api, id])
   const model = loaded.value
   return h(Dialog, { title: model?.name ?? id, isWide: true, onClose },
-    h('div', { class: 'body' }, h(Awaited, loaded), model !== undefined && loaded.problem === null && h(Served, { context, model })))
+    h('div', { class: 'body' }, h(Awaited, loaded), model !== undefined && loaded.problem === null && h(Served, { context, model, videoPrice })))
 }
 
-function Served({ context, model }: { readonly context: PageContext; readonly model: Endpoints }): ComponentChild {
+function Served({ context, model, videoPrice }: Pick<ModelDialogProps, 'context' | 'videoPrice'> & { readonly model: Endpoints }): ComponentChild {
   const { latest } = useLive(context.live)
   const states = new Map(latest?.providers.map(({ provider, state }) => [provider, state]))
   const { architecture, created, description, endpoints } = model
@@ -38,12 +46,12 @@ function Served({ context, model }: { readonly context: PageContext; readonly mo
     ] }),
     h('h3', null, 'Endpoints'),
     h(DataTable<ModelEndpoint>, {
-      caption: `Endpoints of ${model.name}`, columns: columnsOf(states), rows: endpoints, keyOf: ({ name, tag }) => `${name} ${tag}`,
+      caption: `Endpoints of ${model.name}`, columns: columnsOf(states, videoPrice), rows: endpoints, keyOf: ({ name, tag }) => `${name} ${tag}`,
       empty: 'Nobody serves it.',
     }))
 }
 
-function columnsOf(states: ReadonlyMap<string, ProviderView['state']>): readonly Column<ModelEndpoint>[] {
+function columnsOf(states: ReadonlyMap<string, ProviderView['state']>, videoPrice: string | undefined): readonly Column<ModelEndpoint>[] {
   return [
     { title: 'Provider', isName: true, cell: ({ provider_name: name, tag }) => [name, h('small', { key: 'tag', class: 'hint line' }, tag)] },
     { title: 'Health', cell: ({ tag }) => h(ProviderBadge, { state: states.get(slugOf(tag)) }) },
@@ -51,7 +59,7 @@ function columnsOf(states: ReadonlyMap<string, ProviderView['state']>): readonly
     { title: 'Most output', isNumber: true, cell: ({ max_completion_tokens: most }) => count(most) },
     { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
     { title: 'Output, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.completion) },
-    { title: 'Other prices', isText: true, cell: ({ pricing }) => otherPrices(pricing) },
+    { title: 'Other prices', isText: true, cell: ({ pricing }) => videoPrice ?? otherPrices(pricing) },
   ]
 }
 

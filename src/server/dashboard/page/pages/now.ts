@@ -52,8 +52,9 @@ interface Latest {
 function Findings({ latest: { findings } }: Latest): ComponentChild {
   return h('section', { 'aria-label': 'What hurts' }, findings.length === 0
     ? h('p', { class: 'notice good' }, 'Nothing hurts.')
-    : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix }) =>
-      h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, withCode(fix))))))
+    : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix, page }) =>
+      h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, withCode(fix)),
+        page !== undefined && h('a', { href: `#/${page}` }, `Look at ${page.replace(/\?.*/, '')}`)))))
 }
 
 /** What stands between back-ticks is a command. */
@@ -63,10 +64,12 @@ function withCode(text: string): ComponentChild[] {
 
 function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
   const busiest = named(latest, name)
-  const { requests_per_second: requests, failed_per_second: failed, fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness } = latest
+  const { requests_per_second: requests, refused_per_second: refused, failed_per_second: failed } = latest
+  const { fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness } = latest
   const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
   return h('dl', { class: 'tiles' },
     h(Tile, { name: 'Requests', value: `${figure(requests)}/s`, note: `${count(inflight)} under way` }),
+    h(Tile, { name: 'Refused (4xx)', value: `${figure(refused)}/s`, note: requests > 0 ? share(refused / requests) : undefined }),
     h(Tile, {
       name: 'Failures of ours', value: `${figure(failed)}/s`, note: requests > 0 ? share(failed / requests) : undefined,
       tone: failed > 0 ? 'bad' : undefined,
@@ -84,7 +87,10 @@ function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView
     const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({ name, colour, values: looks.map(value) })
     return {
       at: looks.map(({ at }) => Date.parse(at) / 1_000),
-      requests: [line('all', 'line-1', (look) => look.requests_per_second), line('failed', 'line-2', (look) => look.failed_per_second)],
+      requests: [
+        line('all', 'line-1', (look) => look.requests_per_second), line('refused', 'line-5', (look) => look.refused_per_second),
+        line('failed', 'line-2', (look) => look.failed_per_second),
+      ],
       latency: [
         line('p50', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null), line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
       ],

@@ -1,17 +1,21 @@
-import { h, type ComponentChild } from 'preact'
+import { Fragment, h, type ComponentChild } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import type { Budget } from '../../../../schemas/budgets.ts'
 import type { CreditTotals } from '../../../../schemas/credits.ts'
+import type { Api } from '../api.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.ts'
 import { DataTable, type Column } from '../parts/data-table.ts'
 import { Dialog, useAction } from '../parts/dialog.ts'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
 import { count, share, usd } from '../parts/figures.ts'
+import { Reload } from '../parts/lists.ts'
 import { Awaited, useLoaded } from '../parts/loaded.ts'
 import { Plot } from '../parts/plot.ts'
+import { useRefresh } from '../parts/refresh.ts'
 import { Tile } from '../parts/tile.ts'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
-import { Budgets } from './budgets.ts'
+import { Budgets, budgetsOf, isPending, shownOf } from './budgets.ts'
 import { BREAKDOWNS, loadSpend, type Breakdown, type Group, type Spend } from './spend-sums.ts'
 
 export const spendPage: Page = { path: 'spend', title: 'Spend', letter: 's', view: (context) => h(SpendView, context) }
@@ -19,29 +23,71 @@ export const spendPage: Page = { path: 'spend', title: 'Spend', letter: 's', vie
 const DAYS = [['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
 const DAYS_DEFAULT = '30'
 
-/** Credit, budgets, and where the money went. */
+/** Credit, budgets, and where the money went: all of one moment, which is said, so that no figure contradicts another one. */
 function SpendView(context: PageContext): ComponentChild {
-  const workspaces = useWorkspaces(context.api)
-  return h('div', null, h(Credit, context), h(Budgets, { context, workspaces }), h(Spent, { context, workspaces }))
+  const { api, query } = context
+  const workspaces = useWorkspaces(api)
+  const days = DAYS.find(([value]) => value === query.get('days'))?.[0] ?? DAYS_DEFAULT
+  const workspace = query.get('workspace') ?? ''
+  const ids = shownOf(workspaces, query)
+  const loaded = useLoaded((signal) => lookAt(api, { days: Number(days), workspace, ids }, signal), [api, days, workspace, ids?.join()])
+  const { value, reload } = loaded
+  useRefresh(value !== undefined && isPending(value.budgets), reload)
+  return h('div', null,
+    h('div', { class: 'head' }, h(AsOf, { at: value?.at }), h(Reload, { loaded })), h(Awaited, loaded),
+    value !== undefined && h(Fragment, null,
+      h(Credit, { context, credit: value.credit, reload }),
+      h(Budgets, { context, workspaces, budgets: { ...loaded, value: value.budgets, problem: null } }),
+      h(Spent, { context, workspaces, spend: value.spend, days, workspace })))
 }
 
-function Credit({ api, say }: PageContext): ComponentChild {
-  const credit = useLoaded(async (signal) => (await api.get<{ data: CreditTotals }>(['credits'], {}, signal)).data, [api])
+interface SpendLook {
+  readonly at: Date
+  readonly credit: CreditTotals
+  readonly budgets: readonly Budget[]
+  readonly spend: Spend
+}
+
+interface SpendWish {
+  readonly days: number
+  readonly workspace: string
+  /** Workspaces whose budgets are shown; undefined: not known yet. */
+  readonly ids: readonly string[] | undefined
+}
+
+async function lookAt(api: Api, { days, workspace, ids }: SpendWish, signal: AbortSignal): Promise<SpendLook> {
+  if (ids === undefined) return new Promise(() => undefined)
+  const at = new Date()
+  const [credit, budgets, spend] = await Promise.all([
+    api.get<{ data: CreditTotals }>(['credits'], {}, signal), budgetsOf(api, ids, signal), loadSpend(api, { days, workspace }, signal),
+  ])
+  return { at, credit: credit.data, budgets, spend }
+}
+
+function AsOf({ at }: { readonly at: Date | undefined }): ComponentChild {
+  return h('p', { class: 'hint' }, at !== undefined && ['As of ', h('time', { key: 'at', dateTime: at.toISOString() }, at.toLocaleTimeString()), '.'])
+}
+
+interface CreditProps {
+  readonly context: PageContext
+  readonly credit: CreditTotals
+  reload(): void
+}
+
+function Credit({ context: { api, say }, credit, reload }: CreditProps): ComponentChild {
   const [isAdding, setAdding] = useState(false)
-  const { value } = credit
   return h('section', { class: 'panel', 'aria-label': 'Credit' },
     h('div', { class: 'head' }, h('h2', null, 'Credit'), h('button', { type: 'button', onClick: () => setAdding(true) }, 'Add credit')),
-    h(Awaited, credit),
-    value !== undefined && h('dl', { class: 'tiles' },
+    h('dl', { class: 'tiles' },
       h(Tile, {
-        name: 'Left', value: value.is_unlimited ? 'unlimited' : usd(value.remaining), note: value.effective === 'pending' ? 'being applied' : undefined,
-        tone: (value.remaining ?? 1) <= 0 ? 'bad' : undefined,
+        name: 'Left', value: credit.is_unlimited ? 'unlimited' : usd(credit.remaining), note: credit.effective === 'pending' ? 'being applied' : undefined,
+        tone: (credit.remaining ?? 1) <= 0 ? 'bad' : undefined,
       }),
-      h(Tile, { name: 'Added', value: usd(value.total_credits) }), h(Tile, { name: 'Used', value: usd(value.total_usage) }),
-      h(Tile, { name: 'Held by fronts', value: usd(value.lent), note: 'comes back if unused' })),
-    value?.is_unlimited === true && h('p', { class: 'hint' }, 'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.'),
+      h(Tile, { name: 'Added', value: usd(credit.total_credits) }), h(Tile, { name: 'Used', value: usd(credit.total_usage) }),
+      h(Tile, { name: 'Held by fronts', value: usd(credit.lent), note: 'comes back if unused' })),
+    credit.is_unlimited && h('p', { class: 'hint' }, 'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.'),
     isAdding && h(CreditDialog, {
-      isFirst: value?.is_unlimited === true, onClose: () => setAdding(false), onDone: credit.reload,
+      isFirst: credit.is_unlimited, onClose: () => setAdding(false), onDone: reload,
       add: async (body) => {
         await api.send('POST', ['credits'], body)
         say(`${usd(body.amount_usd)} of credit ${body.amount_usd < 0 ? 'are taken off' : 'are added'}.`)
@@ -73,22 +119,20 @@ function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): Com
 interface SpentProps {
   readonly context: PageContext
   readonly workspaces: Workspaces
+  readonly spend: Spend
+  readonly days: string
+  readonly workspace: string
 }
 
-function Spent({ context: { api, query, setQuery }, workspaces }: SpentProps): ComponentChild {
-  const days = DAYS.find(([value]) => value === query.get('days'))?.[0] ?? DAYS_DEFAULT
-  const [workspace, by] = [query.get('workspace') ?? '', BREAKDOWNS.find(([value]) => value === query.get('by'))?.[0] ?? 'model']
-  const spend = useLoaded((signal) => loadSpend(api, { days: Number(days), workspace }, signal), [api, days, workspace])
-  const { value } = spend
+function Spent({ context: { query, setQuery }, workspaces, spend, days, workspace }: SpentProps): ComponentChild {
+  const by = BREAKDOWNS.find(([value]) => value === query.get('by'))?.[0] ?? 'model'
   return h('section', { class: 'panel', 'aria-label': 'Where it went' },
     h('div', { class: 'head' }, h('h2', null, 'Where it went'),
       h('div', { class: 'filters' },
         h(SelectField, { label: 'Time', value: days, options: DAYS, onInput: (to) => setQuery({ days: to }) }),
         h(SelectField, { label: 'Workspace', value: workspace, options: workspaces.options('All'), onInput: (to) => setQuery({ workspace: to }) }),
         h(SelectField, { label: 'By', value: by, options: BREAKDOWNS, onInput: (to) => setQuery({ by: to }) }))),
-    h(Awaited, spend),
-    value !== undefined && h(SpentTotals, { spend: value }),
-    value !== undefined && h(Groups, { spend: value, by, workspaces }))
+    h(SpentTotals, { spend }), h(Groups, { spend, by, workspaces }))
 }
 
 function SpentTotals({ spend: { total, days, isPartial, rowsRead } }: { readonly spend: Spend }): ComponentChild {

@@ -15,8 +15,9 @@ export function perMillion(price: string | undefined): string {
 const SHOWN: readonly string[] = ['prompt', 'completion']
 const OF_TOKENS = /cache|reasoning|token/
 
-/** The prices beside those that have columns: `request $0.001, input cache read $0.18 a million`. */
+/** The prices beside those that have columns: `request $0.001, input cache read $0.18 a million`; of a model that asks nothing, `free`. */
 export function otherPrices(pricing: Pricing): string {
+  if (Object.values(pricing).every((price) => typeof price !== 'string' || Number(price) === 0)) return FREE
   const others = Object.entries(pricing).filter(([name, price]) => !SHOWN.includes(name) && typeof price === 'string' && Number(price) > 0)
   return others.map(([name, price]) => {
     const told = OF_TOKENS.test(name) ? `${perMillion(String(price))} a million` : exact.format(Number(price))
@@ -30,9 +31,10 @@ export function videoPrice(skus: VideoModel['pricing_skus']): string {
   const seconds = rangeOf(entries.filter(([name]) => name !== PER_VIDEO))
   const whole = rangeOf(entries.filter(([name]) => name === PER_VIDEO))
   const told = [seconds !== '' && `${seconds} a second`, whole !== '' && `${whole} a video`].filter(Boolean)
-  return told.length === 0 ? 'free' : told.join(', ')
+  return told.length === 0 ? FREE : told.join(', ')
 }
 
+const FREE = 'free'
 const PER_VIDEO = 'per_video'
 
 function rangeOf(entries: readonly (readonly [string, string])[]): string {

@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 /** A text that is shown this once, with a button that copies it. */
 export function SecretBox({ label, text }: { readonly label: string; readonly text: string }): ComponentChild {
   const [note, setNote] = useState('')
-  const input = useRef<HTMLInputElement | null>(null)
+  const input = useRef<HTMLTextAreaElement | null>(null)
   const select = (): void => input.current?.select()
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(() => setNote('Copied.'), () => {
@@ -13,7 +13,7 @@ export function SecretBox({ label, text }: { readonly label: string; readonly te
     })
   }
   return h('div', { class: 'secret' },
-    h('input', { ref: input, readOnly: true, value: text, 'aria-label': label, onFocus: select, spellcheck: false }),
+    h('textarea', { ref: input, rows: 3, readOnly: true, value: text, 'aria-label': label, onFocus: select, spellcheck: false }),
     h('button', { type: 'button', class: 'primary', autofocus: true, onClick: copy }, 'Copy'),
     h('p', { class: 'hint', role: 'status' }, note))
 }
