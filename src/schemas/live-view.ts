@@ -72,6 +72,7 @@ const FindingView = Type.Object({
   severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are hurt.' }),
   text: Type.String(),
   fix: Type.String({ description: 'What to do about it.' }),
+  page: Type.Optional(Type.String({ description: 'Page of the dashboard that tells more, and what stands in its address: `webhooks?state=dead`.' })),
 })
 export type FindingView = Static<typeof FindingView>
 
@@ -92,6 +93,7 @@ export const LiveView = Type.Object({
   seconds: Type.Number({ description: 'Length of the time that figures are over, up to `at`.' }),
   quantile_seconds: Type.Number({ description: 'The longer time behind quantiles and the states of providers.' }),
   requests_per_second: Type.Number(),
+  refused_per_second: Type.Number({ description: 'Answered 4xx.' }),
   failed_per_second: Type.Number({ description: 'Answered 5xx.' }),
   operations: Type.Array(OperationView, { description: 'Those that were called within `quantile_seconds`, most called first.' }),
   fronts: Type.Array(FrontView, { description: 'Those that answered, by slot; while one is replaced both of them.' }),

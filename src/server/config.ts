@@ -11,6 +11,7 @@ import { originAt } from '../schemas/origins.ts'
 import { Secret } from '../schemas/secret.ts'
 import { Settings } from '../schemas/settings.ts'
 import { readSettingsFile } from './config/file.ts'
+import { programName } from './config/program-name.ts'
 
 /** The settings of one generation in the form that the code uses. Frozen. */
 export interface Config {
@@ -173,6 +174,12 @@ export function settingsGiven(): Texts {
 export function terminalWishes(): { readonly isPlain: boolean; readonly isDumb: boolean; readonly isUnattended: boolean } {
   const { NO_COLOR, TERM, CI } = environment()
   return { isPlain: NO_COLOR !== undefined, isDumb: TERM === undefined || TERM === 'dumb', isUnattended: CI !== undefined && CI !== 'false' }
+}
+
+/** What whoever started this process types before a verb. */
+export function commandName(): string {
+  const { npm_lifecycle_event: npmEvent, PATH: path = '' } = process.env
+  return programName({ script: process.argv[1], npmEvent, path, folder: process.cwd() })
 }
 
 /** True when npm or npx runs us: then losing the parent means that they were told to end. */

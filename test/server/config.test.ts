@@ -5,6 +5,7 @@ import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/limits.ts'
 import { masked } from '../../src/schemas/masked.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from '../../src/schemas/retention-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/video-limits.ts'
+import { asCalled, programName } from '../../src/server/config/program-name.ts'
 import { childEnvironment, readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
 
 function good(texts: Texts): Generation {
@@ -219,4 +220,20 @@ t.test('video jobs and their clips end by settings that have a most', async (t) 
     { videoJobHours: VIDEO_JOB_HOURS_MAX, videoClipDays: VIDEO_CLIP_DAYS_MAX })
   const beyond = { SLUICE_VIDEO_JOB_HOURS: String(VIDEO_JOB_HOURS_MAX + 1), SLUICE_VIDEO_CLIP_DAYS: '0' }
   t.same(problemsOf(beyond).map(({ name }) => name).sort(), ['SLUICE_VIDEO_CLIP_DAYS', 'SLUICE_VIDEO_JOB_HOURS'])
+})
+
+t.test('the program is named as whoever started it can type it again', async (t) => {
+  const npx = t.testdir({
+    project: {}, cache: { 'package.json': JSON.stringify({ dependencies: {}, _npx: { packages: ['./sluice-0.1.0.tgz'] } }), node_modules: { '.bin': {} } },
+  })
+  const folder = join(npx, 'project')
+  const of = (script: string | undefined, npmEvent?: string, path = '/usr/bin:/opt/bin'): string => programName({ script, npmEvent, path, folder })
+  t.equal(of(join(npx, 'cache', 'node_modules', '.bin', 'sluice'), 'npx'), 'npx ./sluice-0.1.0.tgz')
+  t.equal(of(join(folder, 'node_modules', '.bin', 'sluice'), 'npx'), 'node_modules/.bin/sluice')
+  t.equal(of(join(folder, 'tools', 'start.mjs'), 'start'), 'bin/sluice')
+  t.equal(of(join(folder, 'bin', 'sluice')), 'bin/sluice')
+  t.equal(of('/opt/bin/sluice'), 'sluice')
+  t.equal(of('/srv/my apps/bin/sluice'), "'/srv/my apps/bin/sluice'")
+  t.equal(of(undefined), 'sluice')
+  t.equal(asCalled('sluice: `sluice top`, `sluice scale --fronts 2` or `sluices`', 'npx $&'), 'sluice: `npx $& top`, `npx $& scale --fronts 2` or `sluices`')
 })

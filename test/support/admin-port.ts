@@ -94,7 +94,7 @@ export async function adminStand(t: Teardown, publicPort: number, more: Partial<
   const port = await freePort()
   const admin = await startAdmin({
     host: '127.0.0.1', port, publicPort: { host: '127.0.0.1', port: publicPort, isTls: false }, version: '1.2.3', log: SILENT, keyGraceMs: () => 60_000,
-    readiness: () => READY, looks: () => Promise.resolve([]), metrics: () => Promise.resolve('up 1\n'), ...more,
+    readiness: () => READY, advice: () => [], command: 'sluice', looks: () => Promise.resolve([]), metrics: () => Promise.resolve('up 1\n'), ...more,
   })
   t.teardown(() => admin.close())
   return { admin, port, ask: (path, wish) => ask(port, path, wish) }

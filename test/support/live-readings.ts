@@ -13,7 +13,9 @@ export const MONEY: MoneyReading = {
 
 /** A process that has done nothing yet. */
 export function readingAt(atMs: number, more: Partial<LiveReading> = {}): LiveReading {
-  return { atMs, cpuS: 0, memoryBytes: 0, inFlight: 0, calls: [], providers: [], front: null, money: null, heldVideos: null, deliveries: null, ...more }
+  return {
+    atMs, cpuS: 0, memoryBytes: 0, inFlight: 0, calls: [], refusals: {}, providers: [], front: null, money: null, heldVideos: null, deliveries: null, ...more,
+  }
 }
 
 /** So many calls of one operation, by the index of their bucket. */

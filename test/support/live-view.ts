@@ -12,7 +12,7 @@ export function liveView(more: Partial<LiveView>): LiveView {
       dependencies: { postgres: { state: 'up', mode: 'embedded', since }, redis: { state: 'up', mode: 'child', since } },
       fronts: scaled(2), workers: scaled(4), runners: { ready: 1, wanted: 1 },
     },
-    seconds: 1, quantile_seconds: 10, requests_per_second: 1_002.5, failed_per_second: 0,
+    seconds: 1, quantile_seconds: 10, requests_per_second: 1_002.5, refused_per_second: 0.1, failed_per_second: 0,
     operations: [
       { operation: 'embeddings.create', per_second: 1_000, refused_per_second: 0.1, failed_per_second: 0, p50_ms: 1.2, p99_ms: 34.5 },
       { operation: 'model.list', per_second: 2.5, refused_per_second: 0, failed_per_second: 0.01, p50_ms: null, p99_ms: null },

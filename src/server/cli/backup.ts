@@ -10,7 +10,7 @@ import { backUpContainers, backUpObject, backUpObjects } from './backup-objects.
 import { restore } from './restore.ts'
 import { noteBackup } from './root-key-copies.ts'
 import { ownRootKeys } from './root-keys.ts'
-import { addVerb, loadGeneration, print } from './verb.ts'
+import { addVerb, loadGeneration, pasteable, print } from './verb.ts'
 
 interface BackupOptions {
   readonly json?: boolean
@@ -61,7 +61,7 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
       ? `root keys are not in it: keep ${rows.manifest.root_key_ids.join(', ')} elsewhere`
       : 'WHOEVER HAS THIS FOLDER OPENS EVERYTHING: the root keys are in it (--without-root-key leaves them out)',
     ...(isNoted ? [] : [`that the root keys are backed up could not be noted in ${config.dataDir}: `
-      + `\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`]),
+      + pasteable(`\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`)]),
     'not in it: settings, catalogue, first-keys.json and what Redis holds',
   ].join('\n'))
 }

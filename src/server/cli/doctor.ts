@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
 import { harmless } from './harmless.ts'
-import { addVerb, loadGeneration, print } from './verb.ts'
+import { addVerb, loadGeneration, pasteable, print } from './verb.ts'
 
 /**
  * `doctor`: exit code 1 when anything is found. Decision: a warning counts as a problem does, since whoever runs it from a script
@@ -11,7 +11,8 @@ import { addVerb, loadGeneration, print } from './verb.ts'
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
   const verb = addVerb(program, 'doctor', 'look for what is wrong with this machine or installation, and say how to mend it; changes nothing')
   verb.action(async (options: { json?: boolean }) => {
-    const findings = await examine(loadGeneration())
+    const found = await examine(loadGeneration())
+    const findings = found.map((one) => ({ ...one, detail: pasteable(one.detail), ...(one.fix !== undefined && { fix: pasteable(one.fix) }) }))
     const { isWell, text } = reportOf(findings)
     print(options, { ok: isWell, findings }, text)
     if (!isWell) outcome.code = 1

@@ -1,7 +1,8 @@
 import { existsSync, fsyncSync, closeSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { terminalWishes } from '../config.ts'
+import { commandName, terminalWishes } from '../config.ts'
+import { quoted } from '../config/program-name.ts'
 import { draftOf, syncFolder } from '../supervisor/own-folder.ts'
 import { makeRootKeyFile } from '../vault/root-keys.ts'
 import {
@@ -9,7 +10,7 @@ import {
   overruled, rootKeyFileFor, withDefaults, type Answers, type SettingName,
 } from './init/answers.ts'
 import { askAll } from './init/ask.ts'
-import { addVerb, CliFailure, print } from './verb.ts'
+import { addVerb, CliFailure, pasteable, print } from './verb.ts'
 
 interface Options {
   readonly yes?: boolean
@@ -97,25 +98,14 @@ interface Done {
 
 function tell(options: Options, { file, answers, madeRootKey }: Done): void {
   const others = overruled(answers)
-  const next = `SLUICE_CONFIG=${quoted(file)} ${quoted(programName())} serve`
+  const next = `SLUICE_CONFIG=${quoted(file)} ${commandName()} serve`
   const lines = [
     `wrote ${file}; only its owner may read it`,
-    ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: ${BACK_IT_UP}`]),
+    ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
     ...(others.length === 0 ? [] : [`the environment of this shell has ${others.join(', ')} too, and wins over the file`]),
     `next: ${next}`,
   ]
   print(options, { file, root_key_file: answers.SLUICE_ROOT_KEY_FILE ?? null, made_root_key: madeRootKey !== null, overruled: others, next }, lines.join('\n'))
-}
-
-/** As it was called, so that the line works where it is pasted. */
-function programName(): string {
-  const path = process.argv[1] ?? 'sluice'
-  const near = relative(process.cwd(), path)
-  return near.startsWith('..') || !near.includes('/') ? path : near
-}
-
-function quoted(text: string): string {
-  return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function isThere(file: string): string {

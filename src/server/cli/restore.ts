@@ -22,7 +22,7 @@ import { noteBackup } from './root-key-copies.ts'
 import { ownRootKeys } from './root-keys.ts'
 import { stderrLog } from './stderr-log.ts'
 import { withStores } from './stores.ts'
-import { CliFailure, loadGeneration, print } from './verb.ts'
+import { CliFailure, loadGeneration, pasteable, print } from './verb.ts'
 
 /**
  * Brings a backup up in an installation that is empty, and checks what came of it. Nothing is changed before every byte of
@@ -135,7 +135,7 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
     `${ledger.count} differences in the ledger of ${ledger.sums.rows} rows, ${audit.faults.length} broken chains in ${audit.checked} audit events`,
     ...(manifest.objects === null ? ['objects are not in the backup: set SLUICE_OBJECTS to the bucket that has them'] : []),
     ...(ended.journals === 0 ? [] : [`${ended.journals} fronts held money when the backup was made: ${usdText(ended.forfeitedNano)} USD of it are forfeits, `
-      + 'which `sluice ledger forgive` frees']),
+      + pasteable('which `sluice ledger forgive` frees')]),
     ...(open === 0 ? [] : [`${open} video jobs were open when the backup was made, and go on: what the old installation has done of them since is done again`]),
     ...(keys.length === 0 ? [] : [`root keys are missing, and what they sealed cannot be opened without them: ${keys.join(', ')}`]),
   ].join('\n'))

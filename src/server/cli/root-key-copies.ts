@@ -2,10 +2,11 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
+import { rootKeyIdsInFiles } from '../main/safekeeping.ts'
 import { noteRootKeyCopies } from '../vault/root-key-copies.ts'
 import { ROOT_KEY_FILE, rootKeyIdsIn, RootKeyInvalid, type RootKeys } from '../vault/root-keys.ts'
 import { BACKUP_ROOT_KEYS } from './backup-folder.ts'
-import { ownRootKeys, rootKeyIdsInFiles } from './root-keys.ts'
+import { ownRootKeys } from './root-keys.ts'
 import { addVerb, CliFailure, loadGeneration, print } from './verb.ts'
 
 const STANDARD_INPUT = 0

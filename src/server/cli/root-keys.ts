@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import { openDataKeys } from '../store/data-keys.ts'
 import type { Store } from '../store/open.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
-import { addRootKey, openRootKeys, ROOT_KEY_FILE, rootKeyIdsIn, RootKeyInvalid, type RootKeys } from '../vault/root-keys.ts'
+import { addRootKey, openRootKeys, ROOT_KEY_FILE, RootKeyInvalid, type RootKeys } from '../vault/root-keys.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 
 /** The root keys of this installation, as the node has them. Throws CliFailure. */
@@ -20,12 +19,6 @@ export function ownRootKeys(): RootKeys {
   } catch (problem) {
     throw problem instanceof RootKeyInvalid ? new CliFailure(problem.message) : problem
   }
-}
-
-/** Ids of the keys that stand in files of this machine: what SLUICE_ROOT_KEY brings is kept where that comes from. */
-export function rootKeyIdsInFiles({ rootKey }: Pick<Config, 'rootKey'>, { ids }: Pick<RootKeys, 'ids'>): readonly string[] {
-  const given = rootKey === null ? [] : rootKeyIdsIn(rootKey.reveal(), 'SLUICE_ROOT_KEY')
-  return ids.filter((id) => !given.includes(id))
 }
 
 /** The key ring of this installation. Throws CliFailure. */

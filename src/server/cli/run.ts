@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigInvalid } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
-import { CliFailure, tell } from './verb.ts'
+import { CliFailure, pasteable, tell } from './verb.ts'
 
 /** How the verb ended; one that has nothing to say leaves it. */
 interface CliOutcome {
@@ -86,7 +86,7 @@ function explain(problem: unknown, json: boolean): number {
     return 2
   }
   const isExpected = problem instanceof CliFailure || problem instanceof StartRefused
-  const message = problem instanceof Error ? problem.message : String(problem)
+  const message = pasteable(problem instanceof Error ? problem.message : String(problem))
   const isQuiet = isExpected || !(problem instanceof Error)
   tell({ json }, { error: 'failed', message }, isQuiet ? message : problem.stack ?? message)
   return 1

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { ConfigInvalid, readConfig, type Generation } from '../config.ts'
+import { commandName, ConfigInvalid, readConfig, type Generation } from '../config.ts'
+import { asCalled } from '../config/program-name.ts'
 import { harmless, harmlessJson, harmlessLines } from './harmless.ts'
 
 /** What went wrong with a verb, for a person: no stack. Exit code 1. */
@@ -26,6 +27,11 @@ interface Printing {
 
 function printed({ json = false }: Printing, value: unknown, text: string): string {
   return json ? harmlessJson(value) : harmlessLines(text)
+}
+
+/** With the program named as it was called, so that what stands between back-ticks works where it is pasted. */
+export function pasteable(text: string): string {
+  return asCalled(text, commandName())
 }
 
 /** Lines of a list for a person: columns padded to the widest. Cells may be names that a stranger chose. */

@@ -26,6 +26,7 @@ import { openRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
 import { countRoots } from './egress.ts'
 import { openNodeJournals } from './journals.ts'
+import { safekeeping } from './safekeeping.ts'
 import { openStorage, placeOfObjects } from './storage.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
@@ -57,6 +58,7 @@ export async function serve(): Promise<number> {
     },
     prepareStorage,
     prepareFiles,
+    advice: safekeeping,
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log })
       return { isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax), close: () => state.close() }

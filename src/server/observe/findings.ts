@@ -1,4 +1,5 @@
 import type { FindingView, LiveView } from '../../schemas/live-view.ts'
+import { refusals, type Refused } from './refusals.ts'
 import { loadAdvice, ms, percent, type Advice, type Cores, type NodeLoad } from './load-advice.ts'
 
 /** Share of calls that may end with 5xx, and calls below which no share is told. Decision. */
@@ -13,7 +14,9 @@ export interface Found {
   readonly load: NodeLoad
   readonly cores: Cores
   /** Calls over `quantile_seconds`. */
-  readonly calls: { readonly all: number; readonly failed: number; readonly worst: string | null }
+  readonly calls: Refused & { readonly failed: number; readonly worst: string | null }
+  /** Of what is not counted and will hurt. */
+  readonly advice: readonly Advice[]
   /** Processes that did not answer in time. */
   readonly silent: readonly { readonly role: string; readonly pid: number }[]
 }
@@ -22,10 +25,13 @@ export interface Found {
 export function findingsOf(found: Found): FindingView[] {
   const { view, load, cores } = found
   const bad = [...stores(view), ...processes(found), ...failing(found), ...money(view)]
-  const warnings = [...loadAdvice(load, cores), ...providers(view), ...behind(view), ...given(view.webhooks === null ? null : deadLetters(view.webhooks))]
+  const warnings = [
+    ...given(refusals(found.calls)), ...loadAdvice(load, cores), ...providers(view), ...behind(view),
+    ...given(view.webhooks === null ? null : deadLetters(view.webhooks)), ...found.advice,
+  ]
   const all = [...bad, ...warnings.map((advice) => ({ severity: 'warn' as const, ...advice }))]
   const of = (wanted: FindingView['severity']): FindingView[] =>
-    all.filter(({ severity }) => severity === wanted).map(({ detail, fix, severity }) => ({ severity, text: detail, fix }))
+    all.filter(({ severity }) => severity === wanted).map(({ detail, ...more }) => ({ text: detail, ...more }))
   return [...of('bad'), ...of('warn')]
 }
 
@@ -35,6 +41,7 @@ export function deadLetters({ waiting, dead }: { readonly waiting: number; reado
   return {
     detail: `${dead} dead ${dead === 1 ? 'letter' : 'letters'}, ${waiting} wait for an attempt`,
     fix: 'look at `sluice webhooks list --state dead`, then `sluice webhooks replay --dead`, or one of them by its id',
+    page: 'webhooks?state=dead',
   }
 }
 
@@ -90,5 +97,6 @@ function providers({ providers: all }: Found['view']): readonly Advice[] {
   return all.filter(({ state }) => state === 'failing').map(({ provider }) => ({
     detail: `at least half of the attempts at ${provider} fail`,
     fix: 'see its status page and its key; `sluice models list` tells what else serves its models',
+    page: 'models',
   }))
 }

@@ -45,6 +45,8 @@ export interface LiveReading {
   readonly memoryBytes: number
   readonly inFlight: number
   readonly calls: readonly CallsReading[]
+  /** Calls answered 4xx, by the code of their failure. */
+  readonly refusals: Readonly<Record<string, number>>
   readonly providers: readonly AttemptsReading[]
   /** Of a front. */
   readonly front: { readonly slot: number; readonly delay: LoopDelay; readonly load: FrontReading } | null
@@ -100,6 +102,7 @@ export class LiveReader {
       memoryBytes: process.memoryUsage.rss(),
       inFlight: inFlight?.() ?? 0,
       calls: this.#readCalls(),
+      refusals: this.#readRefusals(),
       providers: this.#readAttempts(),
       front: front === undefined ? null : { slot: front.slot, delay: this.#loop.read(), load: front.load() },
       money: money?.() ?? null,
@@ -123,6 +126,14 @@ export class LiveReader {
       ends.set(operation, end)
     }
     return Array.from(this.#durations.series, ({ label, counts }) => ({ operation: label, counts: [...counts], ...(ends.get(label) ?? NONE) }))
+  }
+
+  #readRefusals(): Readonly<Record<string, number>> {
+    const found: Record<string, number> = {}
+    for (const { labels: { status, failure = '' }, count } of this.#calls.counts) {
+      if (Number(status) >= REFUSED_FROM && Number(status) < FAILED_FROM && failure !== '') found[failure] = (found[failure] ?? 0) + count
+    }
+    return found
   }
 
   #readAttempts(): readonly AttemptsReading[] {

@@ -46,19 +46,21 @@ export function loadAdvice(load: NodeLoad, cores: Cores): readonly Advice[] {
 /** Of a node that is not running: what its settings say. */
 export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | null {
   if (fronts <= cores.all) return null
-  return { detail: `${fronts} fronts share ${coresText(cores.all)}`, fix: `sluice scale --fronts ${cores.all}; SLUICE_FRONTS for the next start` }
+  return { detail: `${fronts} fronts share ${coresText(cores.all)}`, fix: `\`sluice scale --fronts ${cores.all}\`; SLUICE_FRONTS for the next start` }
 }
 
 export interface Advice {
   readonly detail: string
   readonly fix: string
+  /** Of the dashboard, and what stands in its address: `webhooks?state=dead`. */
+  readonly page?: string
 }
 
 function busyLoops({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const busiest = most(each, ({ loopShare }) => loopShare)
   if (busiest === null || busiest.loopShare <= BUSY_SHARE_MAX) return null
   const detail = `the event loop of front ${busiest.slot} is busy ${percent(busiest.loopShare)} of the time (p99 delay ${ms(busiest.loopDelayMs)})`
-  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `sluice scale --fronts ${fronts + 1}; SLUICE_FRONTS for the next start` : NO_ROOM }
+  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start` : NO_ROOM }
 }
 
 function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice | null {
@@ -70,7 +72,7 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
   const detail = isSlow
     ? `transfers of front ${slowest.slot} wait ${ms(slowest.sessionWaitMs)} for a worker thread`
     : `the worker threads of front ${busiest.slot} are busy ${percent(busiest.sessionShare)} of the time`
-  return { detail, fix: hasRoom(cores) ? `sluice scale --workers ${workers + fronts}; SLUICE_WORKERS for the next start` : NO_ROOM }
+  return { detail, fix: hasRoom(cores) ? `\`sluice scale --workers ${workers + fronts}\`; SLUICE_WORKERS for the next start` : NO_ROOM }
 }
 
 /** A front has one thread for them: more of these are more fronts. */
@@ -78,7 +80,7 @@ function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const slowest = most(each, ({ shortWaitMs }) => shortWaitMs)
   if (slowest === null || slowest.shortWaitMs <= THREAD_WAIT_MS_MAX) return null
   const detail = `large bodies and secrets of front ${slowest.slot} wait ${ms(slowest.shortWaitMs)} for its thread`
-  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `sluice scale --fronts ${fronts + 1}; SLUICE_FRONTS for the next start` : NO_ROOM }
+  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start` : NO_ROOM }
 }
 
 const NO_ROOM = 'no core is idle: give the machine more of them, or start another node'

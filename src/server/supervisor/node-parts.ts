@@ -1,5 +1,6 @@
 import type { Config, Texts } from '../config.ts'
 import type { FirstKeys } from '../ports/keys.ts'
+import type { Advice } from '../observe/load-advice.ts'
 import type { HeldLog } from './held-log.ts'
 import type { ChildPart } from './ipc.ts'
 
@@ -113,6 +114,8 @@ export interface NodeParts {
   prepareStorage(config: Config): Promise<void>
   /** Makes a root key where none is given. Throws `StartRefused`. */
   prepareFiles(config: Config): PreparedFiles
+  /** What hurts nobody now, and will, by the rules of `doctor`. */
+  advice(config: Config): readonly Advice[]
   openRedis(address: ChildPart['redis']): NodeRedis
   openJournals(place: { readonly databaseUrl: string; readonly dataDir: string }): NodeJournals
   /** Prometheus text over what all children that run answered, ever, and the node's own facts. */

@@ -1,4 +1,5 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
+import { commandName } from '../config.ts'
 import { DRAIN_MS, REPLACED_FRONT_MS, SPARE_FRONT_MS } from '../../schemas/limits.ts'
 import { startAdmin, type Admin } from './admin/port.ts'
 import { addressOf, hostForUrl, isLoopback, originAt } from '../../schemas/origins.ts'
@@ -178,6 +179,8 @@ class NodeRun {
       version: VERSION,
       log: this.#parts.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
+      command: commandName(),
+      advice: () => this.#parts.advice(this.#generation.config),
       looks: () => this.#fleet.looks(),
       readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts()) ?? null),
       metrics: async () => this.#parts.metrics(await this.#fleet.snapshots(), {

@@ -58,7 +58,7 @@ t.test('what was the limit is said, by the bounds of doctor', async (t) => {
   t.match(text, /; the generator was the limit, the provider .* was the limit, its busiest event loop was busy 90 % of the time$/)
   t.match(limitText(pair(1, 1, { ceiling: { cores: { all: 4, idle: 2 } } })), /; 2\.0 cores idle$/)
   t.match(limitText(pair(1, 1, { ceiling: { cores: { all: 4, idle: 0.2 } } })), /; no core was idle, other programs had 2\.0 cores, and these figures/)
-  t.match(doctorText(pair(1, 1, { ceiling: limited })), /^doctor at the ceiling of 1 × 1: the event loop of front 0 is busy 90 % .*\(sluice scale --fronts 2; /)
+  t.match(doctorText(pair(1, 1, { ceiling: limited })), /^doctor at the ceiling of 1 × 1: the event loop of front 0 is busy 90 .*\(`sluice scale --fronts 2`; /)
 })
 
 t.test('a rate is held when 99 of 100 are in time, none fails and what was offered is answered', async (t) => {

@@ -23,7 +23,7 @@ t.test('a node that has enough of everything is told so in one line', (t) => {
 for (const { what, front, cores, fronts = 2, detail, fix } of [
   {
     what: 'a busy event loop and idle cores: more fronts', front: { loopShare: BUSY_SHARE_MAX + 0.1, loopDelayMs: 20 }, cores: IDLE,
-    detail: 'the event loop of front 1 is busy 90 % of the time (p99 delay 20 ms)', fix: 'sluice scale --fronts 3; SLUICE_FRONTS for the next start',
+    detail: 'the event loop of front 1 is busy 90 % of the time (p99 delay 20 ms)', fix: '`sluice scale --fronts 3`; SLUICE_FRONTS for the next start',
   },
   {
     what: 'a busy event loop and no idle core: more machine', front: { loopShare: BUSY_SHARE_MAX + 0.1 }, cores: FULL,
@@ -31,19 +31,19 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
   },
   {
     what: 'transfers that wait: more threads', front: { sessionWaitMs: THREAD_WAIT_MS_MAX + 1 }, cores: IDLE,
-    detail: 'transfers of front 1 wait 101 ms for a worker thread', fix: 'sluice scale --workers 4; SLUICE_WORKERS for the next start',
+    detail: 'transfers of front 1 wait 101 ms for a worker thread', fix: '`sluice scale --workers 4`; SLUICE_WORKERS for the next start',
   },
   {
     what: 'busy threads: more of them', front: { sessionShare: 0.95 }, cores: IDLE,
-    detail: 'the worker threads of front 1 are busy 95 % of the time', fix: 'sluice scale --workers 4; SLUICE_WORKERS for the next start',
+    detail: 'the worker threads of front 1 are busy 95 % of the time', fix: '`sluice scale --workers 4`; SLUICE_WORKERS for the next start',
   },
   {
     what: 'jobs that wait for the one thread of a front: more fronts', front: { shortWaitMs: THREAD_WAIT_MS_MAX * 2 }, cores: IDLE,
-    detail: 'large bodies and secrets of front 1 wait 200 ms for its thread', fix: 'sluice scale --fronts 3; SLUICE_FRONTS for the next start',
+    detail: 'large bodies and secrets of front 1 wait 200 ms for its thread', fix: '`sluice scale --fronts 3`; SLUICE_FRONTS for the next start',
   },
   {
     what: 'more fronts than cores: fewer', front: {}, fronts: 6, cores: IDLE,
-    detail: '6 fronts share 4 cores', fix: 'sluice scale --fronts 4; SLUICE_FRONTS for the next start',
+    detail: '6 fronts share 4 cores', fix: '`sluice scale --fronts 4`; SLUICE_FRONTS for the next start',
   },
 ]) {
   t.test(what, (t) => {

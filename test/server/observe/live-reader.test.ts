@@ -1,9 +1,10 @@
 import t from 'tap'
+import type { FailureName } from '../../../src/schemas/failures.ts'
 import { createMetrics } from '../../../src/server/observe/metrics.ts'
 import { createVideoMeters } from '../../../src/server/observe/video-metrics.ts'
 import { FRONT_LOAD, MONEY } from '../../support/live-readings.ts'
 
-const call = (status: number) => ({ status, failure: null, durationMs: 2, overheadMs: 1 })
+const call = (status: number, failure: FailureName | null = null) => ({ status, failure, durationMs: 2, overheadMs: 1 })
 
 t.test('a process tells its calls by operation, and the ends of them', (t) => {
   const metrics = createMetrics()
@@ -15,6 +16,18 @@ t.test('a process tells its calls by operation, and the ends of them', (t) => {
   t.ok(cpuS > 0 && memoryBytes > 0)
   metrics.call('a', call(200))
   t.equal(reading?.counts.reduce((sum, count) => sum + count), 7)
+  t.end()
+})
+
+t.test('a process tells by which codes it refused calls, whatever they asked for', (t) => {
+  const metrics = createMetrics()
+  t.teardown(() => metrics.close())
+  metrics.call('a', call(401, 'key_unknown'))
+  metrics.call('b', call(401, 'key_unknown'))
+  metrics.call('b', call(429, 'rate_limited'))
+  metrics.call('b', call(503, 'busy'))
+  metrics.call('b', call(200))
+  t.same(metrics.live.read().refusals, { key_unknown: 2, rate_limited: 1 })
   t.end()
 })
 

@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { rootKeyUses } from '../../store/root-rotation.ts'
 import type { Queryable } from '../../store/open.ts'
 import { rootKeyCopies } from '../../vault/root-key-copies.ts'
-import { openRootKeys, ROOT_KEY_FILE, type RootKeys } from '../../vault/root-keys.ts'
-import { rootKeyIdsInFiles } from '../root-keys.ts'
+import { ROOT_KEY_FILE, type RootKeys } from '../../vault/root-keys.ts'
+import { hasRootKey, loneRootKeys, ownRootKeysOf, rootKeyIdsInFiles } from '../../main/safekeeping.ts'
 import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 
 type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
@@ -14,7 +13,7 @@ type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 export function rootKey(config: Sources): Finding {
   if (!hasRootKey(config)) return good('root_key', 'made by the first start')
   try {
-    return copied(config, open(config))
+    return copied(config, ownRootKeysOf(config))
   } catch (cause) {
     return bad('root_key', reasonOf(cause), 'correct SLUICE_ROOT_KEY or SLUICE_ROOT_KEY_FILE')
   }
@@ -39,7 +38,7 @@ export async function missingRootKeys(sql: Queryable, config: Sources): Promise<
 function knownIds(config: Sources): readonly string[] | null {
   if (!hasRootKey(config)) return []
   try {
-    return open(config).ids
+    return ownRootKeysOf(config).ids
   } catch {
     return null
   }
@@ -51,24 +50,13 @@ function copied(config: Sources, keys: RootKeys): Finding {
   const where = setting !== null ? 'given by SLUICE_ROOT_KEY' : file
   const older = keys.ids.length - 1
   const all = older === 0 ? where : `${where}; ${older} more, which \`sluice vault status\` tells the use of`
-  const copies = rootKeyCopies(dataDir)
-  const inFiles = rootKeyIdsInFiles(config, keys)
-  const lone = inFiles.filter((id) => !copies.has(id))
-  if (lone.length === 0) return good('root_key', inFiles.length === 0 ? all : `${all}; copied on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`)
-  const what = lone.length === 1 ? `root key ${lone[0] ?? ''}` : `${lone.length} root keys`
-  const fix = 'copy it elsewhere and run `sluice vault confirm-root COPY`, or run `sluice backup FOLDER`'
-  return doubtful('root_key', `${all}; nobody has backed up ${what}: without it no file and no secret opens`, fix)
+  const advice = loneRootKeys(config, keys)
+  if (advice !== null) return doubtful('root_key', `${all}; ${advice.detail}`, advice.fix)
+  const [copies, inFiles] = [rootKeyCopies(dataDir), rootKeyIdsInFiles(config, keys)]
+  return good('root_key', inFiles.length === 0 ? all : `${all}; copied on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`)
 }
 
 /** The oldest: since then nothing has been without a copy. */
 function dayOf(times: readonly string[]): string {
   return [...times].sort()[0]?.slice(0, 10) ?? ''
-}
-
-function hasRootKey({ rootKey: setting, rootKeyFile, dataDir }: Sources): boolean {
-  return setting !== null || rootKeyFile !== null || existsSync(join(dataDir, ROOT_KEY_FILE))
-}
-
-function open({ rootKey: setting, rootKeyFile, dataDir }: Sources): RootKeys {
-  return openRootKeys({ setting, file: rootKeyFile, dataDir })
 }

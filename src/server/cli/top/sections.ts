@@ -48,6 +48,7 @@ function figureLines({ readiness, ...view }: LiveView): readonly Line[] {
   return [
     [
       ...figure('requests', `${rateText(view.requests_per_second)}/s`),
+      ...figure('refused', `${rateText(view.refused_per_second)}/s`),
       ...figure('failed', `${rateText(view.failed_per_second)}/s`, view.failed_per_second > 0),
       ...figure('in flight', grouped(view.inflight)), ...figure('CPU', `${view.cpu_share.toFixed(2)} cores`), ...figure('memory', bytesText(view.memory_bytes)),
     ],

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { LIVE_LOOK_MS } from '../../../schemas/admin-port-limits.ts'
 import type { ReadinessView } from '../../../schemas/live-view.ts'
-import { coresSince, cpuTimes, type Cores } from '../../observe/load-advice.ts'
+import { coresSince, cpuTimes, type Advice, type Cores } from '../../observe/load-advice.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { ChildLook } from '../fleet.ts'
 import { LiveSpans } from './live-spans.ts'
@@ -13,6 +13,10 @@ export interface LiveSource {
   readonly log: Pick<Log, 'error'>
   /** Null until the node is up, and again from the drain on. */
   readiness(): ReadinessView | null
+  /** What `doctor` says of what is not counted; looked at with each view. */
+  advice(): readonly Advice[]
+  /** As whoever started the node types it. */
+  readonly command: string
   /** Asks every process that serves. Never rejects. */
   looks(): Promise<readonly ChildLook[]>
   /** Milliseconds between two looks, where it is not LIVE_LOOK_MS. */
@@ -89,7 +93,9 @@ export class LiveFeed {
     const readiness = this.#source.readiness()
     if (readiness === null || this.#isClosed) return null
     const silent = looks.filter(({ reading }) => reading === null)
-    const view = liveView({ version: this.#source.version, readiness, processes: spans.take(looks), silent, own: own.read(), cores, now: new Date() })
+    const { version, command } = this.#source
+    const advice = this.#source.advice()
+    const view = liveView({ version, command, readiness, processes: spans.take(looks), silent, own: own.read(), cores, advice, now: new Date() })
     return JSON.stringify(view)
   }
 

@@ -16,6 +16,7 @@ interface Sums {
   failedPerSecond: number
   /** Over the longer time. */
   all: number
+  refused: number
   failed: number
   readonly buckets: number[]
 }
@@ -31,9 +32,10 @@ export function operationsOf(processes: readonly ProcessSpans[]): ReadonlyMap<st
       sums.refusedPerSecond += refused / seconds
       sums.failedPerSecond += failed / seconds
     })
-    eachCall(window, (operation, { all, failed, buckets }) => {
+    eachCall(window, (operation, { all, refused, failed, buckets }) => {
       const sums = sumsOf(found, operation)
       sums.all += all
+      sums.refused += refused
       sums.failed += failed
       buckets.forEach((count, at) => {
         sums.buckets[at] = (sums.buckets[at] ?? 0) + count
@@ -52,6 +54,15 @@ export function operationViews(found: ReadonlyMap<string, Readonly<Sums>>): Oper
     p50_ms: quantileMs(sums.buckets, 0.5),
     p99_ms: quantileMs(sums.buckets, 0.99),
   }))
+}
+
+/** Calls answered 4xx over the longer time, by code. */
+export function refusalsOf(processes: readonly ProcessSpans[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>()
+  for (const { window: { from, to } } of processes) {
+    for (const [code, count] of Object.entries(to.refusals)) found.set(code, (found.get(code) ?? 0) + count - (from.refusals[code] ?? 0))
+  }
+  return found
 }
 
 /** Within its bucket as if that were filled evenly; null when nothing was measured. */
@@ -131,7 +142,7 @@ export function moneyView(processes: readonly ProcessSpans[]): LiveView['money']
   for (const { last } of processes) {
     const { money } = last.to
     if (money === null) continue
-    const refused = refusalsOf(last.to) - refusalsOf(last.from)
+    const refused = unpaid(last.to) - unpaid(last.from)
     found.calls_open += money.open
     found.calls_waiting += money.waiting
     found.refused_per_second += refused / secondsOf(last)
@@ -142,7 +153,7 @@ export function moneyView(processes: readonly ProcessSpans[]): LiveView['money']
   return { ...found, refused_per_second: rounded(found.refused_per_second), held_usd: usdOfNano(heldNano) }
 }
 
-function refusalsOf({ money }: LiveReading): number {
+function unpaid({ money }: LiveReading): number {
   return money === null ? 0 : Object.values(money.refusals).reduce((sum, count) => sum + count, 0)
 }
 
@@ -204,7 +215,7 @@ function eachAttempt({ from, to }: Span, tell: (provider: string, attempts: Pick
 function sumsOf(found: Map<string, Sums>, name: string): Sums {
   const known = found.get(name)
   if (known !== undefined) return known
-  const sums: Sums = { perSecond: 0, refusedPerSecond: 0, failedPerSecond: 0, all: 0, failed: 0, buckets: [] }
+  const sums: Sums = { perSecond: 0, refusedPerSecond: 0, failedPerSecond: 0, all: 0, refused: 0, failed: 0, buckets: [] }
   found.set(name, sums)
   return sums
 }

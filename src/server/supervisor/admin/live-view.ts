@@ -1,9 +1,10 @@
 import type { LiveView, ReadinessView } from '../../../schemas/live-view.ts'
-import { findingsOf } from '../../observe/findings.ts'
-import type { Cores, NodeLoad } from '../../observe/load-advice.ts'
+import { asCalled } from '../../config/program-name.ts'
+import { findingsOf, type Found } from '../../observe/findings.ts'
+import type { Advice, Cores, NodeLoad } from '../../observe/load-advice.ts'
 import type { ChildLook } from '../fleet.ts'
 import {
-  frontLoads, frontViews, heldVideos, moneyView, operationsOf, operationViews, providerViews, rounded, secondsOf, sumOf, webhooksView,
+  frontLoads, frontViews, heldVideos, moneyView, operationsOf, operationViews, providerViews, refusalsOf, rounded, secondsOf, sumOf, webhooksView,
 } from './live-figures.ts'
 import type { ProcessSpans } from './live-spans.ts'
 import type { OwnUsed } from './own-use.ts'
@@ -20,10 +21,14 @@ export interface LiveLook {
   readonly own: OwnUsed
   /** Of the machine, since the look before. */
   readonly cores: Cores
+  /** What `doctor` says of what is not counted. */
+  readonly advice: readonly Advice[]
+  /** As whoever started the node types it. */
+  readonly command: string
 }
 
 /** What the dashboard and the terminal show, of what the processes said. */
-export function liveView({ version, now, readiness, processes, silent, own, cores }: LiveLook): LiveView {
+export function liveView({ version, now, readiness, processes, silent, own, cores, advice, command }: LiveLook): LiveView {
   const operations = operationsOf(processes)
   const sums = [...operations.values()]
   const view = {
@@ -33,6 +38,7 @@ export function liveView({ version, now, readiness, processes, silent, own, core
     seconds: rounded(own.seconds),
     quantile_seconds: rounded(Math.max(own.seconds, ...processes.map(({ window }) => secondsOf(window)))),
     requests_per_second: rounded(sums.reduce((sum, { perSecond }) => sum + perSecond, 0)),
+    refused_per_second: rounded(sums.reduce((sum, { refusedPerSecond }) => sum + refusedPerSecond, 0)),
     failed_per_second: rounded(sums.reduce((sum, { failedPerSecond }) => sum + failedPerSecond, 0)),
     operations: operationViews(operations),
     fronts: frontViews(processes),
@@ -44,18 +50,20 @@ export function liveView({ version, now, readiness, processes, silent, own, core
     webhooks: webhooksView(processes),
     money: moneyView(processes),
   }
-  const calls = callsOf(operations)
-  return { ...view, findings: findingsOf({ view, calls, silent, cores, load: loadOf(readiness, processes) }) }
+  const calls = { ...callsOf(operations), codes: refusalsOf(processes) }
+  const findings = findingsOf({ view, calls, silent, cores, load: loadOf(readiness, processes), advice })
+  return { ...view, findings: findings.map((one) => ({ ...one, fix: asCalled(one.fix, command) })) }
 }
 
-function callsOf(operations: ReturnType<typeof operationsOf>): { readonly all: number; readonly failed: number; readonly worst: string | null } {
-  let [all, failed, worst, most] = [0, 0, null as string | null, 0]
+function callsOf(operations: ReturnType<typeof operationsOf>): Omit<Found['calls'], 'codes'> {
+  let [all, refused, failed, worst, most] = [0, 0, 0, null as string | null, 0]
   for (const [operation, sums] of operations) {
     all += sums.all
+    refused += sums.refused
     failed += sums.failed
     if (sums.failed > most) [worst, most] = [operation, sums.failed]
   }
-  return { all, failed, worst }
+  return { all, refused, failed, worst }
 }
 
 function loadOf({ fronts, workers, runners }: ReadinessView, processes: readonly ProcessSpans[]): NodeLoad {

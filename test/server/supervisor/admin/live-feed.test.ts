@@ -20,7 +20,8 @@ function feedStand(more: { looks?: () => Promise<readonly ChildLook[]> } = {}) {
     return { id: 'a', role: 'front', pid: 1, reading: readingAt(looks * 1_000, { calls: [callsOf('a', { 0: looks })] }) }
   }
   const feed = new LiveFeed({
-    version: '1', log, lookMs: 5, readiness: () => readiness, looks: more.looks ?? (() => Promise.resolve([look()])),
+    version: '1', log, lookMs: 5, readiness: () => readiness, advice: () => [], command: 'sluice',
+    looks: more.looks ?? (() => Promise.resolve([look()])),
   })
   return {
     feed, log,

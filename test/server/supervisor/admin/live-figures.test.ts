@@ -7,6 +7,7 @@ import type { ChildLook } from '../../../../src/server/supervisor/fleet.ts'
 import { quantileMs } from '../../../../src/server/supervisor/admin/live-figures.ts'
 import { LiveSpans } from '../../../../src/server/supervisor/admin/live-spans.ts'
 import { liveView } from '../../../../src/server/supervisor/admin/live-view.ts'
+import type { Advice } from '../../../../src/server/observe/load-advice.ts'
 import { READY } from '../../../support/admin-port.ts'
 import { callsOf, FRONT_LOAD, MONEY, readingAt } from '../../../support/live-readings.ts'
 import type { LiveReading } from '../../../../src/server/observe/live-reader.ts'
@@ -17,20 +18,25 @@ const look = (pid: number, reading: LiveReading | null, role: ChildLook['role'] 
 
 /** What is seen after these looks, a second apart. */
 function seen(...looks: readonly (readonly ChildLook[])[]): LiveView {
+  return seenWith([], ...looks)
+}
+
+function seenWith(advice: readonly Advice[], ...looks: readonly (readonly ChildLook[])[]): LiveView {
   const spans = new LiveSpans()
   const processes = looks.map((one) => spans.take(one)).at(-1) ?? []
   const silent = (looks.at(-1) ?? []).filter(({ reading }) => reading === null)
-  return liveView({ version: '1', now: new Date(0), readiness: READY, processes, silent, own: OWN, cores: CORES })
+  return liveView({ version: '1', now: new Date(0), readiness: READY, processes, silent, own: OWN, cores: CORES, advice, command: 'npx sluice' })
 }
 
 t.test('calls are told by operation and second, over all processes, the most called first', (t) => {
   const first = (pid: number) => look(pid, readingAt(0, { calls: [callsOf('a', { 0: 100 }), callsOf('b', { 0: 5 })] }))
   const later = (pid: number) => look(pid, readingAt(2_000, {
-    cpuS: 0.5, memoryBytes: 1_000, inFlight: 3,
+    cpuS: 0.5, memoryBytes: 1_000, inFlight: 3, refusals: { key_unknown: 4 },
     calls: [callsOf('a', { 0: 110 }), callsOf('b', { 0: 5 }), callsOf('c', { 0: 36, 3: 4 }, { refused: 4, failed: 2 })],
   }))
   const view = seen([first(1), first(2)], [later(1), later(2)])
-  t.match(view, { requests_per_second: 50, failed_per_second: 2, inflight: 6, cpu_share: 0.51, memory_bytes: 2_100, seconds: 1, quantile_seconds: 2 })
+  t.match(view, { requests_per_second: 50, refused_per_second: 4, failed_per_second: 2, inflight: 6, cpu_share: 0.51, memory_bytes: 2_100 })
+  t.match(view, { seconds: 1, quantile_seconds: 2 })
   t.match(view.operations, [
     { operation: 'c', per_second: 40, refused_per_second: 4, failed_per_second: 2 },
     { operation: 'a', per_second: 10, refused_per_second: 0, failed_per_second: 0 },
@@ -61,6 +67,24 @@ t.test('one that did not answer is found, and later counts over the time that it
   const silent = seen([one(0, 0)], [look(7, null)])
   t.match(silent.findings, [{ severity: 'bad', text: 'the front with pid 7 does not answer' }])
   t.equal(seen([one(0, 0)], [look(7, null)], [one(2_000, 20)]).requests_per_second, 10)
+  t.end()
+})
+
+t.test('refused calls are found when they are many, by the code that most of them have over all processes', (t) => {
+  const told = (pid: number, atMs: number, refused: number, refusals: Record<string, number>) =>
+    look(pid, readingAt(atMs, { calls: [callsOf('a', { 0: refused * 2 }, { refused })], refusals }))
+  const before = { key_unknown: 1_000, body_invalid: 0 }
+  const view = seen(
+    [told(1, 0, 1_000, before), told(2, 0, 0, {})], [told(1, 1_000, 1_030, { ...before, body_invalid: 30 }), told(2, 1_000, 20, { body_invalid: 20 })],
+  )
+  t.equal(view.refused_per_second, 50)
+  t.match(view.findings, [{ severity: 'warn', text: '50 % of calls are refused (4xx), most of them with body_invalid' }])
+  t.end()
+})
+
+t.test('what is advised names the program as it was called', (t) => {
+  const view = seenWith([{ detail: 'no backup', fix: 'run `sluice backup FOLDER`', page: 'keys' }], [look(1, readingAt(0))], [look(1, readingAt(1_000))])
+  t.same(view.findings, [{ severity: 'warn', text: 'no backup', fix: 'run `npx sluice backup FOLDER`', page: 'keys' }])
   t.end()
 })
 

@@ -1,7 +1,11 @@
 import { Compile } from 'typebox/compile'
 import t from 'tap'
 import { LiveView } from '../../../../src/schemas/live-view.ts'
+import { firstKeys as firstKeysOf } from '../../../../src/server/cli/doctor/first-keys.ts'
+import { rootKey } from '../../../../src/server/cli/doctor/root-key.ts'
 import { Assets } from '../../../../src/server/supervisor/admin/assets.ts'
+import { noteRootKeyCopies } from '../../../../src/server/vault/root-key-copies.ts'
+import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
 import { ask as askPort, type AskMore, type Asked } from '../../../support/admin-port.ts'
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../../support/node.ts'
 import { rawClient, type RawClient } from '../../../support/raw-http.ts'
@@ -86,6 +90,17 @@ t.test('one live view has the form that the dashboard reads, and sees what is ca
     return body.includes('"operation":"models.count"')
   })
   page.destroy()
+})
+
+t.test('a new node is told what doctor says of its keys: nobody has a copy of the root key, and the first keys lie open', async (t) => {
+  const findings = async (): Promise<LiveView['findings']> => (JSON.parse((await ask('/api/v1/admin/live?once')).body.toString()) as LiveView).findings
+  const sources = { rootKey: null, rootKeyFile: null, dataDir: node.dataDir }
+  const [lone, open] = await findings()
+  t.match(rootKey(sources).detail, lone?.text ?? 'none')
+  t.same(firstKeysOf(sources).map(({ detail, fix }) => [detail, fix]), [[open?.text, open?.fix]])
+  t.match([lone?.text, lone?.fix, open?.page], [/^nobody has backed up root key/, /confirm-root/, 'keys'])
+  noteRootKeyCopies(node.dataDir, openRootKeys({ setting: null, file: null, dataDir: node.dataDir }).ids, { at: new Date().toISOString(), by: 'shown' })
+  t.same((await findings()).map(({ text }) => text), [open?.text])
 })
 
 t.test('the public port does not serve the live view', async (t) => {
