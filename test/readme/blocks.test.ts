@@ -1,24 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
-import { NO_OPENSSL } from '../support/certificate.ts'
-import { nodeSettings, sluice, startNode, type Settings } from '../support/node.ts'
-import { openTestDatabase } from '../support/postgres.ts'
-import { registrySettings } from '../support/registry.ts'
 import { ROOT } from '../support/source.ts'
 import { blocksOf } from './blocks.ts'
-import { startOutside } from './outside.ts'
-import { openStand, runSession, stepsOf, type Node } from './session.ts'
-import { sampleOf, takings } from './takings.ts'
+import { linesOf, withMistake, withoutLine } from './lines.ts'
+import { sectionOf } from './slices.ts'
 
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
 const blocks = blocksOf(readme)
-
-/** Lines that are taken out in one run; another seed takes out others. */
-const MUTATIONS = 3
-const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-/** What a run of some blocks finds of the run of all: the node's own folder, and what was installed. */
-const KEPT = ['.sluice', 'try']
 
 /** What they stand under and begin with, of blocks that are not run here: they need machines, programs or addresses that a test has not. */
 const ELSEWHERE: readonly string[] = [
@@ -50,33 +38,20 @@ t.test('links within the README lead to a heading, and its contents name each se
   t.same(sections.filter((anchor) => !contents.includes(`(#${anchor})`)), [])
 })
 
-t.test('from an empty folder', { skip: NO_OPENSSL }, async (t) => {
-  const stand = openStand(t)
-  const outside = await startOutside(t)
-  const settings: Settings = { ...(await nodeSettings(t)), ...outside.settings, SLUICE_DATA: join(stand.folder, '.sluice') }
-  await startNode(t, settings, sluice('serve'), stand.folder)
-  const names = [
-    ['127.0.0.1:8080', `127.0.0.1:${settings['SLUICE_PORT'] ?? ''}`],
-    ['127.0.0.1:9090', `127.0.0.1:${settings['SLUICE_ADMIN_PORT'] ?? ''}`],
-    // A Postgres of its own would take seconds to make.
-    ['SLUICE_DATA=./restored', `SLUICE_DATA=./restored DATABASE_URL=${(await openTestDatabase(t, 'empty')).url}`],
-    ...outside.names,
-  ] as const
-  const node: Node = { names, env: { ...registrySettings(), ...settings, SLUICE_DATA: './.sluice' } }
+const SHOWN = blocksOf('```sh\napi=1\nget() { curl "$1"; }\n# a remark\nbin/sluice keys list\n# 200 {"data":[]}\n```\n')
 
-  await t.test('every other block of the README works, in its order', async (t) => {
-    t.same((await runSession(stand, stepsOf(blocks), node)).failures, [])
-  })
+t.test('a remark and an empty line are no lines that a block needs', async (t) => {
+  t.same(linesOf(SHOWN).map(({ number, text }) => `${number} ${text}`), ['2 api=1', '3 get() { curl "$1"; }', '5 bin/sluice keys list', '6 # 200 {"data":[]}'])
+})
 
-  await t.test('without a line that a first call needs, the README fails', async (t) => {
-    const missed: string[] = []
-    for (const [number, taken] of sampleOf(takings(blocks), MUTATIONS, SEED).entries()) {
-      const again = openStand(t, { of: stand, names: KEPT })
-      const { failures } = await runSession(again, stepsOf(taken.blocks), { ...node, attempt: `-${number}` })
-      if (failures.length === 0) missed.push(`README.md:${taken.command.line}: ${taken.command.text}`)
-    }
-    t.same(missed, [])
-    const whole = takings(blocks)[0]?.whole ?? []
-    t.same((await runSession(openStand(t, { of: stand, names: KEPT }), stepsOf(whole), { ...node, attempt: '-whole' })).failures, [])
-  })
+t.test('a line is taken out, or has a mistake put into it', async (t) => {
+  const [, , verb, answer] = linesOf(SHOWN)
+  t.equal(verb && withoutLine(verb).text, 'api=1\nget() { curl "$1"; }\n# a remark\n# 200 {"data":[]}')
+  t.match(verb && withMistake(verb).text, 'bin/sluice no-keys list')
+  t.match(answer && withMistake(answer).text, '# 299 {"data":[]}')
+})
+
+t.test('a section is run behind the commands that set what it uses, and no others', async (t) => {
+  const text = '# One\n```sh\na=1\nb=2\nget() { echo "$a"; }\necho hello\n```\n# Two\n```sh\nget it\n```\n'
+  t.same(sectionOf(blocksOf(text), 'Two', null).map((block) => block.text), ['a=1\nget() { echo "$a"; }', 'get it'])
 })

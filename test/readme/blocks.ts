@@ -68,13 +68,6 @@ export function commandsOf(block: Block): Command[] {
   return commands
 }
 
-/** The block without the lines of one of its commands. */
-export function without(block: Block, { line, text }: Command): Block {
-  const lines = block.text.split('\n')
-  lines.splice(line - block.line, text.split('\n').length)
-  return { ...block, text: lines.join('\n') }
-}
-
 /** Quotes are closed, loops ended, and no line goes on behind a backslash. */
 function isWhole(text: string): boolean {
   const bare = text.replace(/\\\n/g, ' ').replace(/'[^']*'|"(?:[^"\\]|\\[^])*"/g, 'q').replace(/(^|\s)#.*$/gm, '$1')

@@ -26,6 +26,8 @@ export interface Node {
   readonly env: Readonly<Record<string, string>>
   /** Makes idempotency keys others, for a run that is not to be answered from an earlier one. */
   readonly attempt?: string
+  /** Milliseconds until it is ended by force. */
+  readonly msMax?: number
 }
 
 export interface Ended {
@@ -84,12 +86,12 @@ function scriptOf(block: Block, name: string, text: string): Step {
 export async function runSession(
   stand: Stand,
   steps: readonly Step[],
-  { names, env, attempt = '' }: Node,
+  { names, env, attempt = '', msMax = SESSION_MS_MAX }: Node,
 ): Promise<Ended> {
   const mapped = (text: string): string =>
     names.reduce((mapped, [name, here]) => mapped.replaceAll(name, here), text).replaceAll(/Idempotency-Key: [\w-]+/g, `$&${attempt}`)
   const script = steps.map((step, at) => `sign ${at}\n${mapped(writing(step) + step.text)}\n`).join('')
-  const ran = await bash(`${PRELUDE}${script}sign end\n`, stand, env)
+  const ran = await bash(`${PRELUDE}${script}sign end\n`, stand, { env, msMax })
   return { failures: failuresOf(steps, ran, mapped) }
 }
 
@@ -106,7 +108,7 @@ interface Ran {
 }
 
 /** A session of its own, so that whatever it started ends with it. */
-function bash(script: string, stand: Stand, env: Readonly<Record<string, string>>): Promise<Ran> {
+function bash(script: string, stand: Stand, { env, msMax }: { readonly env: Readonly<Record<string, string>>; readonly msMax: number }): Promise<Ran> {
   const child = spawn('bash', ['--noprofile', '--norc'], {
     cwd: stand.folder,
     env: { ...plainEnvironment(), ...env, HOME: stand.home },
@@ -115,7 +117,7 @@ function bash(script: string, stand: Stand, env: Readonly<Record<string, string>
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
   child.stderr.on('data', (bytes: Buffer) => (stderr += bytes.toString()))
-  const overdue = setTimeout(() => endGroup(child.pid), SESSION_MS_MAX)
+  const overdue = setTimeout(() => endGroup(child.pid), msMax)
   // bash reads its script from standard input byte by byte, and so would a command of it: each has an empty one by the function above.
   child.stdin.end(`main() {\n${script}}\nmain < /dev/null\n`)
   // What it left running would hold the outputs open.

@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { nodeSettings, sluice, startNode, type Settings } from '../support/node.ts'
+import { openTestDatabase } from '../support/postgres.ts'
+import { registrySettings } from '../support/registry.ts'
+import type { Block } from './blocks.ts'
+import { startOutside, type Outside } from './outside.ts'
+import { openStand, runSession, stepsOf, type Ended, type Node } from './session.ts'
+
+export interface Reader {
+  /** All of it, in the folder in which the node runs. */
+  run(blocks: readonly Block[]): Promise<Ended>
+  /** Some of it again, in a folder of its own beside the same node: what has a name there is called otherwise. */
+  again(blocks: readonly Block[], wish?: { readonly msMax?: number; readonly isInstalled?: boolean }): Promise<Ended>
+}
+
+interface Teardown {
+  teardown(done: () => Promise<void> | void): unknown
+}
+
+/** Names that callers give to what they make; with a number behind them they are new to a node that knows the first ones. */
+const GIVEN: readonly (readonly [string, (n: number) => string])[] = [
+  ['research', (n) => `research-${n}`],
+  ['$api/support', (n) => `$api/support-${n}`],
+  ['$api/search', (n) => `$api/search-${n}`],
+  ['@preset/search', (n) => `@preset/search-${n}`],
+  ['"preset":"search"', (n) => `"preset":"search-${n}"`],
+  ['github_token', (n) => `github_token_${n}`],
+  ['openai_key', (n) => `openai_key_${n}`],
+  ['models_key', (n) => `models_key_${n}`],
+  ['sess_demo', (n) => `sess_demo${n}`],
+  ['acme/embed', (n) => `acme/embed-${n}`],
+  ['ann@example.com', (n) => `ann-${n}@example.com`],
+]
+
+/** A node that was started in the folder of a clone, and what a reader of the README has around it. */
+export async function startReader(t: Teardown): Promise<Reader> {
+  const stand = openStand(t)
+  const outside = await startOutside(t)
+  const data = join(stand.folder, '.sluice')
+  const settings: Settings = { ...(await nodeSettings(t)), ...outside.settings, SLUICE_DATA: data }
+  await startNode(t, settings, sluice('serve'), stand.folder)
+  const env = { ...registrySettings(), ...settings }
+  let attempts = 0
+  return {
+    async run(blocks) {
+      const names = await namesOf(t, { settings, outside, blocks })
+      return runSession(stand, stepsOf(blocks), { names, env: { ...env, SLUICE_DATA: './.sluice' } })
+    },
+    async again(blocks, { msMax, isInstalled = true } = {}) {
+      attempts += 1
+      const given = GIVEN.map(([name, another]) => [name, another(attempts)] as const)
+      const names = [...(await namesOf(t, { settings, outside, blocks })), ...given]
+      const folder = openStand(t, { of: stand, names: ['.sluice', ...(isInstalled ? ['try'] : [])] })
+      return runSession(folder, stepsOf(blocks), { names, env, attempt: `-${attempts}`, ...(msMax !== undefined && { msMax }) })
+    },
+  }
+}
+
+interface Place {
+  readonly settings: Settings
+  readonly outside: Outside
+  readonly blocks: readonly Block[]
+}
+
+/** What stands in the text, and what stands for it here. */
+async function namesOf(t: Teardown, { settings, outside, blocks }: Place): Promise<Node['names']> {
+  const restored = 'SLUICE_DATA=./restored'
+  const isRestored = blocks.some(({ mark, text }) => mark === null && text.includes(restored))
+  return [
+    ['127.0.0.1:8080', `127.0.0.1:${settings['SLUICE_PORT'] ?? ''}`],
+    ['127.0.0.1:9090', `127.0.0.1:${settings['SLUICE_ADMIN_PORT'] ?? ''}`],
+    ...outside.names,
+    // A Postgres of its own would take seconds to make.
+    ...(isRestored ? [[restored, `${restored} DATABASE_URL=${(await openTestDatabase(t, 'empty')).url}`] as const] : []),
+  ]
+}
