@@ -33,6 +33,9 @@ export function addTop(program: Command): void {
       if (process.stdout.isTTY && !isDumb && options.once !== true && options.json !== true) return watchLive(watched)
       const view = await lookOnce(watched)
       const columns = process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : PRINTED_COLUMNS
-      print(options, view, frameOf({ view, trouble: null, columns, rows: null, hasColour: watched.hasColour }).join('\n'))
+      const frame = frameOf({ view, trouble: null, columns, rows: null, hasColour: watched.hasColour })
+      if (options.json === true) print(options, view, '')
+      // Its names are harmless already, and its colours are ours.
+      else process.stdout.write(`${frame.join('\n')}\n`)
     })
 }

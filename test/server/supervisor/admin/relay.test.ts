@@ -223,7 +223,7 @@ t.test('a front that does not answer is not waited for without end', async (t) =
   const { held, script } = holding()
   const front = await publicStand(t, script)
   const port = new PublicPort({ host: '127.0.0.1', port: front.port, isTls: false })
-  const relay = new Relay(port, { answerMsMax: 50 })
+  const relay = new Relay(port, { answerMsMax: 500 })
   const server = createServer((request, response) => relay.pass(request, response)).listen(0, '127.0.0.1')
   t.teardown(() => {
     port.close()
