@@ -115,7 +115,9 @@ class Chain {
 
   /** What is kept says itself that others went before it: whoever removes more cannot say that they were pruned. */
   #hear({ text }: ChainRow): void {
-    const { after } = JSON.parse(text) as { readonly after: { readonly through_n: number } }
+    const { after } = JSON.parse(text) as { readonly after: { readonly through_n?: unknown } | null }
+    // Whoever can write a chain anew may write anything into it.
+    if (typeof after?.through_n !== 'number') return this.#blame('edited')
     this.#told = Math.max(this.#told, after.through_n)
   }
 

@@ -95,6 +95,12 @@ for (const [what, statements, n, problem] of TAMPERINGS) {
   })
 }
 
+t.test('a forged event of pruning that does not say what was pruned is found, and ends no verification', async (t) => {
+  const { store, organizationId } = await stand(t, 2)
+  await store.sql.begin((tx) => appendAudit(tx, auditEvent(organizationId, { operation: AUDIT_PRUNE, after: null })))
+  t.same(must(await verifyAudit(store, organizationId)), { checked: 4, faults: [{ organizationId, n: 4, problem: 'edited' }] })
+})
+
 t.test('a chain that was tampered with is not pruned, others are, and the log says which', async (t) => {
   const { store, organizationId } = await stand(t, 20)
   const other = await chain(store, 5)
