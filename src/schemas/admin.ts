@@ -127,10 +127,7 @@ export const ReplayedDeadAnswer = Type.Object({
   }),
 })
 
-export const ListAdminStorageQuery = Type.Object({
-  limit: PAGE.limit,
-  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: ADMIN_LISTED_MAX, default: 0 })),
-})
+export const ListAdminStorageQuery = Type.Object(PAGE)
 
 export const AdminStorageShape = Type.Object({
   workspace_id: Id,

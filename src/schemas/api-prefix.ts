@@ -4,6 +4,9 @@ export const API_PREFIX = '/api/v1'
 /** Prefix of the paths of the SCIM service. C29. */
 export const SCIM_PREFIX = '/scim/v2'
 
+/** The live view of a node, on the admin port. */
+export const LIVE_PATH = `${API_PREFIX}/admin/live`
+
 /** Where the dashboard is on the admin port. */
 export const DASHBOARD_PATH = '/dashboard/'
 

@@ -1,6 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises'
 import {
-  coresSince, cpuTimes, loadAdvice, ms, percent, type Configured, type Cores, type FrontLoad, type NodeLoad,
+  coresSince, cpuTimes, loadAdvice, msText, percentText, type Configured, type Cores, type FrontLoad, type NodeLoad,
 } from '../observe/load-advice.ts'
 import { readAdmin } from '../supervisor/admin-reader.ts'
 import type { Finding } from './doctor/finding.ts'
@@ -35,8 +35,8 @@ export function countsText({ fronts, workers }: Configured, runners: number, con
 
 function loadText({ each }: NodeLoad): string {
   const of = (read: (front: FrontLoad) => number): number => Math.max(0, ...each.map(read))
-  return `busiest event loop ${percent(of(({ loopShare }) => loopShare))}, p99 delay ${ms(of(({ loopDelayMs }) => loopDelayMs))}, `
-    + `transfers wait ${ms(of(({ sessionWaitMs }) => sessionWaitMs))}, jobs ${ms(of(({ shortWaitMs }) => shortWaitMs))}`
+  return `busiest event loop ${percentText(of(({ loopShare }) => loopShare))}, p99 delay ${msText(of(({ loopDelayMs }) => loopDelayMs))}, `
+    + `transfers wait ${msText(of(({ sessionWaitMs }) => sessionWaitMs))}, jobs ${msText(of(({ shortWaitMs }) => shortWaitMs))}`
 }
 
 /** Of the text that Prometheus reads; what it lacks is 0. */

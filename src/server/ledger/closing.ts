@@ -67,7 +67,7 @@ export function sumSome({ store, month: { partition }, hold }: Closing): Promise
 }
 
 /** Adds what blocks of a month come to for accounts, and the rows of organizations, to the month's sums. */
-export function sumStatement(partition: string, from: number, to: number): string {
+function sumStatement(partition: string, from: number, to: number): string {
   const rows = `(SELECT * FROM ${partition} WHERE ctid >= '(${from},0)'::tid AND ctid < '(${to},0)'::tid) AS part`
   return `
     WITH facts AS MATERIALIZED (${factsOf(rows)})

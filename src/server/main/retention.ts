@@ -1,3 +1,4 @@
+import { setTimeout as after } from 'node:timers/promises'
 import { OLDEST_LOOK_MS, PRUNE_LOOK_MS } from '../../schemas/retention-limits.ts'
 import type { Config } from '../config.ts'
 import { ledgerMonths } from '../ledger/retention.ts'
@@ -35,7 +36,8 @@ export function startRetention(config: Config, { store, log, meters }: Retention
   const ending = new AbortController()
   const parts = {
     turns, steps, log, meters, now: () => performance.now(), isEnding: () => ending.signal.aborted,
-    rest: (ms: number) => restUnless(ending.signal, ms),
+    // Whoever ends wakes it.
+    rest: (ms: number) => after(ms, undefined, { signal: ending.signal }).catch(() => undefined),
   }
   const means = { log, random: Math.random }
   const stops = [
@@ -52,17 +54,4 @@ export function startRetention(config: Config, { store, log, meters }: Retention
     ending.abort()
     await Promise.all(stops.map((stop) => stop()))
   }
-}
-
-function restUnless(signal: AbortSignal, ms: number): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const wake = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', wake)
-      resolve()
-    }
-    const timer = setTimeout(wake, ms)
-    signal.addEventListener('abort', wake)
-  })
 }

@@ -1,6 +1,6 @@
 import type { FindingView, LiveView } from '../../schemas/live-view.ts'
 import { refusals, type Refused } from './refusals.ts'
-import { loadAdvice, ms, percent, type Advice, type Cores, type NodeLoad } from './load-advice.ts'
+import { loadAdvice, msText, percentText, type Advice, type Cores, type NodeLoad } from './load-advice.ts'
 
 /** Share of calls that may end with 5xx, and calls below which no share is told. Decision. */
 export const FAILED_SHARE_MAX = 0.02
@@ -79,7 +79,7 @@ function processes({ view: { readiness: { fronts, runners } }, silent }: Found):
 function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {
   if (all < FAILED_OF_MIN || failed <= all * FAILED_SHARE_MAX) return []
   const most = worst === null ? '' : `, most of them ${worst}`
-  return [{ severity: 'bad', detail: `${percent(failed / all)} of calls fail${most}`, fix: 'the log tells why: `call_failed`, by its field `failure`' }]
+  return [{ severity: 'bad', detail: `${percentText(failed / all)} of calls fail${most}`, fix: 'the log tells why: `call_failed`, by its field `failure`' }]
 }
 
 function money({ money: { is_journal_broken: isBroken } }: Found['view']): readonly Judged[] {
@@ -90,7 +90,7 @@ function money({ money: { is_journal_broken: isBroken } }: Found['view']): reado
 
 function behind({ money: { journal_lag_ms: lagMs } }: Found['view']): readonly Advice[] {
   if (lagMs <= JOURNAL_LAG_MS_MAX) return []
-  return [{ detail: `the books are ${ms(lagMs)} behind the journals`, fix: 'nothing is lost; see whether Postgres is slow or away' }]
+  return [{ detail: `the books are ${msText(lagMs)} behind the journals`, fix: 'nothing is lost; see whether Postgres is slow or away' }]
 }
 
 function providers({ providers: all }: Found['view']): readonly Advice[] {

@@ -59,7 +59,7 @@ export interface Advice {
 function busyLoops({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const busiest = most(each, ({ loopShare }) => loopShare)
   if (busiest === null || busiest.loopShare <= BUSY_SHARE_MAX) return null
-  const detail = `the event loop of front ${busiest.slot} is busy ${percent(busiest.loopShare)} of the time (p99 delay ${ms(busiest.loopDelayMs)})`
+  const detail = `the event loop of front ${busiest.slot} is busy ${percentText(busiest.loopShare)} of the time (p99 delay ${msText(busiest.loopDelayMs)})`
   return { detail, fix: hasRoom(cores) && fronts < cores.all ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start` : NO_ROOM }
 }
 
@@ -70,8 +70,8 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
   const isSlow = slowest.sessionWaitMs > THREAD_WAIT_MS_MAX
   if (!isSlow && busiest.sessionShare <= BUSY_SHARE_MAX) return null
   const detail = isSlow
-    ? `transfers of front ${slowest.slot} wait ${ms(slowest.sessionWaitMs)} for a worker thread`
-    : `the worker threads of front ${busiest.slot} are busy ${percent(busiest.sessionShare)} of the time`
+    ? `transfers of front ${slowest.slot} wait ${msText(slowest.sessionWaitMs)} for a worker thread`
+    : `the worker threads of front ${busiest.slot} are busy ${percentText(busiest.sessionShare)} of the time`
   return { detail, fix: hasRoom(cores) ? `\`sluice scale --workers ${workers + fronts}\`; SLUICE_WORKERS for the next start` : NO_ROOM }
 }
 
@@ -79,7 +79,7 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
 function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const slowest = most(each, ({ shortWaitMs }) => shortWaitMs)
   if (slowest === null || slowest.shortWaitMs <= THREAD_WAIT_MS_MAX) return null
-  const detail = `large bodies and secrets of front ${slowest.slot} wait ${ms(slowest.shortWaitMs)} for its thread`
+  const detail = `large bodies and secrets of front ${slowest.slot} wait ${msText(slowest.shortWaitMs)} for its thread`
   return { detail, fix: hasRoom(cores) && fronts < cores.all ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start` : NO_ROOM }
 }
 
@@ -132,10 +132,11 @@ function coresText(count: number): string {
   return count === 1 ? '1 core' : `${count} cores`
 }
 
-export function percent(share: number): string {
+export function percentText(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-export function ms(value: number): string {
+/** Milliseconds as people read them. */
+export function msText(value: number): string {
   return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`
 }

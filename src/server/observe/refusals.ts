@@ -1,5 +1,5 @@
 import { FAILURES, type FailureName } from '../../schemas/failures.ts'
-import { percent, type Advice } from './load-advice.ts'
+import { percentText, type Advice } from './load-advice.ts'
 
 /** Share of calls that may be refused: callers slip, and are held to limits; and calls below which no share is told. Decision. */
 export const REFUSED_SHARE_MAX = 0.2
@@ -17,8 +17,8 @@ export interface Refused {
 export function refusals({ all, refused, codes }: Refused): Advice | null {
   if (all < REFUSED_OF_MIN || refused <= all * REFUSED_SHARE_MAX) return null
   const [code] = [...codes].sort(([, a], [, b]) => b - a)[0] ?? []
-  if (code === undefined || !isName(code)) return { detail: `${percent(refused / all)} of calls are refused (4xx)`, fix: logOf('') }
-  const detail = `${percent(refused / all)} of calls are refused (4xx), most of them with ${code}`
+  if (code === undefined || !isName(code)) return { detail: `${percentText(refused / all)} of calls are refused (4xx)`, fix: logOf('') }
+  const detail = `${percentText(refused / all)} of calls are refused (4xx), most of them with ${code}`
   const { fix = null, page } = REMEDIES[code] ?? {}
   const log = logOf(` of the failure \`${code}\``)
   return { detail, fix: fix === null ? log : `${fix}; ${log}`, ...(page !== undefined && { page }) }

@@ -1,11 +1,8 @@
 import { get, type IncomingMessage } from 'node:http'
 import { Compile } from 'typebox/compile'
-import { API_PREFIX } from '../../schemas/api-prefix.ts'
+import { LIVE_PATH } from '../../schemas/api-prefix.ts'
 import { LiveView } from '../../schemas/live-view.ts'
 import type { Secret } from '../../schemas/secret.ts'
-
-/** Path of the live view on the admin port. */
-export const LIVE_PATH = `${API_PREFIX}/admin/live`
 
 /** Milliseconds without an event after which a node is taken for gone: it sends one a second. Decision. */
 export const LIVE_SILENCE_MS_MAX = 5_000

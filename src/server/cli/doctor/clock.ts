@@ -1,4 +1,5 @@
-import { doubtful, good, msText, type Finding } from './finding.ts'
+import { msText } from '../../observe/load-advice.ts'
+import { doubtful, good, type Finding } from './finding.ts'
 
 /**
  * Milliseconds that the clock of Postgres or of the object store may be apart from ours: expiries, leases and the signatures of

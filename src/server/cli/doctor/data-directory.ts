@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
+import { MIB } from '../../../schemas/limits.ts'
 import { whyForeign } from '../../supervisor/data-directory.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
 import { freeBytesAt, whyNotWritable } from './folders.ts'
 import type { Look } from './look.ts'
 
 /** Free bytes below which journals, settings and an embedded Postgres soon have no room. Decision. */
-export const DATA_FREE_BYTES_MIN = 1_073_741_824
-
-const MIB = 1_048_576
+export const DATA_FREE_BYTES_MIN = 1_024 * MIB
 
 export async function dataDirectory({ generation: { config: { dataDir } }, running }: Look): Promise<readonly Finding[]> {
   const fix = 'set SLUICE_DATA to a directory of its own that this user may write'

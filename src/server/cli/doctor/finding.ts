@@ -32,7 +32,7 @@ export function codeOf(cause: unknown): string | null {
 }
 
 /**
- * The same of an address that holds a password: where one with a slash or an @ was not escaped, what looks like the host
+ * What `reasonOf` says, of an address that holds a password: where one with a slash or an @ was not escaped, what looks like the host
  * is a piece of it, and messages quote hosts.
  */
 export function reasonAt(url: string, cause: unknown): string {
@@ -45,9 +45,4 @@ function isPlain(url: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Milliseconds as people read them. */
-export function msText(ms: number): string {
-  return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`
 }

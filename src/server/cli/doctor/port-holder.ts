@@ -15,7 +15,7 @@ export async function holderOf(port: number, msMax: number): Promise<string | nu
   const endsAt = performance.now() + msMax
   for (const pid of (await namesIn('/proc')).filter((name) => /^\d+$/.test(name))) {
     if (performance.now() > endsAt) return null
-    if (!await holdsOne(pid, sockets)) continue
+    if (!await holdsOne(pid, sockets, endsAt)) continue
     const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')
     return `${name.trim()} (pid ${pid})`
   }
@@ -31,10 +31,11 @@ async function socketsIn(table: string, port: number): Promise<readonly string[]
   })
 }
 
-/** False of a process that is not ours to look into. */
-async function holdsOne(pid: string, sockets: ReadonlySet<string>): Promise<boolean> {
+/** False of a process that is not ours to look into, or that has more open than can be looked at in time. */
+async function holdsOne(pid: string, sockets: ReadonlySet<string>, endsAt: number): Promise<boolean> {
   const folder = `/proc/${pid}/fd`
   for (const name of await namesIn(folder)) {
+    if (performance.now() > endsAt) return false
     if (sockets.has(await readlink(`${folder}/${name}`).catch(() => ''))) return true
   }
   return false

@@ -1,9 +1,10 @@
 import { stateAddress } from '../../main/child.ts'
+import { msText } from '../../observe/load-advice.ts'
 import { openState, type State } from '../../state/open.ts'
 import { REDIS_SERVERS } from '../../supervisor/redis-child.ts'
 import { findServer } from '../../supervisor/redis-find.ts'
 import { stderrLog } from '../stderr-log.ts'
-import { doubtful, good, msText, reasonAt, reasonOf, type Finding } from './finding.ts'
+import { doubtful, good, reasonAt, reasonOf, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
 
 /** Never a problem: without it a node serves on, less exactly. Design §3. */

@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_BYTES_MAX } from '../../../schemas/file-limits.ts'
+import { MIB } from '../../../schemas/limits.ts'
 import type { ObjectsConfig } from '../../config.ts'
 import { placeOfObjects } from '../../main/storage.ts'
+import { msText } from '../../observe/load-advice.ts'
 import { clock, readingOf } from './clock.ts'
-import { bad, doubtful, good, msText, reasonOf, type Finding } from './finding.ts'
+import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 import { freeBytesAt, whyNotWritable } from './folders.ts'
 import type { Look } from './look.ts'
 
 /** Free bytes on the disk of objects, or of staging, below which uploads are soon refused: ten of the largest files. Decision. */
 export const STORAGE_FREE_BYTES_MIN = 10 * FILE_BYTES_MAX
-
-const MIB = 1_048_576
 
 /** Whether files can be written, and how much room there is for them. */
 export function storage(look: Look, signal: AbortSignal): Promise<readonly Finding[]> {

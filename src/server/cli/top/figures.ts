@@ -10,10 +10,6 @@ export function msText(ms: number | null): string {
   return ms >= 100 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(ms < 10 ? 2 : 1)} ms`
 }
 
-export function percentText(share: number): string {
-  return `${Math.round(share * 100)} %`
-}
-
 export function bytesText(bytes: number): string {
   const mebibytes = bytes / 2 ** 20
   return mebibytes >= 10_240 ? `${(mebibytes / 1_024).toFixed(1)} GiB` : `${Math.round(mebibytes)} MiB`

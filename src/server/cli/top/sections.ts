@@ -1,5 +1,6 @@
 import type { FindingView, FrontView, LiveView, OperationView, PoolView, ProviderView } from '../../../schemas/live-view.ts'
-import { bytesText, durationText, grouped, msText, percentText, rateText } from './figures.ts'
+import { percentText } from '../../observe/load-advice.ts'
+import { bytesText, durationText, grouped, msText, rateText } from './figures.ts'
 import { tableLines, type Column } from './table.ts'
 import { piece, type Line, type Piece, type Tone } from './text.ts'
 

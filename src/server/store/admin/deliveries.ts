@@ -9,18 +9,14 @@ import { reach } from '../translate.ts'
 import { replayDeliveries } from '../webhooks/dead-letters.ts'
 import { workspaceIdOf } from '../workspaces.ts'
 import type { JobRow } from './jobs.ts'
-import { inOrder, listed, readPage, type Listing } from './listed.ts'
+import { readList, type Listing } from './listed.ts'
 
 /** Newest first. Failures: workspace_unknown, store_unavailable. */
 export function listDeliveriesOf(store: Store, wish: DeliveryListWish): Promise<Outcome<Page<DeliveryRecord>>> {
-  return reach(() => readPage<Page<DeliveryRecord>>(store, async (tx) => {
-    const place = wish.workspace === undefined ? null : await workspaceIdOf(tx, wish.organizationId, wish.workspace)
-    if (place?.ok === false) return place
-    const page = await listed(tx, deliveryListing(tx, wish, place?.value ?? null), wish)
-    if (page.ids.length === 0) return ok({ rows: [], totalCount: page.count })
-    const rows = await tx<DeliveryRecord[]>`${deliveriesIn(tx, page.ids)}`
-    return ok({ rows: inOrder(rows, page), totalCount: page.count })
-  }))
+  return readList<DeliveryRecord>(store, wish, {
+    listing: (tx, workspaceId) => deliveryListing(tx, wish, workspaceId),
+    rows: (tx, ids) => tx<DeliveryRecord[]>`${deliveriesIn(tx, ids)}`,
+  })
 }
 
 /** In any order. */

@@ -5,20 +5,15 @@ import type { JobListWish, JobRecord } from '../../ports/admin.ts'
 import type { Page } from '../../ports/workspaces.ts'
 import type { Fragment } from '../guarded-row.ts'
 import type { Queryable, Store } from '../open.ts'
-import { reach } from '../translate.ts'
-import { workspaceIdOf } from '../workspaces.ts'
-import { inOrder, listed, readPage, type Listing } from './listed.ts'
+import { readList, type Listing } from './listed.ts'
 
 /** Newest first. Failures: workspace_unknown, store_unavailable. */
-export function listJobs(store: Store, wish: JobListWish): Promise<Outcome<Page<JobRecord>>> {
-  return reach(() => readPage<Page<JobRecord>>(store, async (tx) => {
-    const place = wish.workspace === undefined ? null : await workspaceIdOf(tx, wish.organizationId, wish.workspace)
-    if (place?.ok === false) return place
-    const page = await listed(tx, jobListing(tx, wish, place?.value ?? null), wish)
-    if (page.ids.length === 0) return ok({ rows: [], totalCount: page.count })
-    const rows = await tx<JobRow[]>`${jobRows(tx, page.ids)}`
-    return ok({ rows: inOrder(rows, page).map(jobOf), totalCount: page.count })
-  }))
+export async function listJobs(store: Store, wish: JobListWish): Promise<Outcome<Page<JobRecord>>> {
+  const page = await readList<JobRow>(store, wish, {
+    listing: (tx, workspaceId) => jobListing(tx, wish, workspaceId),
+    rows: (tx, ids) => tx<JobRow[]>`${jobRows(tx, ids)}`,
+  })
+  return page.ok ? ok({ ...page.value, rows: page.value.rows.map(jobOf) }) : page
 }
 
 /** In any order. */

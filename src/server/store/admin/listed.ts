@@ -1,8 +1,10 @@
 import { ADMIN_LISTED_MAX } from '../../../schemas/admin-limits.ts'
-import type { Outcome } from '../../../schemas/failures.ts'
-import type { PageWish } from '../../ports/workspaces.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Page, PageWish } from '../../ports/workspaces.ts'
 import type { Fragment } from '../guarded-row.ts'
 import type { Queryable, Store, Transaction } from '../open.ts'
+import { reach } from '../translate.ts'
+import { workspaceIdOf } from '../workspaces.ts'
 
 /** What an operator's list is looked up by. */
 export interface Listing {
@@ -15,7 +17,7 @@ export interface Listing {
   readonly order: 'born' | 'id'
 }
 
-export interface ListedPage {
+interface ListedPage {
   /** ADMIN_LISTED_MAX at most. */
   readonly count: number
   /** Newest first. */
@@ -27,8 +29,32 @@ export function readPage<T>(store: Store, read: (tx: Transaction) => Promise<Out
   return store.sql.begin<Outcome<T>>('ISOLATION LEVEL REPEATABLE READ READ ONLY', read)
 }
 
+/** The wish of a list, but for what its filters are. */
+export interface ListWish extends PageWish {
+  readonly organizationId: string
+  readonly workspace?: string
+}
+
+export interface ListForm<Row> {
+  /** @param workspaceId null = of all */
+  readonly listing: (tx: Transaction, workspaceId: string | null) => Listing
+  /** In any order. */
+  readonly rows: (tx: Transaction, ids: readonly string[]) => Promise<readonly Row[]>
+}
+
+/** A page of an operator's list, newest first. Failures: workspace_unknown, store_unavailable. */
+export function readList<Row extends { readonly id: string }>(store: Store, wish: ListWish, { listing, rows }: ListForm<Row>): Promise<Outcome<Page<Row>>> {
+  return reach(() => readPage<Page<Row>>(store, async (tx) => {
+    const place = wish.workspace === undefined ? null : await workspaceIdOf(tx, wish.organizationId, wish.workspace)
+    if (place?.ok === false) return place
+    const page = await listed(tx, listing(tx, place?.value ?? null), wish)
+    const found = page.ids.length === 0 ? [] : await rows(tx, page.ids)
+    return ok({ rows: inOrder(found, page), totalCount: page.count })
+  }))
+}
+
 /** Ids of a page. What a list costs is what it reaches, however many rows there are: see `ADMIN_LISTED_MAX`. */
-export async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageWish): Promise<ListedPage> {
+async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageWish): Promise<ListedPage> {
   // Where the figures of the table are old the planner would fetch and sort all that a filter finds, be it millions.
   await tx`SET LOCAL enable_sort = off`
   const [row] = await tx<{ count: number; ids: string | null }[]>`
@@ -52,7 +78,7 @@ export function reached(sql: Queryable, { table, arms, rest, order }: Listing): 
 }
 
 /** In the order of the list, which no statement keeps: sorting would be its planner's reason to read all of a table in order. */
-export function inOrder<T extends { readonly id: string }>(rows: readonly T[], { ids }: ListedPage): readonly T[] {
+function inOrder<T extends { readonly id: string }>(rows: readonly T[], { ids }: ListedPage): readonly T[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }

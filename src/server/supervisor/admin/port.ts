@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_MS_MAX } from '../../../schemas/admin-port-limits.ts'
-import { API_PREFIX, DASHBOARD_PATH } from '../../../schemas/api-prefix.ts'
+import { API_PREFIX, DASHBOARD_PATH, LIVE_PATH } from '../../../schemas/api-prefix.ts'
 import { FAILURES, statusOf, type Failure } from '../../../schemas/failures.ts'
 import { cannotListen } from '../checks.ts'
 import { failed, json, redirect, send, type Answer } from './answers.ts'
@@ -35,7 +35,6 @@ export interface Admin {
 }
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
-const LIVE = `${API_PREFIX}/admin/live`
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shutting down.' }
 
@@ -116,7 +115,7 @@ class AdminDesk {
     if (check.kind !== 'operator') return send(response, check.answer, isHead)
     // Who left meanwhile would never be told of.
     if (response.destroyed) return
-    if (path !== LIVE) return this.#relay.pass(request, response)
+    if (path !== LIVE_PATH) return this.#relay.pass(request, response)
     if (request.method !== 'GET') return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET' } }), isHead)
     if (new URLSearchParams(query).has('once')) return this.#streams.once(response)
     this.#streams.open(response, authorization ?? '')
