@@ -100,7 +100,8 @@ async function startLoads(stand: Stand, proof: Proof): Promise<Loads> {
     mixed: await startMixedLoad(stand, { ratePerS: proof.isShort ? MIXED_PER_S_SHORT : MIXED_PER_S, seed: proof.seed }),
     fresh: await startLoad({
       host: '127.0.0.1', port: stand.port, connections: FRESH_CONNECTIONS, durationMs: 3_600_000, pace: { kind: 'closed' },
-      requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get], isInTurn: true, freshEveryMs: proof.isShort ? FRESH_EVERY_MS_SHORT : FRESH_EVERY_MS,
+      requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get], isInTurn: true,
+      freshEveryMs: proof.isShort ? FRESH_EVERY_MS_SHORT : FRESH_EVERY_MS,
     }),
   }
 }
