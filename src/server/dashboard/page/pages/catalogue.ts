@@ -10,7 +10,7 @@ import { SearchField } from '../parts/filters.ts'
 import { linkWith, LIST_PAGE, ListPager, rowsOf, type Listed } from '../parts/lists.ts'
 import { useLoaded } from '../parts/loaded.ts'
 import { offsetOf } from '../parts/pager.ts'
-import { otherPrices, perMillion, videoPrice } from '../parts/prices.ts'
+import { FREE, otherPrices, perMillion, videoPrice } from '../parts/prices.ts'
 import { ModelDialog } from './model-dialog.ts'
 
 const WORDS_CHARS_MAX: typeof MODELS_WORDS_CHARS_MAX = 256
@@ -63,8 +63,14 @@ function columnsOf(query: URLSearchParams, videos: VideoPrices): readonly Column
     { title: 'Context', isNumber: true, cell: ({ context_length: length }) => (length === null || length === 0 ? NONE : count(length)) },
     { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
     { title: 'Output, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.completion) },
-    { title: 'Other prices', isText: true, cell: (model) => videos.get(model.id) ?? otherPrices(model.pricing) },
+    { title: 'Other prices', isText: true, cell: (model) => priceOf(model, videos) },
   ]
+}
+
+/** What nobody serves any more has no price, which is another thing than being free. */
+function priceOf({ id, architecture, pricing, expiration_date: ends }: Model, videos: VideoPrices): string {
+  const price = architecture.output_modalities.includes('video') ? videos.get(id) ?? '' : otherPrices(pricing)
+  return price === FREE && ends !== null && Date.parse(ends) < Date.now() ? `ended ${ends}` : price
 }
 
 type VideoPrices = ReadonlyMap<string, string>

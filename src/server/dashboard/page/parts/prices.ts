@@ -2,6 +2,8 @@ import type { Pricing } from '../../../../schemas/models.ts'
 import type { VideoModel } from '../../../../schemas/video-models.ts'
 import { NONE } from './figures.ts'
 
+/** What nothing is asked for, said alike wherever it is shown. */
+export const FREE = 'free'
 const MILLION = 1_000_000
 /** A price is told as it is, an amount only as far as it matters. */
 const exact = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 9 })
@@ -34,7 +36,6 @@ export function videoPrice(skus: VideoModel['pricing_skus']): string {
   return told.length === 0 ? FREE : told.join(', ')
 }
 
-const FREE = 'free'
 const PER_VIDEO = 'per_video'
 
 function rangeOf(entries: readonly (readonly [string, string])[]): string {
