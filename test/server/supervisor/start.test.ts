@@ -8,16 +8,18 @@ import { openState } from '../../../src/server/state/open.ts'
 import { openStore } from '../../../src/server/store/open.ts'
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../support/node.ts'
 import { SILENT } from '../../support/log.ts'
-import { isOnPath, outsideRedis } from '../../support/outside-stores.ts'
+import { outsideRedis } from '../../support/outside-stores.ts'
 import { ROOT } from '../../support/source.ts'
 import { freePort, spawnServer, stopServer, untilPrinted } from '../../support/spawned.ts'
 
 // Whole nodes start here, on a machine that may be busy.
 t.setTimeout(300_000)
 
+/** A node that does nothing but run: for those that look at it, or want what it has. */
+const settings = await nodeSettings(t)
+const node = await startNode(t, { ...settings, SLUICE_FRONTS: '2', SLUICE_WORKERS: '3' })
+
 t.test('the first line of stdout is the ready line, with exactly its members', async (t) => {
-  const settings = await nodeSettings(t)
-  const node = await startNode(t, { ...settings, SLUICE_FRONTS: '2', SLUICE_WORKERS: '3' })
   const port = settings['SLUICE_PORT']
   t.match(node.lines()[0], { event: 'ready' })
   t.same({ ...node.ready, redis: null, version: null }, {
@@ -29,25 +31,12 @@ t.test('the first line of stdout is the ready line, with exactly its members', a
 })
 
 t.test('a start on an empty data directory leaves keys that work, in a file of its owner alone', async (t) => {
-  const node = await startNode(t, await nodeSettings(t))
   const file = join(node.dataDir, 'first-keys.json')
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.equal(statSync(node.dataDir).mode & 0o777, 0o700)
   const members = ['base_url', 'inference_key', 'management_key', 'organization_id', 'workspace_id']
   t.same(Object.keys(firstKeys(node.dataDir)).sort(), members)
   t.equal((await node.get('/api/v1/models/count')).status, 200)
-})
-
-t.test('the second start keeps the keys and shows none of them', async (t) => {
-  const settings = await nodeSettings(t, { isEmbedded: true })
-  const first = await startNode(t, settings)
-  const keys = firstKeys(first.dataDir)
-  t.match(first.output(), keys['inference_key'])
-  t.equal(await first.stop(), 0)
-  const second = await startNode(t, settings)
-  t.same(firstKeys(second.dataDir), keys)
-  t.equal((await second.get('/api/v1/models/count')).status, 200)
-  t.notMatch(second.output(), keys['inference_key'])
 })
 
 t.test('a start says within seconds which Postgres it waits for, without its password', async (t) => {
@@ -61,24 +50,16 @@ t.test('a start says within seconds which Postgres it waits for, without its pas
   t.notMatch(node.output(), /hunter2/)
 })
 
-t.test('a start without its Redis says so in the banner and in the ready line', async (t) => {
-  const settings = await nodeSettings(t)
-  const node = await startNode(t, { ...settings, REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
-  t.match(node.ready, { redis: 'external', degraded: ['redis'] })
-  t.match(node.output(), /Redis external \(cannot be reached/)
-  t.equal((await node.get('/api/v1/models/count')).status, 200)
-})
-
-t.test('two nodes with other ports and data directories run side by side', async (t) => {
-  const [one, other] = await Promise.all([nodeSettings(t), nodeSettings(t)])
-  const nodes = await Promise.all([startNode(t, one), startNode(t, other)])
-  const answers = await Promise.all(nodes.map((node) => node.get('/api/v1/models/count')))
+t.test('a start without its Redis says so in the banner and in the ready line, and runs beside a node with other ports and data', async (t) => {
+  const other = await startNode(t, { ...(await nodeSettings(t)), REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
+  t.match(other.ready, { redis: 'external', degraded: ['redis'] })
+  t.match(other.output(), /Redis external \(cannot be reached/)
+  const answers = await Promise.all([node, other].map((one) => one.get('/api/v1/models/count')))
   t.same(answers.map(({ status }) => status), [200, 200])
 })
 
 t.test('a second node on the same data directory is refused, and the first goes on', async (t) => {
-  const [settings, other] = await Promise.all([nodeSettings(t), nodeSettings(t)])
-  const node = await startNode(t, settings)
+  const other = await nodeSettings(t)
   const refused = await runToEnd({ ...other, SLUICE_DATA: node.dataDir })
   t.equal(refused.code, 1)
   t.match(refused.stderr, new RegExp(`a node runs on .* already \\(pid ${node.pid}\\)`))
@@ -135,8 +116,7 @@ t.test('a folder that cannot keep files refuses the start before any store is to
 })
 
 t.test('the port of a running node is refused too, though fronts share theirs', async (t) => {
-  const [settings, other] = await Promise.all([nodeSettings(t), nodeSettings(t)])
-  await startNode(t, settings)
+  const other = await nodeSettings(t)
   const refused = await runToEnd({ ...other, SLUICE_PORT: settings['SLUICE_PORT'] ?? '' })
   t.match(refused, { code: 1, stderr: /set SLUICE_PORT/ })
 })
@@ -163,42 +143,50 @@ t.test('a catalogue with mistakes ends the start with 2', async (t) => {
 })
 
 t.test('the line of the banner works when it is pasted', async (t) => {
-  const node = await startNode(t, await nodeSettings(t))
   const line = /^ *(curl -s .*)$/m.exec(node.output())?.[1] ?? ''
   const { code, stdout } = await runToEnd({}, ['sh', '-c', line])
   if (code === 127) return t.comment('skipped: curl is not on the PATH')
   t.match(JSON.parse(stdout), { object: 'list', model: 'sluice/lexical-1', data: [{ embedding: Array }] })
 })
 
-const skip = !(await isOnPath('redis-server')) && 'redis-server is not on the PATH'
-
-t.test('verbs publish their changes without the address of Redis in their environment', { skip }, async (t) => {
+t.test('a node that starts a second time on its own Postgres', async (t) => {
   const redis = await outsideRedis()
-  if (redis === null) throw new Error('redis-server does not start')
-  t.teardown(() => redis.close())
-  const settings = await nodeSettings(t)
-  await startNode(t, { ...settings, REDIS_URL: redis.url })
-  const state = openState({ url: redis.url, log: SILENT })
-  const hints = openHints(state)
-  t.teardown(() => Promise.all([hints.close(), state.close()]))
-  const kinds: string[] = []
-  hints.subscribe(({ kind }) => void kinds.push(kind))
-  // Subscribing takes a moment of which nothing tells.
-  const create = sluice('keys', 'create', '--name', 'k', '--kind', 'inference')
-  for (let tries = 0; tries < 5 && kinds.length === 0; tries++) await runToEnd(settings, create)
-  t.equal(kinds[0], 'key')
-})
-
-t.test('verbs find the store of a running node by its data directory', async (t) => {
+  t.teardown(() => redis?.close())
   const settings = await nodeSettings(t, { isEmbedded: true })
-  const node = await startNode(t, settings)
-  const verb = sluice('keys', 'create', '--name', 'Second', '--kind', 'inference', '--json')
-  const made = await runToEnd(settings, verb)
-  t.equal(made.code, 0, made.stderr)
-  const { key } = JSON.parse(made.stdout) as { key: string }
-  const headers = { authorization: `Bearer ${key}` }
-  const answer = await fetch(`${node.ready.url}/api/v1/models/count`, { headers })
-  t.equal(answer.status, 200)
-  t.equal(statSync(join(node.dataDir, 'runtime.json')).mode & 0o777, 0o600)
-  t.notMatch(readFileSync(join(node.dataDir, 'runtime.json'), 'utf8'), key)
+  const first = await startNode(t, settings)
+  const keys = firstKeys(first.dataDir)
+  t.match(first.output(), keys['inference_key'])
+  t.equal(await first.stop(), 0)
+  const node = await startNode(t, { ...settings, ...(redis !== null && { REDIS_URL: redis.url }) })
+
+  t.test('keeps the keys and shows none of them', async (t) => {
+    t.same(firstKeys(node.dataDir), keys)
+    t.equal((await node.get('/api/v1/models/count')).status, 200)
+    t.notMatch(node.output(), keys['inference_key'])
+  })
+
+  t.test('its store is found by verbs by its data directory', async (t) => {
+    const verb = sluice('keys', 'create', '--name', 'Second', '--kind', 'inference', '--json')
+    const made = await runToEnd(settings, verb)
+    t.equal(made.code, 0, made.stderr)
+    const { key } = JSON.parse(made.stdout) as { key: string }
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await fetch(`${node.ready.url}/api/v1/models/count`, { headers })
+    t.equal(answer.status, 200)
+    t.equal(statSync(join(node.dataDir, 'runtime.json')).mode & 0o777, 0o600)
+    t.notMatch(readFileSync(join(node.dataDir, 'runtime.json'), 'utf8'), key)
+  })
+
+  const skip = redis === null && 'redis-server is not on the PATH'
+  t.test('verbs publish their changes without the address of Redis in their environment', { skip }, async (t) => {
+    const state = openState({ url: redis?.url ?? '', log: SILENT })
+    const hints = openHints(state)
+    t.teardown(() => Promise.all([hints.close(), state.close()]))
+    const kinds: string[] = []
+    hints.subscribe(({ kind }) => void kinds.push(kind))
+    // Subscribing takes a moment of which nothing tells.
+    const create = sluice('keys', 'create', '--name', 'k', '--kind', 'inference')
+    for (let tries = 0; tries < 5 && kinds.length === 0; tries++) await runToEnd(settings, create)
+    t.equal(kinds[0], 'key')
+  })
 })
