@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openStore } from '../../../src/server/store/open.ts'
 import { NO_OPENSSL, selfSigned } from '../../support/certificate.ts'
 import { startLoad } from '../../support/load.ts'
@@ -28,10 +28,56 @@ t.test('a reload under load replaces every front and fails no request', async (t
   t.same(result.failures, [])
 })
 
-t.test('a front that is killed', async (t) => {
+t.test('a node with a catalogue of its own', async (t) => {
   const catalogue = join(t.testdir({ 'catalog.json': '{"models":[]}' }), 'catalog.json')
   const settings: Settings = { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogue }
-  const node = await startNode(t, settings)
+  const starting = startNode(t, settings)
+  const record = join(settings['SLUICE_DATA'] ?? '', 'processes.json')
+  await until('a child is forked', () => existsSync(record))
+  const pid = readFileSync(join(settings['SLUICE_DATA'] ?? '', 'supervisor.pid'), 'utf8').split('\n')[0]
+  process.kill(Number(pid), 'SIGHUP')
+  const node = await starting
+  const untilOneFront = (): Promise<void> => until('one front is left', () => node.pidsOf('front').length === 1)
+
+  await t.test('a reload that is asked for during the start is done after it, and each slot has one front', async () => {
+    await until('it reloaded', () => eventOf(node, 'reloaded') !== undefined)
+    await untilOneFront()
+  })
+
+  await t.test('a front that is killed', (t) => killed(t, { node, settings, catalogue }))
+
+  await t.test('sluice reload waits for the end of the roll and says how it ended', async (t) => {
+    const [before] = copiesIn(node.dataDir)
+    writeFileSync(catalogue, '{"models":[] }')
+    const done = await runToEnd({ ...settings, SLUICE_LOG_LEVEL: 'warn' }, sluice('reload', '--json'))
+    t.match(done, { code: 0 })
+    t.same(JSON.parse(done.stdout), { pid: node.pid, need_restart: [] })
+    t.equal(copiesIn(node.dataDir).length, 1, 'the old copy is removed')
+    t.not(copiesIn(node.dataDir)[0], before)
+    writeFileSync(catalogue, '{')
+    const refused = await runToEnd(withoutCatalogue(settings), sluice('reload', '--json'))
+    t.match(refused, { code: 1, stderr: /could not reload: SLUICE_CATALOG/ })
+  })
+
+  await t.test('a front that cannot come up five times in a row stops the node with the reason', async (t) => {
+    await untilOneFront()
+    // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at
+    // again.
+    const [copy = ''] = copiesIn(node.dataDir)
+    writeFileSync(join(node.dataDir, copy), '{')
+    process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
+    t.equal(await node.ended, 1)
+    t.match(node.output(), /front 0 ended 5 times in a row before it was ready; .*the catalogue has/)
+  })
+})
+
+interface OwnCatalogue {
+  readonly node: TestNode
+  readonly settings: Settings
+  readonly catalogue: string
+}
+
+async function killed(t: Test, { node, settings, catalogue }: OwnCatalogue): Promise<void> {
   const back = (times: number) => () => node.lines().filter((line) => line['event'] === 'child_restarted').length === times
 
   await t.test('is replaced and named in the log', async (t) => {
@@ -61,7 +107,7 @@ t.test('a front that is killed', async (t) => {
     await until('it is back', back(3))
     t.equal((await node.get('/api/v1/models/count')).status, 200)
   })
-})
+}
 
 t.test('a reload of a configuration file', async (t) => {
   const file = join(t.testdir(), 'sluice.json')
@@ -91,18 +137,6 @@ t.test('a reload of a configuration file', async (t) => {
   })
 })
 
-t.test('a front that cannot come up five times in a row stops the node with the reason', async (t) => {
-  const catalogue = join(t.testdir({ 'catalog.json': '{"models":[]}' }), 'catalog.json')
-  const node = await startNode(t, { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogue })
-  // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at
-  // again.
-  const [copy = ''] = copiesIn(node.dataDir)
-  writeFileSync(join(node.dataDir, copy), '{')
-  process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
-  t.equal(await node.ended, 1)
-  t.match(node.output(), /front 0 ended 5 times in a row before it was ready; .*the catalogue has/)
-})
-
 t.test('a certificate that is deleted cannot keep a front from coming back', { skip: NO_OPENSSL }, async (t) => {
   const { certFile, keyFile } = selfSigned(t)
   const node = await startNode(t, { ...(await nodeSettings(t)), SLUICE_TLS_CERT: certFile, SLUICE_TLS_KEY: keyFile })
@@ -111,34 +145,6 @@ t.test('a certificate that is deleted cannot keep a front from coming back', { s
   for (const file of [certFile, keyFile]) rmSync(file)
   process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
   await until('it is back', () => eventOf(node, 'child_restarted') !== undefined)
-})
-
-t.test('a reload that is asked for during the start is done after it, and each slot has one front', async (t) => {
-  const settings = await nodeSettings(t)
-  const starting = startNode(t, settings)
-  const record = join(settings['SLUICE_DATA'] ?? '', 'processes.json')
-  await until('a child is forked', () => existsSync(record))
-  const pid = readFileSync(join(settings['SLUICE_DATA'] ?? '', 'supervisor.pid'), 'utf8').split('\n')[0]
-  process.kill(Number(pid), 'SIGHUP')
-  const node = await starting
-  await until('it reloaded', () => eventOf(node, 'reloaded') !== undefined)
-  await until('one front is left', () => node.pidsOf('front').length === 1)
-})
-
-t.test('sluice reload waits for the end of the roll and says how it ended', async (t) => {
-  const catalogue = join(t.testdir({ 'catalog.json': '{"models":[]}' }), 'catalog.json')
-  const settings = { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogue }
-  const node = await startNode(t, settings)
-  const [before] = copiesIn(node.dataDir)
-  writeFileSync(catalogue, '{"models":[] }')
-  const done = await runToEnd({ ...settings, SLUICE_LOG_LEVEL: 'warn' }, sluice('reload', '--json'))
-  t.match(done, { code: 0 })
-  t.same(JSON.parse(done.stdout), { pid: node.pid, need_restart: [] })
-  t.equal(copiesIn(node.dataDir).length, 1, 'the old copy is removed')
-  t.not(copiesIn(node.dataDir)[0], before)
-  writeFileSync(catalogue, '{')
-  const refused = await runToEnd(withoutCatalogue(settings), sluice('reload', '--json'))
-  t.match(refused, { code: 1, stderr: /could not reload: SLUICE_CATALOG/ })
 })
 
 function withoutCatalogue({ SLUICE_CATALOG: _, ...others }: Settings): Settings {
