@@ -23,10 +23,9 @@ process.exit(code ?? 0)
 
 function hashOfSources() {
   const hash = createHash('sha256')
-  const settings = [
-    'tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'README.md', 'CHANGELOG.md', 'tools/build.mjs', 'tools/bundle.mjs', 'tools/guides.mjs',
-  ]
-  for (const file of [...settings, ...['src', 'bench', 'test'].flatMap(filesBelow)]) {
+  const settings = ['tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'README.md', 'CHANGELOG.md']
+  const tools = readdirSync('tools').filter((name) => name.endsWith('.mjs')).map((name) => join('tools', name))
+  for (const file of [...settings, ...tools.sort(), ...['src', 'bench', 'test'].flatMap(filesBelow)]) {
     const { size, mtimeMs } = statSync(file)
     hash.update(`${file}\0${size}\0${mtimeMs}\n`)
   }
