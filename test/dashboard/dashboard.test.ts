@@ -13,7 +13,7 @@ const dashboard = skip === false ? await openDashboard(t) : null
 const opened = (): Dashboard => present(dashboard)
 /** The window of a key that is deleted while it is open. */
 let other: Page | null = null
-const embeddings = { model: PRICED_MODEL, input: 'seven' }
+const embeddings = { body: { model: PRICED_MODEL, input: 'seven' } }
 
 t.test('is ready for a key at once, and takes it by the keyboard alone', { skip }, async (t) => {
   const { page, url, managementKey } = opened()
@@ -60,15 +60,14 @@ t.test('opens for a management key', { skip }, async (t) => {
 t.test('lets another key in, in another window', { skip }, async (t) => {
   const dashboard = opened()
   const { managementKey } = dashboard
-  const made = await dashboard.call('keys', managementKey, { name: 'short', kind: 'management' })
+  const made = await dashboard.call('keys', managementKey, { body: { name: 'short', kind: 'management' } })
   const { key, data } = JSON.parse(made.body) as { key: string; data: { hash: string } }
   other = await dashboard.browser.newPage()
   await other.goto(dashboard.url)
   await other.getByLabel('Management key').fill(key)
   await other.keyboard.press('Enter')
   await other.getByText('Event-loop delay').waitFor()
-  const address = `${dashboard.node.ready.url}/api/v1/keys/${data.hash}`
-  t.equal((await fetch(address, { method: 'DELETE', headers: { authorization: `Bearer ${managementKey}` } })).status, 200)
+  t.equal((await dashboard.call(`keys/${data.hash}`, managementKey, { method: 'DELETE' })).status, 200)
 })
 
 t.test('shows figures that move under load, the operation that is called among them', { skip }, async (t) => {
@@ -193,7 +192,7 @@ t.test('tells at the field what is wrong with it, as the API says it', { skip },
 t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
   const dashboard = opened()
   const { page, managementKey } = dashboard
-  const made = JSON.parse((await dashboard.call('keys', managementKey, { name: 'turned' })).body) as { key: string }
+  const made = JSON.parse((await dashboard.call('keys', managementKey, { body: { name: 'turned' } })).body) as { key: string }
   await page.getByLabel('Disabled ones, too').check()
   const row = page.getByRole('row', { name: /turned/ })
   await row.getByRole('button', { name: 'Disable' }).click()

@@ -244,7 +244,7 @@ t.test('Audit has what was done here, before and after, and is searched', { skip
 t.test('Audit takes instants as the clock on the wall has them, and leafs to older events and back', { skip }, async (t) => {
   const { manage } = present(records)
   const { page } = parts()
-  await Promise.all(Array.from({ length: EVENTS }, (_, nth) => manage('POST', '/keys', { name: `key ${nth}` })))
+  await Promise.all(Array.from({ length: EVENTS }, (_, nth) => manage('POST', 'keys', { name: `key ${nth}` })))
   await page.getByRole('button', { name: 'All', exact: true }).click()
   const events = page.getByRole('table', { name: 'Events, newest first' })
   await page.getByRole('button', { name: 'Older' }).click()

@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { at, DEPLOY, deployFile, listAt, membersAt, told, yamlOf, type Member } from '../support/deploy.ts'
-import { plainEnvironment } from '../support/load.ts'
+import { at, DEPLOY, deployFile, listAt, membersAt, secretFile, told, yamlOf } from '../support/deploy.ts'
+import { makeSecrets } from '../support/nodes.ts'
 
 const [compose] = yamlOf(deployFile('compose.yaml'))
 const services = membersAt(compose, 'services')
@@ -77,14 +76,12 @@ t.test('no environment holds a secret, and each secret and volume that is used i
 t.test('secrets.sh makes each file that compose wants, readable in a folder that is closed, and never a second time', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
-  cpSync(`${DEPLOY}secrets.sh`, join(folder, 'secrets.sh'))
-  const make = (): number | null => spawnSync('sh', [join(folder, 'secrets.sh')], { env: plainEnvironment() }).status
-  t.equal(make(), 0)
-  const made = readdirSync(join(folder, 'secrets')).sort()
-  t.same(made, membersAt(compose, 'secrets').map(([, secret]) => fileOf(secret)).sort())
-  t.equal(statSync(join(folder, 'secrets')).mode & 0o777, 0o700)
-  for (const name of made) t.equal(statSync(join(folder, 'secrets', name)).mode & 0o777, 0o444, name)
-  const text = (name: string): string => readFileSync(join(folder, 'secrets', name), 'utf8')
+  const secrets = makeSecrets(folder)
+  const made = readdirSync(secrets).sort()
+  t.same(made, membersAt(compose, 'secrets').map(([, secret]) => secretFile(secret)).sort())
+  t.equal(statSync(secrets).mode & 0o777, 0o700)
+  for (const name of made) t.equal(statSync(join(secrets, name)).mode & 0o777, 0o444, name)
+  const text = (name: string): string => readFileSync(join(secrets, name), 'utf8')
   const settings = JSON.parse(text('settings.json')) as Record<string, string>
   t.match(text('root-key'), /^[0-9a-f]{64}$/)
   t.match(settings['DATABASE_URL'], `:${text('postgres-password')}@`)
@@ -92,10 +89,6 @@ t.test('secrets.sh makes each file that compose wants, readable in a folder that
   const credentials = [{ accessKey: settings['AWS_ACCESS_KEY_ID'], secretKey: settings['AWS_SECRET_ACCESS_KEY'] }]
   t.match(JSON.parse(text('s3.json')), { identities: [{ credentials }] })
   const before = text('root-key')
-  t.not(make(), 0)
+  t.throws(() => makeSecrets(folder), /there are secrets already/)
   t.equal(text('root-key'), before)
 })
-
-function fileOf(secret: Member): string {
-  return String(at(secret, 'file')).replace('./secrets/', '')
-}

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { jsonForm, parseDockerfile, type Instruction } from '../support/dockerfile.ts'
+import { jsonForm, pairsOf, parseDockerfile, type Instruction } from '../support/dockerfile.ts'
 import { deployFile } from '../support/deploy.ts'
 import { ROOT } from '../support/source.ts'
 
 /** What is wrong with a Dockerfile by the rules that linters agree on, one line each. No linter of it comes from npm or Debian. */
 function faultsOf(text: string): readonly string[] {
   const steps = parseDockerfile(text)
-  const args = Object.fromEntries(steps.filter(({ name }) => name === 'ARG').map((step) => step.text.split('=') as [string, string]))
+  const args = Object.assign({}, ...steps.filter(({ name }) => name === 'ARG').map((step) => pairsOf(step.text))) as Record<string, string>
   const stages = steps.filter(({ name }) => name === 'FROM').map((step) => / AS (\S+)$/.exec(step.text)?.[1] ?? '')
   const last = steps.slice(steps.findLastIndex(({ name }) => name === 'FROM'))
   return [

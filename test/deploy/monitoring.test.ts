@@ -1,9 +1,6 @@
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
-import { parse } from 'yaml'
 import { FAILURES } from '../../src/schemas/failures.ts'
 import { FAILED_SHARE_MAX, JOURNAL_LAG_MS_MAX } from '../../src/server/observe/findings.ts'
 import { watchFrontLoad } from '../../src/server/observe/front-metrics.ts'
@@ -13,16 +10,15 @@ import { watchMoney } from '../../src/server/observe/money-metrics.ts'
 import { watchSessions } from '../../src/server/observe/session-metrics.ts'
 import { createVideoMeters, watchHeldVideos } from '../../src/server/observe/video-metrics.ts'
 import { watchWebhooks } from '../../src/server/observe/webhook-metrics.ts'
-import { plainEnvironment } from '../support/load.ts'
+import { DEPLOY, deployFile, told, yamlOf } from '../support/deploy.ts'
 import { nodeSettings, startNode } from '../support/node.ts'
 import { readQuery } from '../support/promql.ts'
-import { ROOT } from '../support/source.ts'
 
 t.setTimeout(60_000)
 
-const RULES_FILE = `${ROOT}deploy/prometheus/alerts.yaml`
-const rules: unknown = parse(readFileSync(RULES_FILE, 'utf8'), { strict: true, uniqueKeys: true, schema: 'core' })
-const board: unknown = JSON.parse(readFileSync(`${ROOT}deploy/grafana/sluice.json`, 'utf8'))
+const RULES_FILE = 'prometheus/alerts.yaml'
+const [rules] = yamlOf(deployFile(RULES_FILE))
+const board: unknown = JSON.parse(deployFile('grafana/sluice.json'))
 
 const strict = <T extends Type.TProperties>(properties: T) => Type.Object(properties, { additionalProperties: false })
 const text = Type.String({ minLength: 1 })
@@ -176,10 +172,7 @@ t.test('alerts judge by the limits of doctor and of the live view', async (t) =>
   t.match(exprOf('SluiceBooksBehind'), new RegExp(`> ${JOURNAL_LAG_MS_MAX / 1_000}$`))
 })
 
-const noPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status === 0 ? false : 'promtool is not installed'
-
-t.test('promtool takes the rules', { skip: noPromtool }, async (t) => {
-  const args = ['check', 'rules', '--lint=all', '--lint-fatal', RULES_FILE]
-  const { status, stderr, stdout } = spawnSync('promtool', args, { encoding: 'utf8', env: plainEnvironment() })
-  t.equal(status, 0, stderr + stdout)
+t.test('promtool takes the rules', { skip: told('promtool', ['--version']) === null && 'promtool is not installed' }, async (t) => {
+  const { code, said } = told('promtool', ['check', 'rules', '--lint=all', '--lint-fatal', `${DEPLOY}${RULES_FILE}`]) ?? { code: 1, said: '' }
+  t.equal(code, 0, said)
 })

@@ -6,7 +6,7 @@ import { DRAIN_MS } from '../../src/schemas/limits.ts'
 import { Settings } from '../../src/schemas/settings.ts'
 import { readFrom } from '../../src/server/config.ts'
 import { VERSION } from '../../src/server/supervisor/version.ts'
-import { at, deployFile, deployFiles, listAt, membersAt, yamlOf, type Member } from '../support/deploy.ts'
+import { at, deployFile, deployFiles, environmentOf, listAt, membersAt, yamlOf, type Member } from '../support/deploy.ts'
 import { jsonForm, pairsOf, parseDockerfile } from '../support/dockerfile.ts'
 
 const [compose] = yamlOf(deployFile('compose.yaml'))
@@ -43,8 +43,8 @@ t.test('the settings of compose, of Kubernetes and of the unit are such that a n
   writeFileSync(join(folder, 'settings.json'), JSON.stringify({ DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://c', ...bucket }))
   writeFileSync(join(folder, 'root-key'), 'ab'.repeat(32))
   const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-    compose: { ...imageEnv, ...texts(at(compose, 'services', 'node-1', 'environment')) },
-    kubernetes: { ...imageEnv, ...texts(at(manifest('ConfigMap'), 'data')) },
+    compose: { ...imageEnv, ...environmentOf(compose, 'node-1') },
+    kubernetes: { ...imageEnv, ...Object.fromEntries(membersAt(manifest('ConfigMap'), 'data').map(([name, value]) => [name, String(value)])) },
     systemd: Object.fromEntries([...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value])),
   }
   for (const [place, env] of Object.entries(places)) {
@@ -114,8 +114,3 @@ t.test('the data of a node lies in its volume', async (t) => {
   const state = /^StateDirectory=(.*)$/m.exec(unit)?.[1]
   t.match(unit, `Environment=SLUICE_DATA=/var/lib/${state}\n`)
 })
-
-/** Values as a container gets them, those that compose takes from its own environment by their default. */
-function texts(value: Member): Readonly<Record<string, string>> {
-  return Object.fromEntries(membersAt(value).map(([name, given]) => [name, String(given).replace(/\$\{\w+:-([^}]*)\}/g, '$1')]))
-}

@@ -105,8 +105,6 @@ async function round(gateway: Gateway, store: Store, went: (still: boolean) => v
   return { pruning: pruning.value, burner, cores }
 }
 
-
-
 /** To the end; in the long form past a runner that is killed in the middle, whose lease has to run out. @returns milliseconds */
 async function pruneAll(proof: Proof, gateway: Gateway, store: Store): Promise<number> {
   const startedAt = performance.now()

@@ -15,7 +15,7 @@ export interface AdminJobs extends InternsFront {
   complete(claim: ClaimedVideo, clips?: readonly StoredClip[]): Promise<void>
   fail(claim: ClaimedVideo, error: string): Promise<void>
   /** Of `/admin/jobs`. */
-  list(query?: string): Promise<{ readonly ids: readonly string[]; readonly count: number }>
+  list(query?: string): Promise<ListedIds>
 }
 
 export async function openAdminJobs(t: Test): Promise<AdminJobs> {
@@ -39,10 +39,19 @@ export async function openAdminJobs(t: Test): Promise<AdminJobs> {
     async fail(claim, error) {
       present(await work.end(claim, { kind: 'failed', error, mayHaveCost: false }))
     },
-    async list(query = '') {
-      const { status, body } = await front.call('GET', `/admin/jobs?${query}`)
-      if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
-      return { ids: (body['data'] as { id: string }[]).map(({ id }) => id), count: Number(body['total_count']) }
-    },
+    list: (query = '') => listedBy(front, `/admin/jobs?${query}`),
   }
+}
+
+export interface ListedIds {
+  readonly ids: readonly string[]
+  /** Of all pages. */
+  readonly count: number
+}
+
+/** A page of an operator's list. */
+export async function listedBy({ call }: Pick<InternsFront, 'call'>, path: string): Promise<ListedIds> {
+  const { status, body } = await call('GET', path)
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
+  return { ids: (body['data'] as { id: string }[]).map(({ id }) => id), count: Number(body['total_count']) }
 }

@@ -58,15 +58,15 @@ export async function openRecords(t: Teardown): Promise<Records> {
   const dead: string[] = []
   for (const name of ['first', 'second']) {
     const callback = `${target.origin}/${name}`
-    dead.push(String((await call('POST', '/videos', { model: 'sluice/clip-1', prompt: name, duration: 1, resolution: '360p', callback_url: callback }))['id']))
+    dead.push(String((await call('POST', 'videos', { model: 'sluice/clip-1', prompt: name, duration: 1, resolution: '360p', callback_url: callback }))['id']))
   }
-  const open = String((await call('POST', '/videos', { model: 'fake/film', prompt: 'slow' }))['id'])
-  const failed = String((await call('POST', '/videos', { model: 'fake/film', prompt: 'none [fail make=20]' }))['id'])
+  const open = String((await call('POST', 'videos', { model: 'fake/film', prompt: 'slow' }))['id'])
+  const failed = String((await call('POST', 'videos', { model: 'fake/film', prompt: 'none [fail make=20]' }))['id'])
   await upload(dashboard)
-  await call('PUT', '/vault/secrets/own_key', { hosts: [UPSTREAM_HOST], value: 'upstream-credential' })
+  await call('PUT', 'vault/secrets/own_key', { hosts: [UPSTREAM_HOST], value: 'upstream-credential' })
   const endpointId = await draft(manage, port)
   await until('both letters are dead', () => target.received.length === dead.length)
-  const isAt = async (id: string, status: string): Promise<boolean> => (await call('GET', `/videos/${id}`))['status'] === status
+  const isAt = async (id: string, status: string): Promise<boolean> => (await call('GET', `videos/${id}`))['status'] === status
   await until('a job is under way, and one has failed', async () => (await isAt(open, 'in_progress')) && isAt(failed, 'failed'))
   await dashboard.page.addInitScript(`
     window.made = []; window.gone = []
@@ -90,13 +90,11 @@ function catalogue(baseUrl: string): unknown {
   }
 }
 
-function callOf({ node }: Dashboard, key: string): Records['manage'] {
-  return async (method, path, body) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${node.ready.url}/api/v1${path}`, { method, headers, body: body === undefined ? null : JSON.stringify(body) })
-    const told = (await answer.json()) as Readonly<Record<string, unknown>>
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(told)}`)
-    return told
+function callOf(dashboard: Dashboard, key: string): Records['manage'] {
+  return async (method, path, sent) => {
+    const { status, body } = await dashboard.call(path, key, { method, body: sent })
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${body}`)
+    return JSON.parse(body) as Readonly<Record<string, unknown>>
   }
 }
 
@@ -108,7 +106,7 @@ async function upload({ node, inferenceKey }: Dashboard): Promise<void> {
 }
 
 async function draft(manage: Records['manage'], port: string): Promise<string> {
-  const { data } = await manage('POST', '/private-endpoints', {
+  const { data } = await manage('POST', 'private-endpoints', {
     model_permaslug: 'acme/own', provider_slug: 'openai-compatible', upstream_model_id: 'own-embed',
     base_url: `https://${UPSTREAM_HOST}:${port}/v1`, secret_name: 'own_key', pricing: { prompt: '0.000001', completion: '0' },
   })

@@ -30,7 +30,7 @@ export interface Dashboard {
   /** By the navigation, to the page of this title; resolves when it has the focus. */
   visit(title: string): Promise<void>
   /** A call of the public API, past the dashboard. */
-  call(path: string, key: string, body?: unknown): Promise<{ readonly status: number; readonly body: string }>
+  call(path: string, key: string, more?: { readonly method?: string; readonly body?: unknown }): Promise<{ readonly status: number; readonly body: string }>
 }
 
 /** Starts a node and opens its dashboard; one of each for a file of tests. */
@@ -55,8 +55,8 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title, exact: true }).click()
       await page.locator('h1:focus', { hasText: title }).waitFor()
     },
-    async call(path, key, body) {
-      const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    async call(path, key, { body, method = body === undefined ? 'GET' : 'POST' } = {}) {
+      const sent = { method, body: body === undefined ? null : JSON.stringify(body) }
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
       const answer = await fetch(`${node.ready.url}/api/v1/${path}`, { ...sent, headers })
       return { status: answer.status, body: await answer.text() }

@@ -47,6 +47,17 @@ export function membersAt(value: Member, ...path: readonly (string | number)[]):
   return typeof found === 'object' && found !== null && !Array.isArray(found) ? Object.entries(found) : []
 }
 
+/** The environment of a service of compose.yaml as its container gets it: what compose takes from its own environment by its default. */
+export function environmentOf(compose: Member, service: string): Readonly<Record<string, string>> {
+  const given = membersAt(compose, 'services', service, 'environment')
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value).replace(/\$\{\w+:-([^}]*)\}/g, '$1')]))
+}
+
+/** Name of the file of a secret of compose.yaml, in the folder of them. */
+export function secretFile(secret: Member): string {
+  return String(at(secret, 'file')).replace('./secrets/', '')
+}
+
 /** What a program of the machine says of its arguments; null where there is no such program. */
 export function told(command: string, args: readonly string[]): { readonly code: number; readonly said: string } | null {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', env: plainEnvironment() })

@@ -11,6 +11,7 @@ import { openTestStore } from './postgres.ts'
 export interface FileStand {
   readonly store: Store
   readonly files: Files
+  readonly organizationId: string
   readonly workspaceId: string
   readonly otherWorkspaceId: string
   /** Another process on the same database. */
@@ -19,9 +20,9 @@ export interface FileStand {
 
 export async function openFileStand(t: Parameters<typeof openTestStore>[0], more: Partial<FilesOptions> = {}, poolMax = 8): Promise<FileStand> {
   const store = await openTestStore(t, poolMax)
-  const { workspace, other } = await store.sql.begin(async (tx) => {
+  const { organizationId, workspace, other } = await store.sql.begin(async (tx) => {
     const { organization, workspace } = await insertOrganization(tx, 'Test')
-    return { workspace, other: await insertWorkspace(tx, { organizationId: organization.id, name: 'Other', slug: 'other' }) }
+    return { organizationId: organization.id, workspace, other: await insertWorkspace(tx, { organizationId: organization.id, name: 'Other', slug: 'other' }) }
   })
   const open = (again: Partial<FilesOptions> = {}): Files => {
     const files = openFiles({
@@ -30,7 +31,7 @@ export async function openFileStand(t: Parameters<typeof openTestStore>[0], more
     t.teardown(async () => files.close())
     return files
   }
-  return { store, files: open(), workspaceId: workspace.id, otherWorkspaceId: other.id, open }
+  return { store, files: open(), organizationId, workspaceId: workspace.id, otherWorkspaceId: other.id, open }
 }
 
 export const FACTS: FileFacts = {

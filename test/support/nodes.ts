@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { at, DEPLOY, deployFile, membersAt, yamlOf } from './deploy.ts'
+import { at, DEPLOY, deployFile, environmentOf, secretFile, yamlOf } from './deploy.ts'
 import { plainEnvironment } from './load.ts'
 import { ROOT } from './source.ts'
 import { freePort, spawnServer, stopServer, untilListening, untilPrinted, type Spawned } from './spawned.ts'
@@ -54,11 +54,10 @@ export function nodeEnvironment(secrets: string, { databaseUrl, redisPlace, buck
   chmodSync(file, 0o600)
   writeFileSync(file, JSON.stringify({ ...settings, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, ...named(bucket, /^AWS_/) }))
   const [compose] = yamlOf(deployFile('compose.yaml'))
-  const env = membersAt(compose, 'services', 'node-1', 'environment').map(([name, value]) => [name, String(value).replace(/\$\{\w+:-([^}]*)\}/g, '$1')])
   return {
-    ...(Object.fromEntries(env) as Record<string, string>),
+    ...environmentOf(compose, 'node-1'),
     SLUICE_CONFIG: file,
-    SLUICE_ROOT_KEY_FILE: join(secrets, fileOf(at(compose, 'secrets', 'root-key', 'file'))),
+    SLUICE_ROOT_KEY_FILE: join(secrets, secretFile(at(compose, 'secrets', 'root-key'))),
     ...named(bucket, /^SLUICE_/),
     SLUICE_ADMIN_HOST: '127.0.0.1', SLUICE_FRONTS: '1', SLUICE_WORKERS: '1',
   }
@@ -66,10 +65,6 @@ export function nodeEnvironment(secrets: string, { databaseUrl, redisPlace, buck
 
 function named(settings: Readonly<Record<string, string>>, form: RegExp): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => form.test(name)))
-}
-
-function fileOf(value: unknown): string {
-  return String(value).replace('./secrets/', '')
 }
 
 export interface RunningNode {

@@ -183,8 +183,6 @@ async function round(world: Crowd): Promise<Round> {
   return { syncs: beside.value, burner, cores, count }
 }
 
-
-
 async function call({ port, keys }: Stand, method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly data: unknown }> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
     method,

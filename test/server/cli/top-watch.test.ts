@@ -4,6 +4,7 @@ import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
 import { watchLive, type Terminal } from '../../../src/server/cli/top/watch.ts'
 import { liveView } from '../../support/live-view.ts'
+import { until } from '../../support/node.ts'
 import { plainText } from '../../support/pty.ts'
 import { bytesServer } from '../../support/raw-server.ts'
 
@@ -37,9 +38,6 @@ function terminal(isSlow = false): Kept {
 }
 
 const STREAM = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n'
-const seen = async (is: () => boolean): Promise<void> => {
-  while (!is()) await new Promise((resolve) => setTimeout(resolve, 10))
-}
 
 t.test('a node that goes away is told, waited for, and shown again', async (t) => {
   let calls = 0
@@ -50,7 +48,7 @@ t.test('a node that goes away is told, waited for, and shown again', async (t) =
   })
   const { parts, frames, press } = terminal()
   const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
-  await seen(() => frames().some((text) => text.includes('Sluice v2  ready')))
+  await until('the second node is shown', () => frames().some((text) => text.includes('Sluice v2  ready')))
   press('q')
   await watched
   const titles = frames().map((text) => text.split('\r\n')[0] ?? '')
@@ -70,7 +68,7 @@ t.test('another size is drawn at once, and a terminal that was given back is lef
   const port = await bytesServer(t, (socket) => void socket.write(`${STREAM}data: ${JSON.stringify(liveView({}))}\n\n`))
   const { parts, frames, press, resize } = terminal()
   const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
-  await seen(() => frames().length === 2)
+  await until('a look is drawn', () => frames().length === 2)
   resize()
   t.equal(frames().length, 3)
   press('q')
@@ -87,13 +85,13 @@ t.test('a terminal that is behind gets the newest frame alone', async (t) => {
   })
   const { parts, frames, looks, press, drain } = terminal(true)
   const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
-  await seen(() => sockets.length === 1)
+  await until('it is asked', () => sockets.length === 1)
   const before = looks()
   for (const version of ['a', 'b', 'c']) sockets[0]?.write(`data: ${JSON.stringify(liveView({ version }))}\n\n`)
-  await seen(() => looks() === before + 3)
+  await until('all three are looked at', () => looks() === before + 3)
   t.equal(frames().length, 1)
   drain()
-  await seen(() => frames().length === 2)
+  await until('the newest is drawn', () => frames().length === 2)
   t.match(frames()[1], /^Sluice c /)
   press('q')
   await watched

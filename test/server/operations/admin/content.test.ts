@@ -36,10 +36,9 @@ interface Stand {
 /** A completed job with one clip that is stored for real, and an open one. */
 async function stand(t: Test): Promise<Stand> {
   let parts: TransferParts | null = null
-  const { store, transfers, workspaceId } = await openTransfers(t, { wrap: (made) => (parts = made) })
+  const { store, transfers, organizationId, workspaceId } = await openTransfers(t, { wrap: (made) => (parts = made) })
   if (parts === null) throw new Error('there are no parts')
-  const [row] = await store.sql<{ id: string }[]>`SELECT organization_id AS id FROM workspaces WHERE id = ${workspaceId}`
-  const owners = { ...OWNERS, organizationId: row?.id ?? '', workspaceId }
+  const owners = { ...OWNERS, organizationId, workspaceId }
   const clip = must(await createVideoClips(parts).store({
     workspaceId, objectId: `${DONE}-0-${randomBytes(4).toString('hex')}`, bytes: readerOf(LONG), bytesMax: VIDEO_CLIP_BYTES_MAX,
     signal: new AbortController().signal,

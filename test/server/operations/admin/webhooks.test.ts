@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { ADMIN_REPLAYED_MAX } from '../../../../src/schemas/admin-limits.ts'
 import type { DeliveryResult } from '../../../../src/server/ports/webhooks.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
+import { listedBy, type ListedIds } from '../../../support/admin-jobs.ts'
 import { auditOf } from '../../../support/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/interns-front.ts'
 import { present } from '../../../support/must.ts'
@@ -13,12 +14,12 @@ const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', 
 interface Stand extends InternsFront {
   /** One that ended so, or waits. @returns its id */
   put(workspaceId: string, result?: DeliveryResult): Promise<string>
-  list(query?: string): Promise<{ readonly ids: readonly string[]; readonly count: number }>
+  list(query?: string): Promise<ListedIds>
 }
 
 async function stand(t: Test): Promise<Stand> {
   const front = await openInternsFront(t)
-  const { store, call } = front
+  const { store } = front
   const deliveries = openDeliveries({ store })
   return {
     ...front,
@@ -33,11 +34,7 @@ async function stand(t: Test): Promise<Stand> {
       await deliveries.release(claims.filter((one) => one.id !== id), -1)
       return id
     },
-    async list(query = '') {
-      const { status, body } = await call('GET', `/admin/webhooks?${query}`)
-      if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
-      return { ids: (body['data'] as { id: string }[]).map(({ id }) => id), count: Number(body['total_count']) }
-    },
+    list: (query = '') => listedBy(front, `/admin/webhooks?${query}`),
   }
 }
 

@@ -10,6 +10,7 @@ import type { Fragment } from '../../../../src/server/store/guarded-row.ts'
 import type { Queryable, Store } from '../../../../src/server/store/open.ts'
 import { createOrganization } from '../../../../src/server/store/organizations.ts'
 import { must } from '../../../support/must.ts'
+import { nodesOf, rowsRead, type PlanNode, type ToldPlan } from '../../../support/plans.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 import { videoId } from '../../../support/video-rows.ts'
 
@@ -46,60 +47,43 @@ async function fillDeliveries({ sql }: Store, { workspaceId }: Owner, count: num
     FROM generate_series(1, ${count}::int) n`
 }
 
-interface Plan {
-  readonly nodes: readonly { readonly type: string; readonly table: string | undefined; readonly rows: number }[]
-}
-
 /** How a statement is carried out, and what it reads. */
-async function planOf(sql: Queryable, query: Fragment): Promise<Plan> {
-  const [row] = await sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }[]>`EXPLAIN (ANALYZE, FORMAT JSON) ${query}`
-  const nodes: Plan['nodes'][number][] = []
-  const walk = (node: PlanNode): void => {
-    const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
-    nodes.push({ type: node['Node Type'], table: node['Index Name'] ?? node['Relation Name'], rows })
-    node.Plans?.forEach(walk)
-  }
-  for (const { Plan: root } of row?.['QUERY PLAN'] ?? []) walk(root)
-  return { nodes }
-}
-
-interface PlanNode {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Index Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly PlanNode[]
+async function planOf(sql: Queryable, query: Fragment): Promise<readonly PlanNode[]> {
+  return nodesOf(await sql<ToldPlan[]>`EXPLAIN (ANALYZE, FORMAT JSON) ${query}`)
 }
 
 /** As `listed` asks. */
-function planOfList(store: Store, listing: (sql: Queryable) => Listing): Promise<Plan> {
-  return store.sql.begin<Plan>(async (tx) => {
+function planOfList(store: Store, listing: (sql: Queryable) => Listing): Promise<readonly PlanNode[]> {
+  return store.sql.begin<readonly PlanNode[]>(async (tx) => {
     await tx`SET LOCAL enable_sort = off`
     return planOf(tx, reached(tx, listing(tx)))
   })
 }
 
 /** Where a large table is read whole, or all that a filter finds is put in order. */
-function dear({ nodes }: Plan): readonly string[] {
-  return nodes.flatMap(({ type, table }) => (/Seq Scan|^Sort|Incremental/.test(type) && table !== 'workspaces' ? [`${type} ${table ?? ''}`] : []))
+function dear(plan: readonly PlanNode[]): readonly string[] {
+  const isDear = ({ 'Node Type': type, 'Relation Name': table }: PlanNode): boolean => /Seq Scan|^Sort|Incremental/.test(type) && table !== 'workspaces'
+  return plan.filter(isDear).map((node) => `${node['Node Type']} ${node['Relation Name'] ?? ''}`)
 }
 
-const readOf = ({ nodes }: Plan): number => nodes.filter(({ type }) => /Index/.test(type)).reduce((sum, { rows }) => sum + rows, 0)
+const readOf = (plan: readonly PlanNode[]): number =>
+  plan.filter((node) => /Index/.test(node['Node Type'])).reduce((sum, node) => sum + rowsRead(node), 0)
 
-async function stand(t: Test): Promise<{ store: Store; own: Owner; elsewhere: Owner }> {
+/** Many rows of two organizations. */
+async function filled(t: Test): Promise<{ readonly store: Store; readonly own: Owner }> {
   const store = await openTestStore(t)
   const [own, elsewhere] = [await owner(store, 'own'), await owner(store, 'elsewhere')]
   await fillJobs(store, elsewhere, { from: 1, count: ROWS })
   await fillJobs(store, own, { from: ROWS + 1, count: ROWS })
   for (const one of [elsewhere, own]) await fillDeliveries(store, one, ROWS)
   await store.sql`ANALYZE`
-  return { store, own, elsewhere }
+  return { store, own }
 }
 
+const { store, own } = await filled(t)
+
 t.test('lists of jobs and deliveries read one range of an index for each of their states, however many rows there are', async (t) => {
-  const { store, own: { organizationId, workspaceId } } = await stand(t)
+  const { organizationId, workspaceId } = own
   const both = [{ provider: 'p', status: 'failed' as const }, { provider: 'rare', status: 'completed' as const }]
   const jobs = [{}, { provider: 'p' }, { provider: 'rare' }, ...both, ...VIDEO_STATUSES.map((status) => ({ status }))]
   const ofJobs = jobs.flatMap((wish) => [null, workspaceId].map((place) => (sql: Queryable) => jobListing(sql, { organizationId, ...wish }, place)))
@@ -115,7 +99,6 @@ t.test('lists of jobs and deliveries read one range of an index for each of thei
 })
 
 t.test('the rows of a page are found one by one, each with its workspace and its delivery', async (t) => {
-  const { store } = await stand(t)
   const ids = Array.from({ length: 10 }, (_, nth) => videoId(ROWS + 1 + nth))
   const jobs = await planOf(store.sql, jobRows(store.sql, ids))
   t.same(dear(jobs), [], JSON.stringify(jobs))

@@ -10,9 +10,8 @@ const WEEK = { count: 7, unit: 'days' } as const
 const NONE = { rows: 0, end: 'done' } as const
 
 async function stand(t: Test) {
-  const { store, workspaceId } = await openFileStand(t)
-  const [owner] = await store.sql<{ id: string }[]>`SELECT organization_id AS id FROM workspaces WHERE id = ${workspaceId}`
-  return { store, owned: { organizationId: owner?.id ?? '', workspaceId } }
+  const { store, organizationId, workspaceId } = await openFileStand(t)
+  return { store, owned: { organizationId, workspaceId } }
 }
 
 async function ids(store: Store, table: string): Promise<readonly string[]> {

@@ -4,6 +4,7 @@ import {
 } from '../../../../src/server/store/retention/aged-rows.ts'
 import type { Store, Transaction } from '../../../../src/server/store/open.ts'
 import { openFileStand } from '../../../support/files.ts'
+import { nodesOf, rowsRead, type PlanNode, type ToldPlan } from '../../../support/plans.ts'
 import { plantAnswers, plantDeliveries, plantJobs, runStep } from '../../../support/retention.ts'
 
 t.setTimeout(120_000)
@@ -12,28 +13,15 @@ const ROWS = 10_000
 const BATCH = 100
 const DAY_MS = 86_400_000
 
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly Plan[]
-}
-
-function nodesOf(plan: Plan): readonly Plan[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
-}
-
 /** Of one batch, run and undone. */
-async function planOf(store: Store, rows: AgedRows, place: readonly string[]): Promise<Plan> {
+async function planOf(store: Store, rows: AgedRows, place: readonly string[]): Promise<readonly PlanNode[]> {
   const undone = new Error('undone')
-  let plan: Plan | undefined
+  let plan: readonly PlanNode[] | undefined
   await store.sql.begin(async (tx: Transaction) => {
     await workGently(tx)
-    const told = await tx.unsafe<{ 'QUERY PLAN': readonly { readonly Plan: Plan }[] }[]>(
+    const told = await tx.unsafe<ToldPlan[]>(
       `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${batchStatement(rows, place.length > 0)}`, [DAY_MS, BATCH, ...place])
-    plan = told[0]?.['QUERY PLAN'][0]?.Plan
+    plan = nodesOf(told)
     throw undone
   }).catch((problem: unknown) => {
     if (problem !== undone) throw problem
@@ -44,9 +32,8 @@ async function planOf(store: Store, rows: AgedRows, place: readonly string[]): P
 
 /** For both tests. */
 async function filled(t: Test): Promise<Store> {
-  const { store, workspaceId } = await openFileStand(t)
-  const [owner] = await store.sql<{ id: string }[]>`SELECT organization_id AS id FROM workspaces WHERE id = ${workspaceId}`
-  const plant = { organizationId: owner?.id ?? '', workspaceId, count: ROWS, fromDays: 9, toDays: 2 }
+  const { store, organizationId, workspaceId } = await openFileStand(t)
+  const plant = { organizationId, workspaceId, count: ROWS, fromDays: 9, toDays: 2 }
   // The planner's figures are those of empty tables: it is not told.
   await plantAnswers(store.sql, { ...plant, name: 'a' })
   await plantJobs(store.sql, { ...plant, name: 'j' })
@@ -64,9 +51,9 @@ t.test('each batch finds its rows by indexes alone and costs its rows, however l
   for (const [rows, id] of PLACES) {
     for (const place of [[], [new Date(Date.now() - 5 * DAY_MS).toISOString(), id]]) {
       const plan = await planOf(store, rows, place)
-      const scans = nodesOf(plan).filter((node) => node['Relation Name'] !== undefined && node['Node Type'] !== 'ModifyTable')
+      const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'] !== 'ModifyTable')
       t.same(scans.map((node) => node['Node Type']).filter((type) => !/^Index (Only )?Scan$/.test(type)), [], `${rows.kind}: no scan of a table`)
-      const visited = scans.map((node) => (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
+      const visited = scans.map(rowsRead)
       t.ok(Math.max(...visited) <= BATCH + 1, `${rows.kind}: ${visited.join(', ')} rows were visited`)
     }
   }

@@ -1,6 +1,11 @@
 import t from 'tap'
 import { ROOT } from '../support/source.ts'
 
+/** A module of the page as the compiler made it, before the build joins it with the others. */
+async function moduleOf<T>(path: string): Promise<T> {
+  return (await import(`${ROOT}dist/.page/src/server/dashboard/page/${path}`)) as T
+}
+
 interface Figures {
   usd(value: number | null): string
   bytes(value: number): string
@@ -10,8 +15,13 @@ interface Figures {
   relative(at: string, now: number): string
 }
 
-/** As the compiler made it, before the build joins it with the page's other modules. */
-const { usd, bytes, duration, figure, share, relative } = (await import(`${ROOT}dist/.page/src/server/dashboard/page/parts/figures.js`)) as Figures
+const { usd, bytes, duration, figure, share, relative } = await moduleOf<Figures>('parts/figures.js')
+
+interface Budgets {
+  forceOf(budget: Readonly<{ effective: 'now' | 'pending'; spent_usd: number; lent_usd: number; limit_usd: number }>): string
+}
+
+const { forceOf } = await moduleOf<Budgets>('pages/budgets.js')
 
 t.test('figures of the dashboard are written as people read them', async (t) => {
   t.same([usd(0), usd(12.345), usd(0.000123), usd(-0.5), usd(null)], ['$0.00', '$12.35', '$0.000123', '-$0.50', '–'])
@@ -25,4 +35,11 @@ t.test('instants are said from now, in the largest unit that fits', async (t) =>
   t.equal(relative(at, Date.parse('2027-01-02T03:30:00Z')), '3 hours ago')
   t.equal(relative(at, Date.parse('2027-01-01T00:00:00Z')), 'tomorrow')
   t.equal(relative(at, Date.parse('2027-01-01T23:59:18Z')), 'in 42 seconds')
+})
+
+t.test('a limit that is overdrawn and of which nobody holds anything is not called pending', async (t) => {
+  t.equal(forceOf({ effective: 'pending', spent_usd: 1.2, lent_usd: 0, limit_usd: 0.5 }), 'overdrawn')
+  t.equal(forceOf({ effective: 'pending', spent_usd: 1.2, lent_usd: 0.1, limit_usd: 0.5 }), 'pending')
+  t.equal(forceOf({ effective: 'pending', spent_usd: 0.2, lent_usd: 0, limit_usd: 0.5 }), 'pending')
+  t.equal(forceOf({ effective: 'now', spent_usd: 0.5, lent_usd: 0, limit_usd: 0.5 }), 'now')
 })
