@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import { appendFileSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { nodeSettings, runToEnd, startNode } from '../support/node.ts'
@@ -44,6 +44,7 @@ t.test('no tool takes the path of an URL for that of a file', async (t) => {
 function linkPackages(folder: string): void {
   const packages = join(ROOT, 'node_modules')
   if (!lstatSync(packages).isSymbolicLink() && spawnSync('cp', ['-al', packages, folder]).status === 0) return
+  rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
   symlinkSync(realpathSync(packages), join(folder, 'node_modules'), 'dir')
 }
 
