@@ -21,6 +21,11 @@ export function isRemark({ block, text }: Line): boolean {
   return block.language === 'sh' && /^# (?!\d{3}(?: |$)|\{| )/.test(text)
 }
 
+/** Part of what is shown of an answer: nothing can need it, but it must be true. */
+export function isShown({ block, text }: Line): boolean {
+  return block.language === 'sh' && text.startsWith('# ')
+}
+
 export function withoutLine({ block, number }: Line): Block {
   return { ...block, text: block.text.split('\n').filter((_, at) => at !== number - block.line).join('\n') }
 }

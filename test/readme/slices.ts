@@ -1,6 +1,9 @@
 import { commandsOf, type Block } from './blocks.ts'
 import type { Line } from './lines.ts'
 
+/** Sections that show what another one has done. */
+const BUILDS_ON: Readonly<Record<string, string>> = { 'Audit log': 'API keys' }
+
 /** Names of the shell that a text sets, or makes known to programs that it starts. */
 function setBy(text: string): string[] {
   const set = [...text.matchAll(/(?:^|[\s;])([A-Za-z_]\w*)(?:=|\(\))/g)].map(([, name = '']) => name)
@@ -21,10 +24,10 @@ function functionsOf(blocks: readonly Block[]): ReadonlySet<string> {
   return new Set(blocks.flatMap(({ text }) => [...text.matchAll(/^(\w+)\(\)/gm)].map(([, name = '']) => name)))
 }
 
-/** Blocks of the same section, with what they need of the blocks before them. */
+/** Blocks of a section, and of one that it builds on, with what they need of the blocks before them. */
 export function sectionOf(all: readonly Block[], section: string, changed: readonly [Block, Block] | null): Block[] {
   const run = all.filter(({ mark }) => mark === null)
-  const own = run.filter((block) => block.section === section)
+  const own = run.filter((block) => block.section === section || block.section === BUILDS_ON[section])
   return withNeeded(run, own, changed)
 }
 

@@ -29,6 +29,8 @@ const GIVEN: readonly (readonly [string, (n: number) => string])[] = [
   ['models_key', (n) => `models_key_${n}`],
   ['sess_demo', (n) => `sess_demo${n}`],
   ['acme/embed', (n) => `acme/embed-${n}`],
+  ['--name team', (n) => `--name team-${n}`],
+  ['"displayName":"Engineering"', (n) => `"displayName":"Engineering ${n}"`],
   ['ann@example.com', (n) => `ann-${n}@example.com`],
 ]
 
@@ -39,7 +41,8 @@ export async function startReader(t: Teardown): Promise<Reader> {
   const data = join(stand.folder, '.sluice')
   const settings: Settings = { ...(await nodeSettings(t)), ...outside.settings, SLUICE_DATA: data }
   await startNode(t, settings, sluice('serve'), stand.folder)
-  const env = { ...registrySettings(), ...settings }
+  // A client whose address was taken out would ask that of its maker.
+  const env = { ...registrySettings(), ...settings, OPENAI_BASE_URL: 'http://127.0.0.1:9/' }
   let attempts = 0
   return {
     async run(blocks) {
