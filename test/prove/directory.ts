@@ -33,7 +33,7 @@ const SYNC_EACH = 500
 export const program: Program = {
   text: '100,000 changes of grants, mappings, groups and users, one by one and at once, compared with an oracle (issue 7, acceptance 3)',
   async run(proof) {
-    const store = await openTestStore({ teardown: (done) => proof.after(async () => done()) }, CONNECTIONS)
+    const store = await openTestStore(proof, CONNECTIONS)
     const means = openMeans(proof, store)
     for (const size of proof.isShort ? SHORT : FULL) {
       const world = await World.make(means, size.name, size.workspaces)

@@ -107,7 +107,7 @@ async function serves(proof: Proof, image: BuiltImage, folder: string): Promise<
   const env = {
     ...image.env, PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', TMPDIR: join(folder, 'tmp'),
     SLUICE_PORT: String(await freePort()), SLUICE_ADMIN_PORT: String(await freePort()),
-    ...(proof.isShort && { DATABASE_URL: (await openTestDatabase({ teardown: (done) => proof.after(async () => done()) }, 'empty')).url }),
+    ...(proof.isShort && { DATABASE_URL: (await openTestDatabase(proof, 'empty')).url }),
   }
   mkdirSync(join(folder, 'tmp'))
   chmodSync(join(folder, 'tmp'), 0o1777)

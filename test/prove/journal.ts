@@ -82,7 +82,7 @@ interface Result {
 }
 
 async function openStand(proof: Proof): Promise<Stand> {
-  const { url } = await openTestDatabase({ teardown: (done) => proof.after(async () => done()) })
+  const { url } = await openTestDatabase(proof)
   const store = openStore({ url, poolMax: 2, applicationName: 'journal-proof' })
   proof.after(() => store.close())
   const folder = await mkdtemp(join(tmpdir(), 'sluice-journal-'))

@@ -51,7 +51,7 @@ async function install(proof: Proof): Promise<Installation> {
   const redis = spawnServer('redis-server', [join(secrets, 'redis.conf'), '--port', String(redisPort), '--bind', '127.0.0.1', '--dir', folder])
   proof.after(() => stopServer(redis.child))
   await untilListening(redisPort, redis)
-  const bucket = await FakeS3.start({ teardown: (done) => proof.after(async () => done()) })
+  const bucket = await FakeS3.start(proof)
   const stores = { databaseUrl, redisPlace: `127.0.0.1:${redisPort}`, bucket: s3Settings(bucket) }
   const env = nodeEnvironment(secrets, stores)
   const migrated = await sluice(['migrate'], env)
@@ -68,7 +68,7 @@ async function install(proof: Proof): Promise<Installation> {
 }
 
 async function databaseOf(proof: Proof): Promise<string> {
-  if (proof.isShort) return (await openTestDatabase({ teardown: (done) => proof.after(async () => done()) }, 'empty')).url
+  if (proof.isShort) return (await openTestDatabase(proof, 'empty')).url
   const postgres = await outsidePostgres()
   proof.after(() => postgres.close())
   return postgres.url

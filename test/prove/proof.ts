@@ -53,6 +53,11 @@ export class Proof {
     this.#closers.push(close)
   }
 
+  /** The same, as a test has it: what opens something for a test opens it for a program. */
+  teardown(done: () => unknown): void {
+    this.#closers.push(async () => done())
+  }
+
   async run(program: Program): Promise<void> {
     try {
       await program.run(this)

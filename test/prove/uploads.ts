@@ -27,7 +27,7 @@ export const program: Program = {
     await fullDisk(proof)
     // What follows takes a minute and a half, which the suite does not have.
     if (proof.isShort) return
-    const s3 = await FakeS3.start({ teardown: (done) => proof.after(async () => done()) })
+    const s3 = await FakeS3.start(proof)
     const bucket = await startFileStand(proof, { s3 })
     await bucketFaults(proof, bucket, s3)
     await killsAtBucket(proof, bucket, s3)

@@ -30,7 +30,7 @@ export const program: Program = {
   text: 'a million events around the ends of windows, with clocks that step back, against an oracle (issue 5, acceptance 3)',
   async run(proof) {
     const size = proof.isShort ? SHORT : FULL
-    const store = await openTestStore({ teardown: (done) => proof.after(async () => done()) }, 12)
+    const store = await openTestStore(proof, 12)
     const log = keptLog()
     const oracle = new Oracle()
     await turnTo(store.sql, dayOf(proof, 0))
