@@ -4,6 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { startAuthority } from '../support/certificate-authority.ts'
 import { freePort } from '../support/spawned.ts'
+import type { Teardown } from '../support/teardown.ts'
 
 export interface Outside {
   /** Of the node, so that it goes there. */
@@ -14,10 +15,6 @@ export interface Outside {
 
 /** Where the receiver of the text listens: on another port here, which nobody else has. */
 const RECEIVER_PORT = '8090'
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
-}
 
 /** A provider with OpenAI's embeddings, and the proxy in front of a receiver of webhooks. */
 export async function startOutside(t: Teardown): Promise<Outside> {

@@ -5,16 +5,13 @@ import { registrySettings } from '../support/registry.ts'
 import type { Block } from './blocks.ts'
 import { startOutside, type Outside } from './outside.ts'
 import { openStand, runSession, stepsOf, type Ended, type Node } from './session.ts'
+import type { Teardown } from '../support/teardown.ts'
 
 export interface Reader {
   /** All of it, in the folder in which the node runs. */
   run(blocks: readonly Block[]): Promise<Ended>
   /** Some of it again, in a folder of its own beside the same node: what has a name there is called otherwise. */
   again(blocks: readonly Block[], wish?: { readonly msMax?: number; readonly isInstalled?: boolean }): Promise<Ended>
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 /** Names that callers give to what they make; with a number behind them they are new to a node that knows the first ones. */

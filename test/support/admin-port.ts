@@ -10,6 +10,7 @@ import type { Certificate } from './certificate.ts'
 import { SILENT } from './log.ts'
 import { portOf } from './raw-server.ts'
 import { freePort } from './spawned.ts'
+import type { Teardown } from './teardown.ts'
 
 /** Of the operator organization, and of another one. */
 export const OPERATOR_KEY = newApiKey('management').key
@@ -26,10 +27,6 @@ export interface PublicStand {
   /** What it says of the operator's key from now on. */
   revoke(): void
   close(): void
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 const SESSION = '/api/v1/admin/session'

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Teardown } from './teardown.ts'
 
 export const BROWSERS: readonly string[] = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
@@ -15,10 +16,6 @@ export const browserFile: string | null =
 
 /** For `t.test`: why what needs a browser is left out, or false. */
 export const skipWithoutBrowser: string | false = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
-}
 
 /** Ended with the test. As root it has no sandbox of its own. */
 export async function openBrowser(t: Teardown): Promise<Browser> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/server/supervisor/embedded-postgres.ts'
 import { keptLog } from './log.ts'
+import type { Teardown } from './teardown.ts'
 
 /** Folders for one embedded Postgres: the data directory, and where root keeps what the lesser account must reach. */
 export interface ClusterHome {
@@ -10,10 +11,6 @@ export interface ClusterHome {
   readonly outsideDir: string
   /** Starts the server; it is stopped with the test. */
   start(settings?: Readonly<Record<string, string>>): Promise<EmbeddedPostgres>
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 /** `fsync` is off wherever a test does not kill the machine, which is everywhere. */

@@ -3,6 +3,7 @@ import { catalogueFile } from './catalogue.ts'
 import { openDashboard, type Dashboard } from './dashboard.ts'
 import { until } from './node.ts'
 import { startProvider } from './provider.ts'
+import type { Teardown } from './teardown.ts'
 import { startVideos } from './video-provider.ts'
 import { startWebhookReceiver } from './webhook-receiver.ts'
 
@@ -15,10 +16,6 @@ const TAKEN = 200
 const FILE_BYTES = 2_048
 /** Secrets are bound to names. */
 const UPSTREAM_HOST = 'localhost'
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
-}
 
 export interface Receiver {
   /** False: whatever it is told, its address is gone. */

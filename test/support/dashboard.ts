@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { axeFindings, LOOKS, openBrowser, showAs, watch, type Seen } from './browser.ts'
 import { catalogueFile } from './catalogue.ts'
 import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from './node.ts'
+import type { Teardown } from './teardown.ts'
 
 /** An embeddings model that needs nobody outside and costs 0.001 USD a token. */
 export const PRICED_MODEL = 'test/priced'
@@ -11,10 +12,6 @@ const CATALOGUE = {
     id: PRICED_MODEL, name: 'Priced', architecture: { output_modalities: ['embeddings'] }, context_length: 8_192,
     endpoints: [{ provider: 'local', upstream_model: 'lexical-1', pricing: { prompt: '0.001' } }],
   }],
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 export interface Dashboard {

@@ -6,6 +6,7 @@ import { createOrganization } from '../../src/server/store/organizations.ts'
 import { CLI } from './audit.ts'
 import { must, present } from './must.ts'
 import { openTestStore } from './postgres.ts'
+import type { Teardown } from './teardown.ts'
 
 export interface Row {
   readonly day: string
@@ -33,10 +34,6 @@ export interface Books {
   counter(account: string, column: string): Promise<string>
   /** From now on this is the day of the calendar. */
   turnTo(day: string): Promise<void>
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 const BYOK = ['organization', 'workspace', 'key'] as const

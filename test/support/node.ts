@@ -8,6 +8,7 @@ import { openTestDatabase } from './postgres.ts'
 import { processRow, tree } from './process-cpu.ts'
 import { ROOT } from './source.ts'
 import { freePort, hasEnded, pause, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
+import type { Teardown } from './teardown.ts'
 
 /** A whole node in processes of its own, on ports and a data directory of its own. */
 export interface TestNode {
@@ -35,10 +36,6 @@ export interface TestNode {
 }
 
 export type Settings = Readonly<Record<string, string>>
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
-}
 
 const READY_MS_MAX = 60_000
 const STOP_MS_MAX = 45_000

@@ -2,13 +2,10 @@ import { spawn } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { openStore, type Store } from '../../src/server/store/open.ts'
 import { KEEPER_FILE, KEEPER_PATH } from './postgres-keeper-path.ts'
+import type { Teardown } from './teardown.ts'
 
 export interface TestDatabase {
   readonly url: string
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 /** Milliseconds for the first start of the cluster on a busy machine. */

@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { plainEnvironment } from './load.ts'
 import { ROOT } from './source.ts'
+import type { Teardown } from './teardown.ts'
 
 export interface Pty {
   /** All that was written to the terminal. */
@@ -25,10 +26,6 @@ interface PtyWish {
   readonly cwd?: string
   readonly rows?: number
   readonly columns?: number
-}
-
-interface Teardown {
-  teardown(done: () => void): unknown
 }
 
 /** Why no terminal can be had here; false: one can. For the `skip` of a test. */

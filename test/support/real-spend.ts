@@ -11,10 +11,7 @@ import type { Store } from '../../src/server/store/open.ts'
 import { TEST_BOOT } from './journal.ts'
 import { SILENT } from './log.ts'
 import { imbalances } from './money.ts'
-
-interface Teardown {
-  teardown(done: () => Promise<void>): unknown
-}
+import type { Teardown } from './teardown.ts'
 
 /** The money of one front as it is in a node: purses, a journal on disk, the books in Postgres. */
 export interface RealSpend extends FrontSpend {

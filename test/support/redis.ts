@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { launchInMemory, launchServer, type RunningRedis } from '../../src/server/supervisor/redis-launch.ts'
+import type { Teardown } from './teardown.ts'
 
 /** `child` = a real server from the PATH. */
 export type RedisKind = 'in-memory' | 'child'
@@ -17,10 +18,6 @@ export interface TestRedis {
   /** It accepts connections and answers nothing. */
   freeze(): void
   thaw(): void
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void>): unknown
 }
 
 // tap's loader hook would be inherited by every server that a test starts.

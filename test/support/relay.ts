@@ -1,4 +1,5 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import type { Teardown } from './teardown.ts'
 
 /** A TCP relay before a real server, for tests that take the server away from a client. */
 export interface Relay {
@@ -12,10 +13,6 @@ export interface Relay {
   restore(): Promise<void>
   /** Once: resets the connection whose next answer has this text in it, instead of passing that on. */
   loseAnswer(text: string): void
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 export async function openRelay(t: Teardown, target: { readonly host: string; readonly port: number }): Promise<Relay> {

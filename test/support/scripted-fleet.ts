@@ -1,6 +1,7 @@
 import { Fleet, type FleetChild } from '../../src/server/supervisor/fleet.ts'
 import type { ChildPart, Role } from '../../src/server/supervisor/ipc.ts'
 import { keptLog } from './log.ts'
+import type { Teardown } from './teardown.ts'
 
 /** A child without a process: the test says when it is ready and when it ends. */
 export class ScriptedChild implements FleetChild {
@@ -85,10 +86,6 @@ export interface ScriptedFleet {
   starting(): Promise<ScriptedChild>
   /** From now on every child is ready as soon as it is started. */
   readyAtOnce(): void
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 /** A fleet whose processes follow the test; they end with it. */

@@ -12,6 +12,7 @@ import { NO_LIMITS } from './key-money.ts'
 import { makeOwners, type Owners } from './money.ts'
 import { must } from './must.ts'
 import { openTestDatabase } from './postgres.ts'
+import type { Teardown } from './teardown.ts'
 
 /** The live view in memory, for any number of fronts; `isAway` = Redis cannot be reached. */
 export class MemoryViews implements VideoViews {
@@ -88,10 +89,6 @@ export interface VideoStand {
   open(more?: Partial<VideoJobsOptions>): VideoJobs
   openAnswers(more?: Partial<IdempotencyOptions>): IdempotencyStore
   count(): Promise<number>
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 export async function openVideoStand(t: Teardown): Promise<VideoStand> {

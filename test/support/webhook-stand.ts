@@ -18,6 +18,7 @@ import { openWebhookSecrets } from '../../src/server/vault/webhook-secrets.ts'
 import { startAuthority, type Authority } from './certificate-authority.ts'
 import { openFileStand } from './files.ts'
 import { keptLog } from './log.ts'
+import type { Teardown } from './teardown.ts'
 import { startTarget, type Target } from './vetted-stand.ts'
 import { delivery, outboxed } from './webhooks.ts'
 
@@ -35,10 +36,6 @@ export interface Receiver extends Target {
   /** From now on it answers so; the first is number 0. */
   answerWith(answer: Answer): void
   url(host?: string, path?: string): string
-}
-
-interface Teardown {
-  teardown(done: () => Promise<void> | void): unknown
 }
 
 /** Every name below hooks.example may be its own. */
