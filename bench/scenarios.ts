@@ -23,7 +23,7 @@ export interface Scenario {
   readonly options: ReadOptions<object>
   /** Its options and their defaults. */
   readonly help: string
-  /** Its part in the whole suite, which takes some eleven minutes on two cores; null: it runs only when it is named. */
+  /** Its part in the whole suite; null: it runs only when it is named. */
   readonly suite: { readonly args: readonly string[]; readonly seconds: number } | null
   /** Options without which it does not run. */
   readonly needs?: readonly string[]

@@ -4,13 +4,9 @@ import { FAILED_OF_MIN, FAILED_SHARE_MAX, findingsOf, JOURNAL_LAG_MS_MAX, type F
 import { coresSince, cpuTimes, timesOf } from '../../../src/server/observe/load-advice.ts'
 import { REFUSED_OF_MIN, REFUSED_SHARE_MAX, refusals } from '../../../src/server/observe/refusals.ts'
 import { READY } from '../../support/admin-port.ts'
+import { liveView } from '../../support/live-view.ts'
 
-const QUIET: Omit<LiveView, 'findings'> = {
-  at: '2027-01-01T00:00:00.000Z', version: '1', readiness: READY, seconds: 1, quantile_seconds: 10,
-  requests_per_second: 0, refused_per_second: 0, failed_per_second: 0,
-  operations: [], fronts: [], cpu_share: 0, memory_bytes: 0, inflight: 0, providers: [], videos: { held: {} }, webhooks: { waiting: 0, dead: 0 },
-  money: { calls_open: 0, calls_waiting: 0, refused_per_second: 0, held_usd: 0, journal_lag_ms: 0, is_journal_broken: false },
-}
+const QUIET = liveView({ readiness: READY, webhooks: { waiting: 0, dead: 0 } })
 const NO_CALLS: Found['calls'] = { all: 0, refused: 0, failed: 0, worst: null, codes: new Map() }
 const found = (view: Partial<typeof QUIET> = {}, more: Partial<Found> = {}): Found => ({
   view: { ...QUIET, ...view }, load: { fronts: 1, workers: 1, runners: 1, each: [] }, cores: { all: 2, idle: 1 },

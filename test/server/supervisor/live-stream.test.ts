@@ -1,18 +1,15 @@
-import { createServer } from 'node:net'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
 import type { LiveView } from '../../../src/schemas/live-view.ts'
 import { followLive, LIVE_EVENT_CHARS_MAX, LIVE_SILENCE_MS_MAX, type LiveEnd } from '../../../src/server/supervisor/live-stream.ts'
 import { liveView } from '../../support/live-view.ts'
-import { bytesServer, portOf } from '../../support/raw-server.ts'
+import { bytesServer } from '../../support/raw-server.ts'
+import { freePort } from '../../support/spawned.ts'
+import type { Teardown } from '../../support/teardown.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
 const eventOf = (view: LiveView): string => `data: ${JSON.stringify(view)}\n\n`
 const refusal = (line: string, body: string): string => `HTTP/1.1 ${line}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-
-interface Ending {
-  teardown(done: () => void): unknown
-}
 
 interface Followed {
   readonly end: LiveEnd
@@ -21,7 +18,7 @@ interface Followed {
 }
 
 /** Follows a port that answers with these pieces, one packet each, and then ends the connection. */
-async function follow(t: Ending, pieces: readonly string[], { stopAt = Infinity, isReset = false } = {}): Promise<Followed> {
+async function follow(t: Teardown, pieces: readonly string[], { stopAt = Infinity, isReset = false } = {}): Promise<Followed> {
   let head = ''
   const port = await bytesServer(t, (socket, bytes) => {
     head += bytes.toString()
@@ -97,10 +94,7 @@ t.test('a node that says nothing any more is away', async (t) => {
 })
 
 t.test('a port that nobody listens on', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const port = portOf(server)
-  await new Promise((resolve) => server.close(resolve))
+  const port = await freePort()
   const end = await followLive({
     adminUrl: `http://127.0.0.1:${port}`, managementKey: new Secret('k'), signal: new AbortController().signal, onView: () => undefined,
   })
