@@ -16,6 +16,9 @@ const PATIENCE_MS = 4_000
 /** Milliseconds that a section may take by itself. */
 const ALONE_MS_MAX = 60_000
 
+/** What a run that ended early may have left behind, by section, and what puts it right. */
+const PUT_RIGHT: Readonly<Record<string, string>> = { Interns: 'bin/sluice workspaces set default --programme on --vault-writes on' }
+
 export const program: Program = {
   text: 'every block of the README, then each of its lines taken out, or with a mistake in it: does the run fail?',
   async run(proof) {
@@ -52,6 +55,7 @@ async function eachLine(proof: Proof, trial: Trial): Promise<void> {
     const msMax = PATIENCE_MS + 2 * (took.get(line.block.section) ?? 0)
     const verdict = await verdictOf(trial, line, msMax)
     verdicts.set(line, verdict)
+    await putRight(trial.reader, line.block)
     const told = verdict === 'neither' ? 'UNNOTICED' : 'nothing below needs it, noticed when wrong'
     if (verdict !== 'taken out') proof.say(`README.md:${line.number}: ${told}: ${line.text.slice(0, 100)}`)
   }
@@ -93,6 +97,11 @@ async function verdictOf({ reader, blocks }: Trial, line: Line, msMax: number): 
     (await fails(() => sectionOf(blocks, line.block.section, [line.block, changed]))) || (await fails(() => usersOf(blocks, line, changed)))
   if (!isShown(line) && (await isNoticed(withoutLine(line)))) return 'taken out'
   return (await isNoticed(withMistake(line))) ? 'mistaken' : 'neither'
+}
+
+async function putRight(reader: Reader, block: Block): Promise<void> {
+  const text = PUT_RIGHT[block.section]
+  if (text !== undefined) await reader.again([{ ...block, text }])
 }
 
 /** What the first run installed stays. */
