@@ -43,8 +43,11 @@ export const program: Program = {
   },
 }
 
+const BUILT = /^(?:bin|dist\/bundle|dist\/src\/server\/(?:http\/docs|dashboard\/page))\//
+const BESIDE = /^(?:(?:package|catalog|npm-shrinkwrap)\.json|(?:README|CHANGELOG)\.md|LICENSE)$/
+
 function told(proof: Proof, { files, bytes, unpackedBytes }: Packed): void {
-  const foreign = files.filter((path) => !/^(bin\/|dist\/src\/|(package|catalog|npm-shrinkwrap)\.json$|(README|CHANGELOG|LICENSE)(\.md)?$)/.test(path))
+  const foreign = files.filter((path) => !BUILT.test(path) && !BESIDE.test(path))
   proof.check('the package holds the product and nothing else', foreign.length === 0, foreign.join(', ') || `${files.length} files`)
   proof.check('it is small', bytes <= PACKED_BYTES_MAX, `${(bytes / MB).toFixed(2)} MB, ${(unpackedBytes / MB).toFixed(2)} MB unpacked`)
 }
