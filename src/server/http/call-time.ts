@@ -19,6 +19,10 @@ export class CallTime {
   readonly #exchange: TimedExchange
   #deadlineMs = 0
   #timer: Timer | null = null
+  /** Infinity while it fires, 0 when nobody waits for it. */
+  #firesAt = 0
+  /** The deadline has passed, and the operation was told. */
+  #isLate = false
   #ended: CallEnded | null = null
   #controller: AbortController | null = null
 
@@ -41,12 +45,16 @@ export class CallTime {
   limit(deadlineMs: number): void {
     this.#deadlineMs = deadlineMs
     this.deadlineAt = this.startedAt + deadlineMs
-    this.#timer = this.#exchange.start(deadlineMs, () => this.#onTimer(), this.startedAt)
+    this.#arm(this.deadlineAt, this.startedAt)
   }
 
   /** The operation has its whole time from now on. */
   restart(now: number): void {
     this.deadlineAt = now + this.#deadlineMs
+    // A timer that fires too early starts itself anew, and most never fire; one that fires too late would let the call run on.
+    if (this.#firesAt <= this.deadlineAt) return
+    this.#timer?.stop()
+    this.#arm(this.deadlineAt, now)
   }
 
   /** The call may take so much longer, for something that is not its own time. */
@@ -56,6 +64,7 @@ export class CallTime {
 
   /** Nobody waits for the deadline any more. */
   stop(): void {
+    this.#firesAt = 0
     this.#timer?.stop()
   }
 
@@ -67,16 +76,19 @@ export class CallTime {
   }
 
   #onTimer(): void {
+    this.#firesAt = Infinity
     const now = performance.now()
-    const late = now - this.deadlineAt
-    if (late >= DEADLINE_GRACE_MS) return this.#exchange.expire()
-    let next = -late
-    if (late >= 0) {
-      const { isReceiving } = this.#exchange
-      if (isReceiving) this.restart(now)
-      else this.end('deadline')
-      next = isReceiving ? this.#deadlineMs : DEADLINE_GRACE_MS - late
-    }
-    this.#timer = this.#exchange.start(next, () => this.#onTimer())
+    if (now < this.deadlineAt) return this.#arm(this.deadlineAt, now)
+    if (this.#exchange.isReceiving) return this.restart(now)
+    if (this.#isLate) return this.#exchange.expire()
+    this.#isLate = true
+    this.end('deadline')
+    // Counted from the signal, not from the deadline: on a loop that was blocked the operation hears of it only now.
+    this.#arm(now + DEADLINE_GRACE_MS, now)
+  }
+
+  #arm(at: number, now: number): void {
+    this.#firesAt = at
+    this.#timer = this.#exchange.start(at - now, () => this.#onTimer(), now)
   }
 }
