@@ -141,3 +141,15 @@ t.test('an answer before the payload is out is an answer, and its connection is 
   t.same(result.statuses, { 413: 1 })
   t.same(result.sockets.map(({ answers, isCut }) => [answers, isCut]), [[1, false]])
 })
+
+t.test('a connection that rested for seconds is not used again: its server may be about to end it', async (t) => {
+  let isFirst = true
+  const port = await bytesServer(t, (socket) => {
+    const head = isFirst ? OK.replace('\r\n', '\r\nretry-after: 5\r\n') : OK
+    isFirst = false
+    socket.write(head)
+  })
+  const { sockets, statuses } = await runLoad(plan(port, { pace: { kind: 'polite' }, durationMs: 60_000, requestsMax: 2 }))
+  t.same(statuses, { 200: 2 })
+  t.match(sockets, [{ answers: 1, isCut: false }, { answers: 1 }])
+})

@@ -5,6 +5,8 @@ import { monotonicMs, type LoadPlan, type LoadResult, type LoadRow, type LoadSoc
 import { requestWriter, type RequestWriter } from './load-request.ts'
 
 const FAILURES_KEPT = 20
+/** A connection that has rested longer is not used again: servers end theirs after some seconds, and a request may meet that end. As undici does. */
+const REST_MS_MAX = 4_000
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 const REOPEN_MS = 5
 /** Under a highest rate, after a connection that answered nothing: the server may be ill, and is not ours. */
@@ -114,6 +116,7 @@ class Load {
     const connection = new LoadConnection(this.#plan, {
       opened: (localPort) => {
         this.#sockets.push(Object.assign(socket, { localPort }))
+        slot.restedSince = monotonicMs()
         this.#next(index)
       },
       closed: (isCut) => {
@@ -126,7 +129,7 @@ class Load {
         setTimeout(() => this.#reopen(index), freshEveryMs ?? waitMs)
       },
     })
-    const slot: Slot = { connection, socket, startedAt: null, isAsked: false, turnAt: null }
+    const slot: Slot = { connection, socket, startedAt: null, restedSince: 0, isAsked: false, turnAt: null }
     return slot
   }
 
@@ -150,9 +153,11 @@ class Load {
     const slot = this.#slots[index]
     if (slot === undefined || this.#isOver() || !slot.connection.isOpen || slot.startedAt !== null) return
     if (!this.#mayGo(index, slot)) return
-    if (this.#plan.pace.kind !== 'open') return this.#send(index, slot, monotonicMs())
-    const dueAt = this.#waiting.shift()
-    if (dueAt !== undefined) this.#send(index, slot, dueAt)
+    const now = monotonicMs()
+    const isOpen = this.#plan.pace.kind === 'open'
+    if (isOpen && this.#waiting.length === 0) return
+    if (now - slot.restedSince > REST_MS_MAX) return slot.connection.destroy('rested')
+    this.#send(index, slot, isOpen ? (this.#waiting.shift() ?? now) : now)
   }
 
   /** False: too early, after a `Retry-After` or under a highest rate, where each request of a closed pace has a turn; it comes back then. */
@@ -184,6 +189,7 @@ class Load {
     if (this.#plan.ratePerSMax !== undefined) this.#sentAt[this.#sent++ % this.#perSecond] = startedAt
     const bodyBytes = request.send(slot.connection, (outcome) => {
       slot.startedAt = null
+      slot.restedSince = monotonicMs()
       if ('status' in outcome) slot.socket.answers += 1
       if (this.#record(index, { dueAt, startedAt, endedAt: monotonicMs() }, outcome)) this.#sentBytes += bodyBytes
       if (this.#isOver()) this.#settleIfDone()
@@ -301,6 +307,8 @@ interface Slot {
   readonly socket: LoadSocket
   /** `monotonicMs()` of the request in flight. */
   startedAt: number | null
+  /** `monotonicMs()` of its opening or its last answer. */
+  restedSince: number
   isAsked: boolean
   /** Under a highest rate: when the next request may go; null: none yet. */
   turnAt: number | null
