@@ -79,11 +79,12 @@ async function warm(proof: Proof, bench: SpendStand): Promise<bigint> {
   await running
   spenders.close()
   const trips = after.transactions - before.transactions + after.scripts - before.scripts
-  proof.check(
-    'a call on the warm path makes no trip to a store', perS >= 2 * BUSY_PER_S && trips < answered * TRIPS_PER_CALL_MAX,
-    `${answered} calls, ${perS.toFixed(0)} a second on two fronts; ${after.transactions - before.transactions} transactions, `
-      + `${after.scripts - before.scripts} scripts, whoever made them`,
-  )
+  const text = 'a call on the warm path makes no trip to a store'
+  const found = `${answered} calls, ${perS.toFixed(0)} a second on two fronts; ${after.transactions - before.transactions} transactions, `
+    + `${after.scripts - before.scripts} scripts, whoever made them`
+  // What goes by time is a share of a call's trips only where calls are many.
+  if (perS < 2 * BUSY_PER_S) proof.checkTimed(text, false, `${found}: too slow to tell`)
+  else proof.check(text, trips < answered * TRIPS_PER_CALL_MAX, found)
   return spenders.costNano
 }
 
