@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises'
 import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/file-limits.ts'
 import type { ObjectFacts, Staging, StoredObject } from '../ports/storage.ts'
+import { errorOf } from './disk-failure.ts'
 import { nameOf, type Progress, type S3Calls } from './s3-client.ts'
 import { s3Reader } from './s3-reader.ts'
 
@@ -28,6 +29,9 @@ export async function putFile(
   const sent = await calls.run(async (ending, progress) => {
     const { size } = await stat(put.staging.path)
     const body = createReadStream(put.staging.path, { highWaterMark: STORAGE_PIECE_BYTES })
+    const unread = new AbortController()
+    // The client does not listen: unheard, a disk that refuses to be read would end the process.
+    body.on('error', (cause) => unread.abort(cause))
     try {
       await calls.client.send(new PutObjectCommand({
         Bucket: calls.bucket,
@@ -37,8 +41,9 @@ export async function putFile(
         ContentType: 'application/octet-stream',
         Metadata: { [PUT_MARK]: mark },
         ...(put.mayReplace ? {} : { IfNoneMatch: '*' }),
-      }), { abortSignal: ending })
+      }), { abortSignal: AbortSignal.any([ending, unread.signal]) })
     } catch (cause) {
+      if (unread.signal.aborted) throw errorOf(unread.signal.reason)
       if (nameOf(cause) !== 'PreconditionFailed' || !(await isOurs(calls, put.key, { mark, ending }))) throw cause
     } finally {
       body.destroy()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { access } from 'node:fs/promises'
+import { access, mkdir, rmdir } from 'node:fs/promises'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
 import type { Storage } from '../../../src/server/ports/storage.ts'
@@ -23,6 +23,16 @@ t.test('an upload is one request of known length that never replaces, under its 
   await put(storage, 'file_a', CONTENT)
   t.same(s3.calls, ['put node/objects/file_a'])
   t.ok(present(s3.objects.get('node/objects/file_a')).body.equals(CONTENT))
+})
+
+t.test('a staging file that cannot be read fails its upload at once, and nothing else', async (t) => {
+  const { storage, s3 } = await openS3(t, { stallMs: 60_000 })
+  const staging = must(await storage.stage(1))
+  // It can be opened and looked at, and each read is refused, as by a disk that breaks.
+  await mkdir(staging.path)
+  t.match(await storage.publish('file_a', staging), { failure: { name: 'storage_unavailable', cause: { code: 'EISDIR' } } })
+  t.equal(s3.objects.size, 0)
+  await rmdir(staging.path)
 })
 
 const CALLS: readonly (readonly [S3Call, (storage: Storage) => Promise<{ readonly ok: boolean }>])[] = [
