@@ -121,7 +121,8 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
 
   onData(chunk: Buffer): boolean {
     const body = this.#body
-    if (this.isSettled || this.#isComplete || body === null) return true
+    // A connection that goes on is told first as a piece of nothing, which must not pause it anew.
+    if (this.isSettled || this.#isComplete || body === null || chunk.length === 0) return true
     const hasRoom = body.push(chunk, this.#goOn)
     if (this.#isSuccess) {
       if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()

@@ -16,6 +16,7 @@ import type {
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome, type Queued } from './attempt.ts'
 import type { Connect } from './connect.ts'
+import { letGo } from './paused.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
 
@@ -146,10 +147,12 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     return this.#pool.destroy()
   }
 
-  /** Before undici's own listener fails the request that sits on the connection. */
+  /** Before undici's own listeners end or fail the request that sits on the connection. */
   #noted(made: Parameters<Parameters<Connect>[1]>): Parameters<Parameters<Connect>[1]> {
     const [, socket] = made
+    socket?.on('end', () => letGo(socket))
     socket?.on('error', (cause: Error) => {
+      letGo(socket)
       this.#socketErrors.add(cause)
       if (socket.bytesRead > 0) this.#staleErrors.add(cause)
     })

@@ -111,7 +111,8 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#end !== null) return true
+    // A connection that goes on is told first as a piece of nothing, which must not pause it anew.
+    if (this.#end !== null || chunk.length === 0) return true
     this.#missingBytes -= chunk.length
     const asked = this.#asked
     if (asked !== null) {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { CallEnded } from '../../../src/schemas/call-ended.ts'
 import { UPSTREAM_STREAM_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { bytesServer } from '../../support/raw-server.ts'
 import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
 
 const PIECE = Buffer.alloc(64 * 1024, 'x')
@@ -84,6 +85,26 @@ t.test('an answer is read no faster than its reader asks', async (t) => {
   t.ok(before > UPSTREAM_STREAM_BYTES_MAX / 2)
   t.equal((await textOf(outcome)).length, MANY * PIECE.length)
 })
+
+for (const [title, ending, length, is] of [
+  ['ends its connection behind an answer of known length', 'end', UPSTREAM_STREAM_BYTES_MAX, 'whole'],
+  ['ends its answer with its connection', 'end', null, 'whole'],
+  ['ends its connection before the end of its answer', 'end', UPSTREAM_STREAM_BYTES_MAX + 1, 'upstream_failed'],
+  ['breaks its connection', 'resetAndDestroy', UPSTREAM_STREAM_BYTES_MAX + 1, 'upstream_failed'],
+] as const) {
+  t.test(`a destination that ${title} while nobody reads it does not end the process`, async (t) => {
+    const { origin, rest } = await rigged(t)
+    const port = await bytesServer(t, (socket) => {
+      const known = length === null ? '' : `content-length: ${length}\r\n`
+      socket.write(`HTTP/1.1 200 OK\r\nconnection: close\r\n${known}\r\n`)
+      socket.write(Buffer.alloc(UPSTREAM_STREAM_BYTES_MAX, 'x'), () => socket[ending]())
+    })
+    const outcome = await origin({ port }).exchange(exchangeRequest())
+    await rest()
+    const text = await textOf(outcome)
+    t.equal(text === 'x'.repeat(UPSTREAM_STREAM_BYTES_MAX) ? 'whole' : text, is)
+  })
+}
 
 t.test('both ways flow at once', async (t) => {
   const { target, exchange } = await rigged(t)
