@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openLender } from '../../../src/server/store/lender.ts'
-import { ensurePartitions } from '../../../src/server/store/lending/partitions.ts'
+import { ensurePartitions, withPartitions } from '../../../src/server/store/lending/partitions.ts'
 import { keptLog, SILENT } from '../../support/log.ts'
 import { imbalances, makeOwners, openJournal, openTake, setLimit, settlement, turnTo } from '../../support/money.ts'
 import { openTestStore } from '../../support/postgres.ts'
@@ -157,4 +157,18 @@ t.test('many who miss the same month make it once', async (t) => {
   const results = await Promise.all(fronts.map((front) => front.flush(settlement(owners, '2031-05-05', 1))))
   t.ok(results.every((result) => result === 'applied'))
   t.same(await imbalances(store.sql), [])
+})
+
+t.test('that a month has no partition is seen in whatever language the server says so, and any other check fails as it is', async (t) => {
+  const store = await openTestStore(t)
+  const raise = (more: string) => store.sql.unsafe(`
+    DO $$ BEGIN RAISE EXCEPTION 'keine Partition von Relation »ledger« für die Zeile gefunden' USING ERRCODE = '23514', TABLE = 'ledger'${more}; END $$`)
+  let tries = 0
+  const write = async (more: string) => {
+    if (++tries % 2 === 1) await raise(more)
+    return tries
+  }
+  t.equal(await withPartitions(store, () => ['2001-02-03'], () => write('')), 2)
+  t.ok((await store.sql`SELECT to_regclass('ledger_2001_02') IS NOT NULL AS "isThere"`)[0]?.['isThere'])
+  await t.rejects(withPartitions(store, () => [], () => write(", CONSTRAINT = 'ledger_check'")), /keine Partition/)
 })

@@ -30,8 +30,9 @@ export async function withPartitions<T>(store: Store, days: () => Iterable<Day> 
   }
 }
 
+/** A check that fails has a name, and this has none; what the server says of it is in the server's language. */
 function isPartitionMissing(problem: unknown): boolean {
-  return problem instanceof postgres.PostgresError && problem.code === CHECK_VIOLATION && problem.message.startsWith('no partition')
+  return problem instanceof postgres.PostgresError && problem.code === CHECK_VIOLATION && problem.constraint_name === undefined
 }
 
 async function countPartitions(sql: Queryable): Promise<number> {
