@@ -2,8 +2,10 @@
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import {
-  BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, LEND_REPEAT_MS, MONEY_IDLE_MS, MONEY_PURSES_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX,
+  BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, COST_NANO_MAX, LEND_REPEAT_MS, MONEY_IDLE_MS, MONEY_PURSES_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX,
 } from '../../../src/schemas/money-limits.ts'
+import { MoneyPurses } from '../../../src/server/limits/money-purses.ts'
+import type { GiveBack } from '../../../src/server/ports/journal.ts'
 import { keptLog } from '../../support/log.ts'
 import { costOf, moneyWorld, openMoney, usd } from '../../support/money-front.ts'
 
@@ -20,6 +22,21 @@ t.test('money that was not used for ten seconds goes back, and what calls hold d
   await money.runFor(MONEY_IDLE_MS + 3 * BOOKS_FLUSH_MS)
   t.equal(money.lender.lentOf('o1'), 0)
   t.equal(money.spend.reading.heldNano, 0)
+})
+
+t.test('what dear calls left goes back in amounts that a record of the journal holds', (t) => {
+  const entries: GiveBack[] = []
+  const purses = new MoneyPurses({ giveBack: (entry) => void entries.push(entry) })
+  purses.turn('2026-11-20')
+  const purse = purses.of('workspace', '1', 0)
+  if (purse === null) throw new Error('there is room')
+  purse.settle(0, COST_NANO_MAX)
+  purse.settle(0, COST_NANO_MAX)
+  purses.giveBackAll()
+  t.same(entries.map(({ amountNano }) => amountNano), [COST_NANO_MAX, COST_NANO_MAX])
+  for (const entry of entries) purses.booked(entry)
+  t.same([purse.balanceNano, purse.returningNano, purses.giveBacks], [0, 0, 1])
+  t.end()
 })
 
 t.test('what another front is refused goes back at once where it is idle', async (t) => {

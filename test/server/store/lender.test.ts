@@ -80,6 +80,20 @@ t.test('a grant fits a number, whatever the limit', async (t) => {
   t.equal((await lender.lend(front.ask({}, { accounts: [wish] })))?.accounts[0]?.lentNano, Number.MAX_SAFE_INTEGER)
 })
 
+t.test('a grant for calls that need more together than a number holds is what its lease says, and comes back whole', async (t) => {
+  const { store, lender, key } = await stand(t)
+  // As a double this is the next even one: the lease would be of more than the account has lent.
+  await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${key}, 'lifetime', gen_random_uuid(), 27021597764222975)`
+  const front = await openJournal(store)
+  const wish = { accountId: key, needNano: 4 * Number.MAX_SAFE_INTEGER, leastNano: Number.MAX_SAFE_INTEGER, useNano: 4 * Number.MAX_SAFE_INTEGER }
+  const reply = await lender.lend(front.ask({}, { accounts: [wish] }))
+  const amountNano = reply?.accounts[0]?.lentNano ?? 0
+  t.equal(amountNano, Number.MAX_SAFE_INTEGER)
+  t.same(await imbalances(store.sql), [])
+  t.equal(await front.flush({ kind: 'give_back', day: reply?.day ?? '', accountId: key, amountNano }), 'applied')
+  t.same(await imbalances(store.sql), [])
+})
+
 t.test('money that others hold is called in for whoever was refused, and only for so long', async (t) => {
   const { store, lender, key, workspace } = await stand(t)
   await setLimit(store.sql, key, 'lifetime', 100)

@@ -1,3 +1,4 @@
+import { COST_NANO_MAX } from '../../../schemas/money-limits.ts'
 import type { AccountAsk, AccountGrant, LendAsk, LendReply, LimitState } from '../../ports/lending.ts'
 import type { Day, Span } from '../../ports/money.ts'
 import { countedNano } from '../account-limits.ts'
@@ -111,7 +112,8 @@ export function grantOf({ needNano, leastNano, useNano }: AccountAsk, rest: bigi
   if (rest <= 0n) return 0n
   const need = BigInt(needNano)
   const spare = leastOf([BigInt(useNano), rest / BigInt(2 * Math.max(1, liveFronts))])
-  const lent = leastOf([need > spare ? need : spare, rest])
+  // The front counts in numbers: a grant that one does not hold would be another amount in its lease than in its account.
+  const lent = leastOf([need > spare ? need : spare, rest, BigInt(COST_NANO_MAX)])
   return lent >= leastOf([need, BigInt(leastNano)]) ? lent : 0n
 }
 
