@@ -5,6 +5,7 @@ const SHORT_HEADER_BYTES = 8
 const FIRST = 'ftyp'
 /** What a clip is made of: how it is built up, and its pictures. */
 const NEEDED = ['moov', 'mdat'] as const
+const WANTED: ReadonlySet<string> = new Set([FIRST, ...NEEDED])
 
 /**
  * Follows the outermost boxes of an MP4 as its bytes come by, in any pieces, and looks at nothing but their headers: enough
@@ -48,7 +49,8 @@ export class Mp4Walk {
     const left = size === 0 ? Infinity : whole - this.#headerBytes
     const isFirst = this.#seen.size === 0
     if (left < 0 || !Number.isSafeInteger(size === 0 ? 0 : whole) || (isFirst && type !== FIRST)) this.#isBroken = true
-    this.#seen.add(type)
+    // Of other types there may be millions, and each would be held.
+    if (WANTED.has(type)) this.#seen.add(type)
     this.#left = left
     this.#headerBytes = 0
     return at + 1

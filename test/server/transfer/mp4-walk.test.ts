@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { Mp4Walk } from '../../../src/server/transfer/mp4-walk.ts'
@@ -42,6 +44,26 @@ t.test('a file without pictures, or without what says how they are built up, is 
   t.notOk(passes(Buffer.concat([box('ftyp', 8), box('moov', 4)])))
   t.notOk(passes(Buffer.concat([box('ftyp', 8), box('mdat', 4)])))
   t.notOk(passes(new Uint8Array(0)))
+})
+
+t.test('boxes of ever new types take no memory: a provider may send half a gigabyte of them', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const [typeCount, typesPerPiece] = [500_000, 10_000]
+  const walk = new Mp4Walk()
+  walk.take(box('ftyp', 8))
+  const piece = Buffer.alloc(8 * typesPerPiece)
+  collect()
+  const beforeBytes = process.memoryUsage().heapUsed
+  for (let nth = 0; nth < typeCount; nth++) {
+    const at = 8 * (nth % typesPerPiece)
+    piece.writeUInt32BE(8, at)
+    piece.writeUInt32BE(nth, at + 4)
+    if (at === piece.length - 8) walk.take(piece)
+  }
+  collect()
+  t.ok(process.memoryUsage().heapUsed - beforeBytes < 8 * 2 ** 20)
+  t.notOk(walk.isWhole)
 })
 
 t.test('no bytes at all make it throw', async () => {
