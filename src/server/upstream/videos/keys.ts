@@ -60,10 +60,9 @@ export class VideoKeys {
     const id = `${order.workspaceId} ${name} ${host}`
     const kept = this.#kept.get(id)
     if (kept !== undefined && this.#means.now() < kept.untilMs) return ok(kept.secret)
-    const releasing = this.#releasing.get(id) ?? this.#release(order, { name, host })
+    const releasing = this.#releasing.get(id) ?? this.#release(order, { name, host }).finally(() => this.#releasing.delete(id))
     this.#releasing.set(id, releasing)
     const released = await releasing
-    if (this.#releasing.get(id) === releasing) this.#releasing.delete(id)
     this.#kept.delete(id)
     if (released.ok) this.#keep(id, released.value)
     return released

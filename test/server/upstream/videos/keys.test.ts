@@ -62,6 +62,15 @@ t.test('a key is released once for many calls, and anew when its time is over', 
   t.equal(asked.length, 2)
 })
 
+t.test('a release that throws is asked for anew by the next call', async (t) => {
+  const { releases } = vault(OWN_KEY)
+  let tries = 0
+  const release: SecretReleases['release'] = (request) => (tries++ === 0 ? Promise.reject(new Error('a bug')) : releases.release(request))
+  const keys = new VideoKeys({ credentials: new Map(), releases: { release }, now: () => 0 })
+  await t.rejects(keys.of(orderOf('a fox', OWN), PROVIDER), /a bug/)
+  t.match(await keys.of(orderOf('a fox', OWN), PROVIDER), { ok: true, value: { text: OWN_KEY } })
+})
+
 t.test('keys of two workspaces are two, and only so many are held', async (t) => {
   const { releases, asked } = vault(OWN_KEY)
   const keys = new VideoKeys({ credentials: new Map(), releases, now: () => 0 })
