@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/video-limits.ts'
-import { VIDEO_INLINE_ANSWER_BYTES_MAX } from '../../../schemas/video-provider-limits.ts'
+import { VIDEO_INLINE_ANSWER_BYTES_MAX, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/video-provider-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoSource } from '../../ports/video-providers.ts'
 import { ClipReader, fetchClip, readerOf } from './clip-download.ts'
@@ -23,12 +23,12 @@ export const googleVeo: VideoProtocol = {
   async submit(order, means, times): Promise<Submitted> {
     const { link, images } = means
     const { previousUpstreamId } = order.request
-    const before = previousUpstreamId === null ? ok(null) : await videoOf(order, previousUpstreamId, means, times)
-    if (!before.ok) return { kind: 'refused', error: told('provider_refused', 'The clip to go on from is not there any more.') }
+    const previousUri = previousUpstreamId === null ? null : await videoOf(order, previousUpstreamId, means, times)
+    if (previousUri !== null && typeof previousUri !== 'string') return previousUri
     const { frames, references } = imagesIn(order.request)
     const loaded = await images.load([...frames, ...references], order, times)
     if (!loaded.ok) return loaded.submitted
-    const body = veoRequest(order, { images: loaded.images, frames, previousUri: before.value })
+    const body = veoRequest(order, { images: loaded.images, frames, previousUri })
     const path = `/models/${encodeURIComponent(order.target.upstreamModel)}:predictLongRunning`
     const posted = await link.post({ path, contentType: 'application/json', body, mayRepeat: false }, times)
     loaded.release()
@@ -114,10 +114,12 @@ async function inlineOf({ upstreamId, source }: ClipAt, means: WayMeans, times: 
   return ok(new ClipReader(readerOf(Buffer.from(base64, 'base64')), times, VIDEO_CLIP_BYTES_MAX))
 }
 
-/** Where the clip of an earlier operation lies. Failure: video_clip_gone. */
-async function videoOf(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<Outcome<string>> {
+/** Where the clip of an earlier operation lies; or what comes of the submission without it: while nobody knows, it waits. */
+async function videoOf(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<string | Submitted> {
   const operation = await operationOf(upstreamId, means, times)
   const polled = 'kind' in operation ? operation : polledOf(operation.body, order, means.link)
+  if (polled.kind === 'unavailable') return { kind: 'unsent', retryInMs: polled.retryInMs ?? VIDEO_UNSENT_RETRY_MS, error: polled.error }
   const source = polled.kind === 'made' ? polled.sources[0] : undefined
-  return source?.kind === 'url' ? ok(source.url) : fail('video_clip_gone')
+  if (source?.kind === 'url') return source.url
+  return { kind: 'refused', error: told('provider_refused', 'The clip to go on from is not there any more.') }
 }

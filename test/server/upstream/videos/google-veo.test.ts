@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
-import { VIDEO_ANSWER_BYTES_MAX, VIDEO_INLINE_ANSWER_BYTES_MAX, VIDEO_UPSTREAM_ID_CHARS_MAX } from '../../../../src/schemas/video-provider-limits.ts'
+import {
+  VIDEO_ANSWER_BYTES_MAX, VIDEO_CREDENTIAL_RETRY_MS, VIDEO_INLINE_ANSWER_BYTES_MAX, VIDEO_UPSTREAM_ID_CHARS_MAX,
+} from '../../../../src/schemas/video-provider-limits.ts'
 import { isUpstreamId } from '../../../../src/server/upstream/videos/upstream-ids.ts'
 import { CLIP } from '../../../support/boxes.ts'
 import { bytesOf } from '../../../support/video-bytes.ts'
@@ -90,6 +92,15 @@ t.test('a job goes on from the clip of an earlier one, which is looked for first
   t.match(fake.log.submissions[1]?.fields, { video: { uri: /:download/ } })
   const gone = await provider.submit(orderOf('it runs', { request: { previousUpstreamId: 'models/film-1/operations/none' } }), timesOf())
   t.equal(gone.kind === 'taken', false)
+})
+
+t.test('a job goes on from a clip that cannot be asked for now once it can: it is not refused', async (t) => {
+  const { fake, provider, id } = await taken(t, 'a fox')
+  const order = orderOf('it runs', { request: { previousUpstreamId: id } })
+  fake.set({ key: 'another' })
+  t.match(await provider.submit(order, timesOf()), { kind: 'unsent', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
+  fake.set({ key: OPERATOR_KEY })
+  t.equal((await provider.submit(order, timesOf())).kind, 'taken')
 })
 
 t.test('a submission whose answer is lost is never known: there is no list', async (t) => {
