@@ -1,4 +1,4 @@
-import { VIDEO_CLIPS_EXPIRED_AT_ONCE, VIDEO_EXPIRE_MS } from '../../schemas/video-limits.ts'
+import { VIDEO_EXPIRE_MS } from '../../schemas/video-limits.ts'
 import { createIntake } from '../../workers/sessions/intake.ts'
 import { openPools } from '../../workers/pool.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
@@ -11,9 +11,9 @@ import type { KeyRing } from '../ports/key-ring.ts'
 import type { Log } from '../ports/observe.ts'
 import type { RetentionMeters } from '../ports/retention.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { VideoWork } from '../ports/video-work.ts'
 import { repeat } from '../runner/repeat.ts'
 import { openVideoEngine } from '../runner/videos/engine.ts'
+import { expireClips } from '../runner/videos/expire-clips.ts'
 import { publishHint } from '../state/hints.ts'
 import type { State } from '../state/open.ts'
 import { openPollBudget } from '../state/poll-budget.ts'
@@ -99,14 +99,4 @@ export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax:
 function after(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
-}
-
-/** Rows first: bytes that stay behind, the sweep knows to be nobody's. @returns clips whose time was over */
-async function expireClips(work: VideoWork, storage: Storage): Promise<number> {
-  for (let count = 0; ;) {
-    const objectIds = await work.expireClips(VIDEO_CLIPS_EXPIRED_AT_ONCE)
-    for (const objectId of objectIds) await storage.remove(objectId)
-    count += objectIds.length
-    if (objectIds.length < VIDEO_CLIPS_EXPIRED_AT_ONCE) return count
-  }
 }

@@ -1,6 +1,8 @@
 import t from 'tap'
-import { VIDEO_ENDS_AT_ONCE } from '../../../../src/schemas/video-limits.ts'
+import { ok } from '../../../../src/schemas/failures.ts'
+import { VIDEO_CLIPS_EXPIRED_AT_ONCE, VIDEO_CLIPS_MAX, VIDEO_ENDS_AT_ONCE } from '../../../../src/schemas/video-limits.ts'
 import { checkLedger } from '../../../../src/server/ledger/check.ts'
+import { expireClips } from '../../../../src/server/runner/videos/expire-clips.ts'
 import { openFileSweep } from '../../../../src/server/store/file-sweep.ts'
 import { removeWorkspace } from '../../../../src/server/store/workspace-removal.ts'
 import { endDeletedVideos } from '../../../../src/server/store/videos/removal.ts'
@@ -72,6 +74,19 @@ t.test('a clip whose time is over loses its row, and is told for its bytes to be
   t.same(await stand.work.expireClips(100), [])
   t.same((await stand.store.sql`SELECT object_id FROM video_clips`).map((row) => row['object_id']).sort(), [`${young}-0`, `${young}-1`])
   t.match(await stand.row(old), { state: 'completed', outputs: 2, clips_expire_at: null })
+})
+
+t.test('all clips whose time is over go in one round, however few clips each job has', async (t) => {
+  const stand = await openVideoStand(t)
+  const jobCount = VIDEO_CLIPS_EXPIRED_AT_ONCE / VIDEO_CLIPS_MAX + 5
+  await Promise.all(Array.from({ length: jobCount }, () => stand.accept()))
+  const claims = await stand.work.claim(new Map([['acme', jobCount]]), LEASE_MS)
+  await Promise.all(claims.map((claim) => stand.work.end(claim, { kind: 'completed', clips: [clip(`${claim.id}-0`)] })))
+  await stand.store.sql`UPDATE video_jobs SET clips_expire_at = now() - interval '1 s'`
+  const removed: string[] = []
+  const remove = (id: string) => Promise.resolve(ok(removed.push(id) > 0))
+  t.equal(await expireClips(stand.work, { remove }), jobCount)
+  t.equal(new Set(removed).size, jobCount)
 })
 
 t.test('clips, and objects that open jobs may be about to keep, are no orphans', async (t) => {
