@@ -1,5 +1,6 @@
 import { VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS } from '../../../schemas/video-limits.ts'
-import type { Submitted, VideoProvider } from '../../ports/video-providers.ts'
+import { VIDEO_IMAGES_MS } from '../../../schemas/video-provider-limits.ts'
+import type { Submitted, VideoOrder, VideoProvider } from '../../ports/video-providers.ts'
 import { again, backoffMs, GONE, heeded, wholeOrder, write, type Around, type Next } from './around.ts'
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
@@ -7,9 +8,10 @@ import type { HeldJob } from './held-job.ts'
 /** Asks the provider for the job: first its row says so, then the call is made. Design §7. */
 export async function submit(around: Around, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { work, clock, meters } = around
-  const callMs = provider.video.submitTimeoutMs
   const order = await wholeOrder(around, job)
   if (order === null) return GONE
+  const imagesMs = mayFetch(order) ? VIDEO_IMAGES_MS : 0
+  const callMs = imagesMs + provider.video.submitTimeoutMs
   const times = { leaseMs: VIDEO_LEASE_MS, callMs }
   let askedAt = clock.now()
   let isUnheard = false
@@ -24,8 +26,8 @@ export async function submit(around: Around, job: HeldJob, provider: VideoProvid
   if (row === null) return GONE
   job.advance(row, clock.now())
   job.prolong(askedAt, VIDEO_LEASE_MS + callMs)
-  // The request leaves within the lease alone, so that the call is over when somebody else may look.
-  const writeBy = askedAt + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
+  // The request leaves within the lease alone, once its images are here, so that the call is over when somebody else may look.
+  const writeBy = askedAt + imagesMs + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
   const answer = await provider.submit(order, {
     endsAt: askedAt + callMs,
     // What was sent is listened to: a job that is cancelled meanwhile can only be stopped by its id.
@@ -37,6 +39,11 @@ export async function submit(around: Around, job: HeldJob, provider: VideoProvid
 }
 
 const NEVER = new AbortController().signal
+
+/** Whether images may have to come before the call: of a provider that takes no URLs. */
+function mayFetch({ request: { frames, references } }: VideoOrder): boolean {
+  return [...frames, ...references].some(({ url }) => !url.startsWith('data:'))
+}
 
 /** A row in `submitting`, of this process or of one that is gone: the provider may have the job. */
 export function unknown(around: Around, job: HeldJob, { provider, error }: { readonly provider: VideoProvider; readonly error: string }): Promise<Next> | Next {
@@ -76,13 +83,24 @@ async function book(around: Around, job: HeldJob, { provider, answer }: Answer):
   }
 }
 
+/**
+ * As `write`, of what ends a submission: the row's lease is a short one from then on, and the long one until then. While the
+ * store cannot be told, nobody else has the job, and no other knows what the provider said.
+ */
+async function writeOver<T>(around: Around, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
+  let askedAt = around.clock.now()
+  const answer = await write(around, job, () => {
+    askedAt = around.clock.now()
+    return ask()
+  })
+  if (answer !== null) job.shorten(askedAt, VIDEO_LEASE_MS)
+  return answer
+}
+
 /** The provider surely has not taken it. @returns false when the job is another's */
 export async function takeBack(around: Around, job: HeldJob): Promise<boolean> {
   const { work, clock } = around
-  const row = await write(around, job, () => {
-    job.shorten(clock.now(), VIDEO_LEASE_MS)
-    return work.unsubmitted(job.claim)
-  })
+  const row = await writeOver(around, job, () => work.unsubmitted(job.claim))
   if (row !== null) job.advance(row, clock.now())
   return row !== null
 }
@@ -90,8 +108,7 @@ export async function takeBack(around: Around, job: HeldJob): Promise<boolean> {
 /** The row gets the provider's id. */
 export async function adopt(around: Around, job: HeldJob, upstreamId: string): Promise<'adopted' | 'owned' | 'gone'> {
   const { work, clock, views, log } = around
-  const row = await write(around, job, async () => {
-    job.shorten(clock.now(), VIDEO_LEASE_MS)
+  const row = await writeOver(around, job, async () => {
     const answer = await work.submitted(job.claim, upstreamId)
     return answer === 'lost' ? null : answer
   })

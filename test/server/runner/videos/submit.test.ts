@@ -1,6 +1,7 @@
 import t from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
 import * as limits from '../../../../src/schemas/video-limits.ts'
+import { VIDEO_IMAGES_MS } from '../../../../src/schemas/video-provider-limits.ts'
 import type { VideoOrder } from '../../../../src/server/ports/video-providers.ts'
 import { bytesOf, POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../support/video-world.ts'
 
@@ -242,5 +243,44 @@ for (const submit of ['token', 'lookup', 'blind'] as const) {
     await world.clock.advance(20_000)
     t.equal(submits(provider.calls), 1)
     t.equal(world.rows.get('a')?.state, 'completed')
+  })
+}
+
+for (const submit of ['token', 'lookup', 'blind'] as const) {
+  t.test(`a job whose images come as late as they may is submitted, with all of the call's time: ${submit}`, async (t) => {
+    const provider = scripted('tokens', { submit })
+    const world = videoWorld([provider])
+    const { submit: send } = provider
+    let leftMs = 0
+    provider.submit = async (order, times) => {
+      await new Promise<void>((resolve) => void world.clock.after(VIDEO_IMAGES_MS, resolve))
+      leftMs = times.endsAt - world.clock.now()
+      return send(order, times)
+    }
+    world.add({ id: 'a', attached: { frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }], references: [], passthrough: {} } })
+    world.runner()
+    await world.clock.advance(2 * VIDEO_IMAGES_MS)
+    t.equal(submits(provider.calls), 1)
+    t.equal(world.rows.get('a')?.state, 'completed')
+    t.ok(leftMs > provider.video.submitTimeoutMs - limits.VIDEO_LEASE_MS)
+  })
+
+  t.test(`a taken job whose id the store cannot be told for a while is nobody else's so long, and told when it can: ${submit}`, async (t) => {
+    const provider = scripted('tokens', { submit })
+    provider.onPoll = () => ({ kind: 'running', retryInMs: null })
+    const world = videoWorld([provider])
+    let isAway = false
+    provider.onSubmit = () => {
+      isAway = true
+      return { kind: 'taken', upstreamId: 'up' }
+    }
+    world.fault = () => (isAway ? 'lost' : 'none')
+    world.add({ id: 'a' })
+    world.runner()
+    await world.clock.advance(limits.VIDEO_LEASE_MS + 2_000)
+    isAway = false
+    await world.clock.advance(60_000)
+    t.match(world.rows.get('a'), { state: 'running', upstreamId: 'up', submissions: 1, end: null })
+    t.equal(submits(provider.calls), 1)
   })
 }
