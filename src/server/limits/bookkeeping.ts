@@ -170,7 +170,10 @@ export class Bookkeeping {
   async #pulse(): Promise<void> {
     const { till: { purses }, lender, wake } = this.#options
     const held = purses.held()
-    if (this.#isAsking || purses.day === null || (held.length === 0 && this.#behindSince === null)) return
+    if (this.#isAsking || purses.day === null) return
+    // Of a front that nothing is lent to nobody else asks for the day: its next call would count on the one that it last knew.
+    const isDayOver = Date.parse(purses.day) < this.#dayHere() * DAY_MS
+    if (held.length === 0 && this.#behindSince === null && !isDayOver) return
     this.#isAsking = true
     try {
       const { day, wanted } = await lender.pulse(held)

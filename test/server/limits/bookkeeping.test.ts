@@ -55,6 +55,20 @@ t.test('two fronts that each hold a part of what they need give way to one of th
   t.equal(held.filter(({ ok }) => ok).length, 1)
 })
 
+t.test('a front that held nothing and booked nothing while days went by books its next call on the day that it is', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  money.lender.today = '2026-11-23'
+  money.clock.aheadMs = 3 * 86_400_000
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  await money.paid(700)
+  const { pulse } = money.lender.asked
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ day: '2026-11-23' }])
+  await money.runFor(5 * BOOKS_FLUSH_MS)
+  t.ok(money.lender.asked.pulse <= pulse + 2, 'once it knows the day it asks nothing more')
+})
+
 t.test('a day that ends gives back what is of it, and calls under way are paid on the day that they began', async (t) => {
   const money = openMoney({ w1: { daily: 1_000 } })
   await money.paid(800, 100)
