@@ -80,7 +80,6 @@ const UNTESTED: Readonly<Record<string, string>> = {
   PROVIDER_UPLOAD_ANSWER_MS: 'tests of files at providers pass shorter times',
   PRUNE_LOOK_MS: 'how soon a runner looks is of no consequence but for the time of a test',
   OLDEST_LOOK_MS: 'a test would take a minute',
-  VIDEO_CLIPS_EXPIRED_AT_ONCE: 'hundreds of clips would have to expire',
   VIDEO_EXPIRE_MS: 'a test would take a minute',
 }
 
