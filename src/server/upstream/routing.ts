@@ -110,12 +110,17 @@ function isInPrice(
   const isPriceAsked = max.prompt !== undefined || max.request !== undefined
   // Beside endpoints with a price one without is not known to be cheaper. C21.
   if (isPriceAsked && endpoint.isUnpriced && !isFree) return false
-  if (max.prompt !== undefined && endpoint.promptNanoPerMillion > Number(max.prompt) * NANO) return false
-  if (max.request !== undefined && endpoint.requestNano > Number(max.request) * NANO) return false
+  if (max.prompt !== undefined && endpoint.promptNanoPerMillion > nanoOf(max.prompt)) return false
+  if (max.request !== undefined && endpoint.requestNano > nanoOf(max.request)) return false
   if (max.image === undefined && max.audio === undefined) return true
   const media = mediaOf(request.input)
   // The catalogue has no such price, and what is not known is not below anything.
   return !((max.image !== undefined && media.has('image')) || (max.audio !== undefined && media.has('audio')))
+}
+
+/** Asked in USD, which is a float: the product of 2.01 is below its price, and rounding to the unit that is held repairs it. */
+function nanoOf(usd: string | number): number {
+  return Math.round(Number(usd) * NANO)
 }
 
 /** The fields that change the vectors; `encoding_format` we can do ourselves. */
