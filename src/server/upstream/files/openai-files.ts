@@ -24,15 +24,16 @@ export const openAiFiles: FilesProtocol = {
     }))
   },
   readFile(value) {
-    const { id, bytes, created_at: createdAt, filename, purpose } = membersOf(value)
-    if (typeof id !== 'string' || typeof filename !== 'string' || !isSize(createdAt)) return null
+    const { id, bytes, created_at: seconds, filename, purpose } = membersOf(value)
+    const createdAt = new Date(isSize(seconds) ? seconds * 1_000 : NaN)
+    if (typeof id !== 'string' || typeof filename !== 'string' || Number.isNaN(createdAt.getTime())) return null
     return {
       id,
       filename,
       mimeType: null,
       // Null while it is still taken in.
       sizeBytes: isSize(bytes) ? bytes : null,
-      createdAt: new Date(createdAt * 1_000),
+      createdAt,
       isDownloadable: !KEPT_PURPOSES.has(purpose),
       purpose: typeof purpose === 'string' ? purpose : null,
     }

@@ -179,7 +179,8 @@ t.test('a refusal to give content keeps its reason', async (t) => {
 
 t.test('answers that are no files, no pages and no JSON are invalid', async (t) => {
   const { stand, host } = await open(t)
-  for (const body of [null, [], {}, { id: 1 }, { data: {} }, { data: [{}] }, 'text']) {
+  const dateless = { id: 'file-a', filename: 'a.txt', bytes: 1, created_at: 1e13 }
+  for (const body of [null, [], {}, { id: 1 }, { data: {} }, { data: [{}] }, 'text', { ...dateless, data: [dateless] }]) {
     stand.provider.behave(({ res }) => send(res, 200, body))
     t.equal(nameOf(await host.get('file-a', SIGNAL)), 'upstream_invalid')
     t.equal(nameOf(await host.list(WISH)), 'upstream_invalid')
