@@ -3,6 +3,7 @@ import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
 import type { FileRecord, StorageUsage, UploadWish } from '../ports/files.ts'
 import { reserve, usageOf, type PendingRow } from './file-quota.ts'
 import { fileOf, type FileRow, type FileState } from './file-rows.ts'
+import { claimStale } from './file-sweep.ts'
 import { idempotencyIdOf, isTaken } from './idempotency.ts'
 import { newFileId } from './ids.ts'
 import type { Sql } from './open.ts'
@@ -61,7 +62,8 @@ async function reserveEither(
 
 async function lookUp(sql: Sql, record: { readonly id: string; readonly requestDigest: string }): Promise<Tried | null> {
   const [row] = await sql<KeyedRow[]>`
-    SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld" FROM files
+    SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld", lease_until < clock_timestamp() AS "isLate"
+    FROM files
     WHERE idempotency_id = ${record.id} AND state <> 'abandoned'`
   // What is no file may have the key.
   if (row === undefined) return (await isTaken(sql, record.id)) ? { kind: 'mismatch' } : null
@@ -69,8 +71,10 @@ async function lookUp(sql: Sql, record: { readonly id: string; readonly requestD
     await sql`UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE id = ${row.id} AND idempotency_id = ${record.id}`
     return null
   }
+  // Its process died: it stands for no call any more, and the sweep, which would find it, may be minutes away.
+  if (row.state === 'pending' && row.isLate && (await sql.begin((tx) => claimStale(tx, row.id, 0))) !== null) return null
   if (row.request_digest !== record.requestDigest) return { kind: 'mismatch' }
   return row.state === 'pending' ? { kind: 'running' } : { kind: 'replay', file: fileOf(row) }
 }
 
-type KeyedRow = FileRow & { readonly state: FileState; readonly request_digest: string; readonly isOld: boolean | null }
+type KeyedRow = FileRow & { readonly state: FileState; readonly request_digest: string; readonly isOld: boolean | null; readonly isLate: boolean }

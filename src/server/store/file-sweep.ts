@@ -14,7 +14,7 @@ export function openFileSweep(store: Store): FileSweep {
     claimStale: (countMax) => reach(async () => {
       const claimed: StaleUpload[] = []
       for (const id of await fileRows.due(store.sql, countMax)) {
-        const stale = await store.sql.begin((tx) => claim(tx, id))
+        const stale = await store.sql.begin((tx) => claimStale(tx, id, UPLOAD_LEASE_MS))
         if (stale !== null) claimed.push(stale)
       }
       return ok(claimed)
@@ -37,8 +37,8 @@ export function openFileSweep(store: Store): FileSweep {
 }
 
 /** Abandoned first, with the quota freed in the same transaction; the bytes are removed by whoever holds this claim. */
-async function claim(tx: Transaction, id: string): Promise<StaleUpload | null> {
-  const claimed = await fileRows.claim(tx, id, UPLOAD_LEASE_MS)
+export async function claimStale(tx: Transaction, id: string, leaseMs: number): Promise<StaleUpload | null> {
+  const claimed = await fileRows.claim(tx, id, leaseMs)
   if (claimed === null) return null
   if (claimed.state === 'pending') {
     await release(tx, claimed)

@@ -76,6 +76,18 @@ t.test('when the first fails the next one is the first', async (t) => {
   }
 })
 
+t.test('when the process of the first died the next one is the first, without waiting for a sweep', async (t) => {
+  const stand = await openFileStand(t)
+  const dead = must(await beginOf({ ...stand, files: stand.open({ leaseMs: -1 }) })())
+  const next = must(await beginOf(stand)())
+  if (dead.kind !== 'new' || next.kind !== 'new') throw new Error('not the first')
+  t.match(await stand.files.commit(dead.upload, FACTS), { failure: { name: 'upload_lost' } })
+  t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, 100)
+  const { id } = must(await stand.files.commit(next.upload, FACTS))
+  t.match(await beginOf(stand)(), { value: { kind: 'replay', file: { id } } })
+  t.match(must(await openFileSweep(stand.store).claimStale(10)), [{ id: dead.upload.id }])
+})
+
 t.test('a file that was deleted since is still the answer of its key, and takes no quota', async (t) => {
   const stand = await openFileStand(t)
   const id = await commitFirst(stand)
