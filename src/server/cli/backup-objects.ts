@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { copyFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { textOf, type Outcome } from '../../schemas/failures.ts'
+import { textOf, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { ContainerPage, ContainerRef, ObjectPage, Staging, Storage, StoredObject } from '../ports/storage.ts'
 import { need } from './admin.ts'
 import { objectPath, type Backup, type BackupWriter } from './backup-folder.ts'
@@ -58,7 +58,7 @@ export async function backUpContainers({ containers }: Storage, to: BackupWriter
     const page: FolderPage = need(await containers.listContainers(cursor))
     for (const container of page.containers) {
       for (let after: string | null = null, hasMore = true; hasMore;) {
-        const listed: ContainerPage = need(await containers.list(container, after, PAGE))
+        const listed: ContainerPage = need(await containers.listWhole(container, after, PAGE))
         for (const { path } of listed.files) {
           const opened = await containers.open(container, path)
           if (!opened.ok && opened.failure.name === 'container_file_unknown') continue
@@ -80,7 +80,8 @@ export async function backUpContainers({ containers }: Storage, to: BackupWriter
 /** @returns false when somebody wrote to it meanwhile */
 async function backUpContainerFile(object: StoredObject, path: string, to: BackupWriter): Promise<boolean> {
   try {
-    await to.add(path, bytesOf(object))
+    // One that is shorter by now looks damaged.
+    await to.add(path, bytesOf(object, 'content_damaged'))
     return need(await object.isUnchanged())
   } finally {
     await object.close()
@@ -113,11 +114,13 @@ async function staged(storage: Storage, from: string, publish: (staging: Staging
   }
 }
 
-async function* bytesOf(object: StoredObject): AsyncGenerator<Uint8Array> {
+/** @param end a failure that ends them like any other end */
+async function* bytesOf(object: StoredObject, end?: FailureName): AsyncGenerator<Uint8Array> {
   const reader = object.read(0, object.sizeBytes)
   try {
     for (;;) {
       const piece = await reader.next()
+      if (!piece.ok && piece.failure.name === end) return
       if (!piece.ok) throw new CliFailure(textOf(piece.failure))
       if (piece.value === null) return
       yield piece.value

@@ -103,6 +103,8 @@ export interface ContainerFolders {
    * Failures: storage_unavailable, containers_unsupported, container_too_large, busy, and that of the signal.
    */
   list(container: ContainerRef, after: string | null, countMax: number, signal?: AbortSignal): Promise<Outcome<ContainerPage>>
+  /** As `list`, however much there is and however long it takes. Failures: storage_unavailable, containers_unsupported. */
+  listWhole(container: ContainerRef, after: string | null, countMax: number): Promise<Outcome<ContainerPage>>
   /** @param path as `parseContainerPath` gives it. Failures: container_file_unknown, storage_unavailable, containers_unsupported. */
   stat(container: ContainerRef, path: string): Promise<Outcome<ContainerFile>>
   /** Failures: client_gone, and those of `stat`. */

@@ -31,9 +31,9 @@ export function pageAfter(after: string | null, signal: AbortSignal | null): Wal
   return { after: Buffer.from(after ?? ''), signal, left: PAGE_COST_MAX }
 }
 
-/** A walk over everything, for the sweep: it takes as long as it takes. */
-export function wholeWalk(): Walk {
-  return { after: Buffer.alloc(0), signal: null, left: Number.POSITIVE_INFINITY }
+/** A walk over everything, for the sweep and the backup: it takes as long as it takes. */
+export function wholeWalk(after: string | null = null): Walk {
+  return { after: Buffer.from(after ?? ''), signal: null, left: Number.POSITIVE_INFINITY }
 }
 
 /**

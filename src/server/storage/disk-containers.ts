@@ -8,7 +8,7 @@ import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef, Stag
 import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './container-paths.ts'
 import { isWorkspaceId, partsOf } from './container-ref.ts'
 import { removeFolder } from './container-removal.ts'
-import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk } from './container-walk.ts'
+import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk, type Walk } from './container-walk.ts'
 import { storedFile } from './descriptor-reader.ts'
 import { codeOf, errorOf, reachDisk } from './disk-failure.ts'
 import { sync, syncOpen } from './sync.ts'
@@ -51,8 +51,9 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
   return {
     list: async (container, after, countMax, signal) => {
       if (walks.waiting >= WALKS_WAITING_MAX) return fail('busy', { retryAfterS: 1 })
-      return walks.run(() => guarded(() => listFiles(root, container, { after, countMax, signal: signal ?? null })))
+      return walks.run(() => guarded(() => listFiles(root, container, { countMax, walk: pageAfter(after, signal ?? null) })))
     },
+    listWhole: (container, after, countMax) => guarded(() => listFiles(root, container, { countMax, walk: wholeWalk(after) })),
     stat: (container, path) => guarded(async () => {
       const opened = await openFile(root, container, path)
       if (!opened.ok) return opened
@@ -74,27 +75,26 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
 }
 
 interface PageWish {
-  readonly after: string | null
   readonly countMax: number
-  readonly signal: AbortSignal | null
+  readonly walk: Walk
 }
 
-async function listFiles(root: string, container: ContainerRef, page: PageWish): Promise<Outcome<ContainerPage>> {
+async function listFiles(root: string, container: ContainerRef, { countMax, walk }: PageWish): Promise<Outcome<ContainerPage>> {
   const files: ContainerFile[] = []
-  if (page.signal?.aborted === true) return { ok: false, failure: endedBy(page.signal) }
+  if (walk.signal?.aborted === true) return { ok: false, failure: endedBy(walk.signal) }
   try {
     await withContainer(root, container, async (folder) => {
-      for await (const file of filesBelow(folder, Buffer.alloc(0), pageAfter(page.after, page.signal))) {
+      for await (const file of filesBelow(folder, Buffer.alloc(0), walk)) {
         files.push(file)
-        if (files.length > page.countMax) break
+        if (files.length > countMax) break
       }
     })
   } catch (cause) {
-    if (cause instanceof WalkEnded && page.signal !== null) return { ok: false, failure: endedBy(page.signal) }
+    if (cause instanceof WalkEnded && walk.signal !== null) return { ok: false, failure: endedBy(walk.signal) }
     throw cause
   }
-  const hasMore = files.length > page.countMax
-  return ok({ files: hasMore ? files.slice(0, page.countMax) : files, hasMore })
+  const hasMore = files.length > countMax
+  return ok({ files: hasMore ? files.slice(0, countMax) : files, hasMore })
 }
 
 async function newestIn(root: string, container: ContainerRef): Promise<Outcome<Date | null>> {

@@ -21,6 +21,7 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
     parseContainerPath(path) === null ? null : prefixOf(container) + path
   return {
     list: (container, after, countMax, signal) => listFiles(calls, prefixOf(container), { after: after ?? '', countMax, signal }),
+    listWhole: (container, after, countMax) => listFiles(calls, prefixOf(container), { after: after ?? '', countMax }),
     async stat(container, path) {
       const key = keyOf(container, path)
       if (key === null) return fail('container_file_unknown')
