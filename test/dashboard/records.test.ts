@@ -9,6 +9,9 @@ import { openRecords, OPEN_PROVIDER } from '../support/dashboard-records.ts'
 /** Events that fill more than one page of the log. */
 const EVENTS = 55
 
+/** Between two looks of the page at what may still change. */
+const REFRESH_MS = 4_000
+
 t.setTimeout(240_000)
 
 const skip = skipWithoutBrowser
@@ -46,6 +49,24 @@ t.test('Jobs lists them newest first, and filters by state, provider and workspa
   await until('the address has it', () => /workspace=[0-9a-f-]{36}/.test(page.url()))
   await linkOf(jobs, first).waitFor()
   await select('Workspace', '')
+})
+
+t.test('a look at what moves that takes long is waited for, not begun again and again', { skip }, async (t) => {
+  const { dashboard: { browser, url, managementKey }, open } = present(records)
+  const page = await browser.newPage()
+  await page.clock.install()
+  await page.goto(`${url}#/jobs`)
+  await page.getByLabel('Management key').fill(managementKey)
+  await page.keyboard.press('Enter')
+  await page.getByTitle(open).waitFor()
+  let asked = 0
+  await page.route('**/api/v1/admin/jobs?*', () => void asked++)
+  for (let nth = 0; nth < 3; nth++) {
+    await page.clock.fastForward(REFRESH_MS)
+    await until('it is looked at', () => asked > 0)
+  }
+  t.equal(asked, 1)
+  await page.close()
 })
 
 t.test('a job is looked into by the keyboard, and left to where it was', { skip }, async (t) => {

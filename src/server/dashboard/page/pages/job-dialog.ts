@@ -30,7 +30,7 @@ export function JobDialog({ context, id, onChange, onClose }: JobDialogProps): C
   const { api } = context
   const loaded = useLoaded(async (signal) => (await api.get<{ data: AdminJobDetailsShape }>(['admin', 'jobs', id], {}, signal)).data, [api, id])
   const job = loaded.value
-  useRefresh(job !== undefined && isMoving(job), loaded.reload)
+  useRefresh(job !== undefined && isMoving(job), loaded)
   const changed = (): void => (loaded.reload(), onChange())
   return h(Dialog, { title: `Job ${id}`, isWide: true, onClose },
     h('div', { class: 'body' }, h(Awaited, loaded), job !== undefined && h(Details, { context, job, onChange: changed })))

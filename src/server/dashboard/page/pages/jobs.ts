@@ -25,7 +25,7 @@ function Jobs(context: PageContext): ComponentChild {
     (signal) => api.get<Listed<AdminJobShape>>(['admin', 'jobs'], { status, provider, workspace_id: workspace, limit: LIST_PAGE, offset }, signal),
     [api, status, provider, workspace, offset],
   )
-  useRefresh(loaded.value?.data.some(isOpen) === true, loaded.reload)
+  useRefresh(loaded.value?.data.some(isOpen) === true, loaded)
   const choose = (name: string) => (value: string): void => setQuery({ [name]: value, offset: null })
   const looked = query.get('job')
   const listed = loaded.value?.total_count

@@ -32,7 +32,7 @@ function SpendView(context: PageContext): ComponentChild {
   const ids = shownOf(workspaces, query)
   const loaded = useLoaded((signal) => lookAt(api, { days: Number(days), workspace, ids }, signal), [api, days, workspace, ids?.join()])
   const { value, reload } = loaded
-  useRefresh(value !== undefined && isPending(value.budgets), reload)
+  useRefresh(value !== undefined && isPending(value.budgets), loaded)
   return h('div', null,
     h('div', { class: 'head' }, h(AsOf, { at: value?.at }), h(Reload, { loaded })), h(Awaited, loaded),
     value !== undefined && h(Fragment, null,

@@ -40,7 +40,7 @@ function Webhooks(context: PageContext): ComponentChild {
   const loaded = useLoaded((signal) => api.get<Listed<AdminDeliveryShape>>(['admin', 'webhooks'], {
     state: shown === 'all' ? null : shown, workspace_id: workspace, limit: LIST_PAGE, offset,
   }, signal), [api, shown, workspace, offset])
-  useRefresh(loaded.value?.data.some(({ state }) => state === 'waiting') === true, loaded.reload)
+  useRefresh(loaded.value?.data.some(({ state }) => state === 'waiting') === true, loaded)
   const done = (): void => {
     // The row that held the focus may be gone when the list is there again.
     heading.focus()

@@ -1,15 +1,20 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { Loaded } from './loaded.ts'
 
 /** Milliseconds between two looks at what still moves. */
 const REFRESH_MS = 4_000
 
 /** Loads again now and then, as long as something of it may still change and the page is seen. */
-export function useRefresh(isMoving: boolean, reload: () => void): void {
-  const latest = useRef(reload)
-  latest.current = reload
+export function useRefresh(isMoving: boolean, loaded: Pick<Loaded<unknown>, 'isLoading' | 'reload'>): void {
+  const latest = useRef(loaded)
+  latest.current = loaded
   useEffect(() => {
     if (!isMoving) return undefined
-    const timer = setInterval(() => document.hidden || latest.current(), REFRESH_MS)
+    const look = (): void => {
+      // A new look ends the one under way: answers that take longer than this would never be shown.
+      if (!document.hidden && !latest.current.isLoading) latest.current.reload()
+    }
+    const timer = setInterval(look, REFRESH_MS)
     return () => clearInterval(timer)
   }, [isMoving])
 }
