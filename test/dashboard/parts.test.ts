@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { ROOT } from '../support/source.ts'
 
@@ -16,6 +19,20 @@ interface Figures {
 }
 
 const { usd, bytes, duration, figure, share, relative } = await moduleOf<Figures>('parts/figures.js')
+
+interface PageApi {
+  createApi(key: string, onRefused: (message: string) => void): { get(path: readonly string[]): Promise<unknown> }
+}
+
+t.test('an answer that breaks off behind its head is told in words, as one that does not come', async (t) => {
+  const server = createServer((_, response) => void response.writeHead(200, { 'content-length': 100 }).write('{"data":', () => response.destroy()))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  Object.assign(globalThis, { document: { baseURI: `http://127.0.0.1:${port}/dashboard/` } })
+  const { createApi } = await moduleOf<PageApi>('api.js')
+  await t.rejects(createApi('k', () => undefined).get(['keys']), { message: 'The node cannot be reached.', type: 'unreachable' })
+})
 
 interface Budgets {
   forceOf(budget: Readonly<{ effective: 'now' | 'pending'; spent_usd: number; lent_usd: number; limit_usd: number }>): string

@@ -30,6 +30,11 @@ export class ApiError extends Error {
 
 /** Names and values; those that are null, undefined or empty are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+export interface SendOptions {
+  /** Under which the same call, made again because no answer came, is done once. */
+  readonly idempotencyKey?: string
+}
+
 /** Below `/api/v1`, a text a segment: `['keys', hash]`. Each is encoded. */
 export type Path = readonly string[]
 
@@ -39,7 +44,7 @@ export type Path = readonly string[]
  */
 export interface Api {
   get<T>(path: Path, query?: Query, signal?: AbortSignal): Promise<T>
-  send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: Path, body?: unknown, query?: Query): Promise<T>
+  send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: Path, body?: unknown, more?: SendOptions): Promise<T>
   /** A stream, or bytes; without a time limit of its own. */
   open(path: Path, query: Query, signal: AbortSignal): Promise<Response>
 }
@@ -50,7 +55,7 @@ export interface Api {
  */
 export function createApi(key: string, onRefused: (message: string) => void): Api {
   const root = new URL('../api/v1/', document.baseURI)
-  const call = async (path: Path, query: Query, init: RequestInit): Promise<Response> => {
+  const call = async (path: Path, query: Query, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> => {
     const url = new URL(path.map(encodeURIComponent).join('/'), root)
     for (const [name, value] of Object.entries(query))
       if (value !== null && value !== undefined && value !== '') url.searchParams.set(name, String(value))
@@ -61,11 +66,16 @@ export function createApi(key: string, onRefused: (message: string) => void): Ap
     throw error
   }
   return {
-    get: async <T>(path: Path, query: Query = {}, signal?: AbortSignal) =>
-      (await (await call(path, query, { signal: within(signal) })).json()) as T,
-    send: async <T>(method: string, path: Path, body?: unknown, query: Query = {}) => {
-      const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-      const text = await (await call(path, query, { method, signal: within(), ...sent })).text()
+    get: async <T>(path: Path, query: Query = {}, wanted?: AbortSignal) => {
+      const signal = within(wanted)
+      return (await inWords((await call(path, query, { signal })).json(), signal)) as T
+    },
+    send: async <T>(method: string, path: Path, body?: unknown, { idempotencyKey }: SendOptions = {}) => {
+      const typed = body === undefined ? {} : { 'content-type': 'application/json' }
+      const headers = idempotencyKey === undefined ? typed : { ...typed, 'idempotency-key': idempotencyKey }
+      const signal = within()
+      const sent = { method, headers, signal, body: body === undefined ? null : JSON.stringify(body) }
+      const text = await inWords((await call(path, {}, sent)).text(), signal)
       return (text === '' ? null : JSON.parse(text)) as T
     },
     open: (path, query, signal) => call(path, query, { signal }),
@@ -77,11 +87,16 @@ export function messageOf(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem)
 }
 
-async function reach(url: URL, init: RequestInit): Promise<Response> {
+function reach(url: URL, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> {
+  return inWords(fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' }), init.signal)
+}
+
+/** An answer breaks off, or is late, between its head and its end, too. */
+async function inWords<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
-    return await fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' })
+    return await answer
   } catch (problem) {
-    if (init.signal?.aborted === true && !isTimeout(init.signal.reason)) throw problem
+    if (problem instanceof SyntaxError || (signal.aborted && !isTimeout(signal.reason))) throw problem
     throw new ApiError(isTimeout(problem) ? 'The node did not answer in time.' : 'The node cannot be reached.')
   }
 }

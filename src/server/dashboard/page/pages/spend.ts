@@ -88,8 +88,8 @@ function Credit({ context: { api, say }, credit, reload }: CreditProps): Compone
     credit.is_unlimited && h('p', { class: 'hint' }, 'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.'),
     isAdding && h(CreditDialog, {
       isFirst: credit.is_unlimited, onClose: () => setAdding(false), onDone: reload,
-      add: async (body) => {
-        await api.send('POST', ['credits'], body)
+      add: async (body, idempotencyKey) => {
+        await api.send('POST', ['credits'], body, { idempotencyKey })
         say(`${usd(body.amount_usd)} of credit ${body.amount_usd < 0 ? 'are taken off' : 'are added'}.`)
       },
     }))
@@ -97,7 +97,8 @@ function Credit({ context: { api, say }, credit, reload }: CreditProps): Compone
 
 interface CreditDialogProps {
   readonly isFirst: boolean
-  add(body: { readonly amount_usd: number; readonly note?: string }): Promise<void>
+  /** The same key books the same body once, however often it is sent. */
+  add(body: { readonly amount_usd: number; readonly note?: string }, idempotencyKey: string): Promise<void>
   onDone(): void
   onClose(): void
 }
@@ -105,7 +106,9 @@ interface CreditDialogProps {
 function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): ComponentChild {
   const [amount, setAmount] = useState('')
   const [note, setNote] = useState('')
-  const { isBusy, problem, start } = useAction(() => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }).then(onClose), onDone)
+  // An answer that was lost leaves open whether it was booked: the second press must not book it twice.
+  const booking = useMemo(() => crypto.getRandomValues(new Uint32Array(4)).join('-'), [amount, note])
+  const { isBusy, problem, start } = useAction(() => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }, booking).then(onClose), onDone)
   return h(Dialog, { title: 'Add credit', onClose },
     h(Form, { action: 'Add', isBusy, problem, onSubmit: start, onCancel: onClose },
       isFirst && h('p', { class: 'notice warn' }, 'The first top-up ends unlimited credit: what was spent before counts.'),
