@@ -25,12 +25,12 @@ export function App(): ComponentChild {
   }
   const signIn = async (key: string): Promise<void> => {
     setMessage(null)
-    let isSignedIn = false
-    const api = createApi(key, (reason) => isSignedIn && signOut(`You were signed out. ${reason}`))
+    let own: LiveFeed | null = null
+    // A late refusal of a session that has ended is none of the next one.
+    const api = createApi(key, (reason) => own !== null && own === live.current && signOut(`You were signed out. ${reason}`))
     const { data: session } = await api.get<{ data: Session }>(['admin', 'session'])
-    isSignedIn = true
-    live.current = openLiveFeed(api)
-    setSignedIn({ api, live: live.current, session })
+    own = live.current = openLiveFeed(api)
+    setSignedIn({ api, live: own, session })
   }
   return signedIn === null ? h(SignIn, { message, signIn }) : h(Shell, { ...signedIn, signOut: () => signOut(null) })
 }
