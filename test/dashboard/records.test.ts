@@ -218,6 +218,18 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
 })
 
 t.test('a private endpoint is validated, activated, disabled, enabled and deleted', { skip }, async (t) => {
+t.test('a space behind a word stays in a field that searches while it is typed into', { skip }, async (t) => {
+  const { page } = parts()
+  const field = page.getByLabel('Search')
+  await field.fill('clip ')
+  await until('it is searched for', () => /q=clip(?:&|$)/.test(page.url()))
+  await field.pressSequentially('small')
+  await until('that is searched for', () => /q=clip\+small/.test(page.url()))
+  t.equal(await field.inputValue(), 'clip small')
+  await field.fill('small')
+  await until('the address has it', () => /q=small/.test(page.url()))
+})
+
   const { page, dialog } = parts()
   await page.getByRole('table', { name: 'Private endpoints, oldest first' }).getByRole('link').click()
   await dialog.getByRole('button', { name: 'Activate' }).click()

@@ -27,8 +27,9 @@ export function SearchField({ value, onSearch, ...field }: SearchFieldProps): Co
   useEffect(() => {
     if (text === told.current) return undefined
     const timer = setTimeout(() => {
-      told.current = text
-      onSearch(text.trim())
+      // As it comes back: the space behind a word stays in the field of somebody who goes on typing.
+      told.current = text.trim()
+      onSearch(told.current)
     }, TYPING_MS)
     return () => clearTimeout(timer)
   }, [text])
