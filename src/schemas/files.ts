@@ -180,7 +180,8 @@ export const ListFilesQuery = Type.Object({
   after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
   after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
   purpose: Type.Optional(Type.String({
-    minLength: 1, maxLength: PURPOSE_CHARS_MAX, description: 'Only files of exactly that purpose.',
+    minLength: 1, maxLength: PURPOSE_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
+    description: 'Only files of exactly that purpose.',
   })),
   before_id: Type.Optional(Type.String({ description: 'Only with a provider that knows it.' })),
   order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], {

@@ -46,7 +46,11 @@ export const EndpointPricing = Type.Object({ prompt: Price, completion: Price })
 export type EndpointPricing = Static<typeof EndpointPricing>
 
 const Region = nullable(Type.Enum(ENDPOINT_REGIONS))
-const Text = Type.String({ minLength: 1, maxLength: ENDPOINT_TEXT_CHARS_MAX })
+/** The store's texts hold any character but U+0000. */
+const Text = (description?: string) => Type.String({
+  minLength: 1, maxLength: ENDPOINT_TEXT_CHARS_MAX, pattern: '^[^\\u0000]*$',
+  title: `string of 1 to ${ENDPOINT_TEXT_CHARS_MAX} characters without U+0000`, ...(description !== undefined && { description }),
+})
 const BaseUrl = Type.String({
   minLength: 1, maxLength: BASE_URL_CHARS_MAX,
   description: 'HTTPS; stored in lower case as far as the host goes, without one trailing `/` and a trailing `/chat/completions`.',
@@ -64,11 +68,8 @@ export const CreateEndpointBody = Type.Object({
     title: `author/slug of at most ${ENDPOINT_TEXT_CHARS_MAX} letters, digits, dots, hyphens and underscores`,
     description: 'The canonical slug of a model, or a new `author/slug`.',
   }),
-  provider_slug: Type.String({
-    minLength: 1, maxLength: ENDPOINT_TEXT_CHARS_MAX,
-    description: 'Decides the protocol: a provider of the catalogue, or `openai-compatible`.',
-  }),
-  upstream_model_id: Text,
+  provider_slug: Text('Decides the protocol: a provider of the catalogue, or `openai-compatible`.'),
+  upstream_model_id: Text(),
   base_url: Type.Optional(nullable(BaseUrl)),
   declared_region: Type.Optional(Region),
   declared_zdr: Type.Optional(nullable(Type.Boolean())),
@@ -80,7 +81,7 @@ export type CreateEndpointBody = Static<typeof CreateEndpointBody>
 
 /** Body of PATCH /private-endpoints/{id}: what is left out stays. B2.6. */
 export const UpdateEndpointBody = Type.Object({
-  upstream_model_id: Text,
+  upstream_model_id: Text(),
   base_url: Type.Optional(BaseUrl),
   declared_region: Type.Optional(Region),
   declared_zdr: Type.Optional(nullable(Type.Boolean())),

@@ -37,6 +37,7 @@ t.test('private_endpoints.create 400: what no endpoint can be is refused by its 
   for (const [more, path] of [
     [{ model_permaslug: '' }, '/model_permaslug'], [{ model_permaslug: 'noslash' }, '/model_permaslug'],
     [{ provider_slug: '' }, '/provider_slug'], [{ upstream_model_id: '' }, '/upstream_model_id'], [{ upstream_model_id: long }, '/upstream_model_id'],
+    [{ provider_slug: 'a\0' }, '/provider_slug'], [{ upstream_model_id: 'a\0' }, '/upstream_model_id'],
     [{ base_url: undefined }, '/base_url'], [{ base_url: `https://a.example/${'x'.repeat(BASE_URL_CHARS_MAX)}` }, '/base_url'],
     [{ declared_region: 'mars' }, '/declared_region'], [{ declared_zdr: 'yes' }, '/declared_zdr'],
     [{ pricing: { prompt: '1' } }, '/pricing/completion'], [{ pricing: { prompt: '-1', completion: '0' } }, '/pricing/prompt'],
@@ -126,7 +127,7 @@ t.test('private_endpoints.update 200: what is left out stays', async (t) => {
 t.test('private_endpoints.update 400, 404, 422: nothing to change it to, nobody to change, nowhere to call', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft()
-  t.equal((await call('patch', `/private-endpoints/${id}`, {})).status, 400)
+  for (const body of [{}, { upstream_model_id: 'a\0' }]) t.equal((await call('patch', `/private-endpoints/${id}`, body)).status, 400)
   t.equal((await call('patch', `/private-endpoints/${NOBODY}`, { upstream_model_id: 'm' })).status, 404)
   t.equal((await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm', base_url: 'https://a.example:25' })).status, 422)
 })
