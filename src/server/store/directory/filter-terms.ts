@@ -42,7 +42,10 @@ export function instant(column: Column): TermToSql {
   return (sql, { op, value }) => {
     if (op === 'pr') return sql`TRUE`
     if (typeof value !== 'string' || !INSTANT.test(value) || Number.isNaN(Date.parse(value))) return null
-    const [at, wanted] = [sql`date_trunc('milliseconds', ${column(sql)})`, sql`${new Date(value).toISOString()}::timestamptz`]
+    const iso = new Date(value).toISOString()
+    // The store's calendar has no year 0, and takes none before and none of five digits in this form.
+    if (!/^(?!0000)\d{4}-/.test(iso)) return null
+    const [at, wanted] = [sql`date_trunc('milliseconds', ${column(sql)})`, sql`${iso}::timestamptz`]
     return ordered(sql, op, at, wanted)
   }
 }

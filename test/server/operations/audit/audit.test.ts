@@ -93,6 +93,7 @@ t.test('audit.list 400: instants, numbers, pages and words that are none', async
   const { call } = await openInternsFront(t)
   for (const query of [
     'since=yesterday', 'since=2026-01-31', 'since=2026-01-31T00:00:00', 'until=2026-02-30T00:00:00Z', 'until=0000-01-01T00:00:00Z', 'since=%00', 'since=',
+    'since=2026-01-31T00:00:00%2B16:00', 'until=2026-01-31T00:00:00-23:59',
     'before=0', 'before=x', 'before=9007199254740993', 'limit=0', `limit=${AUDIT_PAGE_MAX + 1}`, 'outcome=done', 'operation=', 'operation=%00',
     'object_kind=a%00', 'object_id=%00', 'actor_id=%00', 'workspace_id=', 'limit=1&limit=2',
   ]) t.match(await call('GET', `/audit?${query}`), { status: 400, type: 'query_invalid' }, query)

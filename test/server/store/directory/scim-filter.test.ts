@@ -122,6 +122,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['title[type eq "x"]', /title/], ['emails[shoe eq "x"]', /emails\.shoe/], ['constructor eq "a"', /constructor/],
   ['active eq "maybe"', /active/], ['active gt true', /active/], ['userName eq 5', /userName/], ['userName gt null', /userName/],
   ['meta.created co "2020"', /meta\.created/], ['meta.created gt "yesterday"', /meta\.created/],
+  ['meta.created gt "0000-01-01T00:00:00Z"', /meta\.created/], ['meta.created lt "9999-12-31T23:59:59-00:01"', /meta\.created/],
   ['userName eq', /well-formed/], ['userName', /well-formed/], ['', /well-formed/],
   ['userName eq "a" constructor userName eq "b"', /well-formed/], ['userName eq "a" ; DROP TABLE users', /well-formed/],
   ['userName eq "\\u0000"', /U\+0000/], [`userName eq "${'\n'.repeat(40)}`, /control/], [`userName eq "${'a'.repeat(40)}`, /end/],
