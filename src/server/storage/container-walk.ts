@@ -10,7 +10,8 @@ const NAMES_HELD_MAX = 4_096
 const PAGE_COST_MAX = 100_000
 const FOLDER_COST = 40
 const SLASH = Buffer.from('/')
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+/** A mark at the begin of a path is part of its name. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** A walk met more entries than it may read. */
 export class WalkTooLong extends Error {}
