@@ -58,9 +58,11 @@ export class RatePurse implements Purse<number, Admitted> {
   #usedBefore = 0
   /** Slots in a row with an admission; one without counts back two. */
   #steady = 0
-  /** The window that stands in while the authority is away, and when it began. */
+  /** The window that stands in while the authority is away, and how full it was when what was taken of it was last told. */
   #local: Window | null = null
-  #localFrom = 0
+  #told: Pick<Window, 'levelMs' | 'at'> = { levelMs: 0, at: 0 }
+  /** The one that stood in until the authority could be reached again: that may answer heartbeats, and questions as little as before. */
+  #left: Window | null = null
   /** Tokens that were spent without the authority; it is told with the next ask. */
   #owed: Owed = { tokens: 0, at: 0 }
 
@@ -105,7 +107,7 @@ export class RatePurse implements Purse<number, Admitted> {
   async flush(): Promise<void> {
     const { authority, now } = this.#around
     const sentAt = now()
-    const owed = Math.ceil(this.#owedAt(sentAt))
+    const owed = this.#owedAt(sentAt)
     this.#owed = { tokens: 0, at: sentAt }
     try {
       const want = Math.max(this.#waiters.length, this.#block(sentAt))
@@ -114,7 +116,7 @@ export class RatePurse implements Purse<number, Admitted> {
         key: this.#key,
         limitRpm: this.limitRpm,
         want,
-        giveBack: this.giveBack(sentAt) - owed,
+        giveBack: this.giveBack(sentAt) - Math.ceil(owed),
         waitMsMax: Math.max(1, RATE_WAIT_MS_MAX - (sentAt - oldest)),
       })
       this.#receive(grant, { sentAt, want })
@@ -129,6 +131,7 @@ export class RatePurse implements Purse<number, Admitted> {
 
   #receive(grant: RateGrant, { sentAt, want }: { sentAt: number; want: number }): void {
     const now = this.#around.now()
+    this.#left = null
     const isShort = grant.granted < want
     const served = this.#waiters.splice(0, grant.granted)
     const known = { limitRpm: this.limitRpm, remaining: grant.remaining, epochMs: this.#around.epochNow() }
@@ -160,10 +163,11 @@ export class RatePurse implements Purse<number, Admitted> {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
     const share = Math.max(1, this.#around.fronts.liveFronts)
     const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstOf(this.limitRpm / share))
-    const before = this.#local
-    if (before === null) this.#localFrom = Math.min(now, Math.max(this.#around.authority.lastAnswerAt, this.#around.forgotAt()))
+    const before = this.#local ?? this.#goOn(now)
+    const startsAt = Math.min(now, Math.max(this.#around.authority.lastAnswerAt, this.#around.forgotAt()))
+    if (before === null) this.#told = { levelMs: toleranceMs, at: startsAt }
     const window = before === null
-      ? { intervalMs, toleranceMs, levelMs: toleranceMs, at: this.#localFrom }
+      ? { intervalMs, toleranceMs, ...this.#told }
       : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, toleranceMs) }
     this.#local = window
     const { isTaken, retryAfterMs } = takeOne(window, now)
@@ -181,11 +185,20 @@ export class RatePurse implements Purse<number, Admitted> {
    * emptying. That is how much fuller the local window is than one from which nothing was taken.
    */
   #leaveLocal(local: Window, now: number): void {
-    const untouchedMs = Math.max(0, local.toleranceMs - (now - this.#localFrom))
+    const untouchedMs = Math.max(0, Math.min(this.#told.levelMs, local.toleranceMs) - (now - this.#told.at))
     const tokens = this.#owedAt(now) + Math.max(0, levelOf(local, now) - untouchedMs) / local.intervalMs
     this.#owed = { tokens, at: now }
     this.#local = null
+    this.#left = local
     this.#deniedUntil = 0
+  }
+
+  /** One that began anew with every question that fails would always be full. What was taken of this one is owed by now. */
+  #goOn(now: number): Window | null {
+    const left = this.#left
+    if (left !== null) this.#told = { levelMs: levelOf(left, now), at: now }
+    this.#left = null
+    return left
   }
 
   #owedAt(now: number): number {

@@ -5,11 +5,11 @@ import type { RateAsk, RateGrant } from '../../../src/server/ports/rates.ts'
 /** An authority that answers when the test says, and a purse of 60 requests a minute with it. */
 function open() {
   const asks: { ask: RateAsk; reject(cause: Error): void }[] = []
-  const clock = { now: 0, isReachable: true }
+  const clock = { now: 0, isReachable: true, lastAnswerAt: 0 }
   const purse = new RatePurse({
     authority: {
       get isReachable() { return clock.isReachable },
-      lastAnswerAt: 0,
+      get lastAnswerAt() { return clock.lastAnswerAt },
       lend: (ask) => new Promise<RateGrant>((_, reject) => void asks.push({ ask, reject })),
     },
     fronts: { liveFronts: 1 },
@@ -37,4 +37,36 @@ t.test('what was spent without the authority is owed though an older question of
   purse.take(clock.now)
   void purse.flush()
   t.ok((asks[1]?.ask.giveBack ?? 0) <= -6, `${asks[1]?.ask.giveBack} were told`)
+})
+
+t.test('where the authority answers heartbeats and no question, as one that is out of memory, calls go on at the share of its front', async (t) => {
+  const { purse, clock, asks } = open()
+  let admitted = 0
+  for (let second = 0; second < 120; second += 1) {
+    Object.assign(clock, { now: second * 1_000, lastAnswerAt: second * 1_000 })
+    const taken = purse.take(clock.now) ?? purse.refill(clock.now)
+    const flight = taken instanceof Promise ? purse.flush() : null
+    asks.at(-1)?.reject(new Error('OOM command not allowed'))
+    await flight
+    if ((await taken).failure === null) admitted += 1
+  }
+  t.ok(admitted >= 118 && admitted <= 120, `${admitted} of 120`)
+  t.equal(asks.length, 120, 'each asks whether it answers again')
+})
+
+t.test('what was spent while the authority refused questions is told to it once', async (t) => {
+  const { purse, clock, asks } = open()
+  const call = async (now: number): Promise<boolean> => {
+    Object.assign(clock, { now, lastAnswerAt: now })
+    const taken = purse.take(now) ?? purse.refill(now)
+    const flight = taken instanceof Promise ? purse.flush() : null
+    asks.at(-1)?.reject(new Error('OOM command not allowed'))
+    await flight
+    return (await taken).failure === null
+  }
+  await call(0)
+  const spent = [await call(30_000), await call(30_001), await call(30_002)]
+  t.same(spent, [true, true, true])
+  await call(30_003)
+  t.same(asks.map(({ ask }) => ask.giveBack), [0, 0, -1, -2, -3])
 })
