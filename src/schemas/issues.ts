@@ -181,8 +181,8 @@ function complaint(shape: Shape, value: unknown): string {
     return chars > (shape.maxLength ?? Infinity) ? 'is too long' : 'has the wrong form'
   }
   if (typeof value === 'number') {
-    if (value < (shape.minimum ?? -Infinity) || value <= (shape.exclusiveMinimum ?? -Infinity)) return 'is too small'
-    return value > (shape.maximum ?? Infinity) ? 'is too large' : 'is not a whole number'
+    if (value < (shape.minimum ?? -Number.MAX_VALUE) || value <= (shape.exclusiveMinimum ?? -Infinity)) return 'is too small'
+    return value > (shape.maximum ?? Number.MAX_VALUE) ? 'is too large' : 'is not a whole number'
   }
   return 'is not valid'
 }

@@ -66,6 +66,11 @@ t.test('the text of a failure has its first issue, and how many more there are',
   t.equal(textFor([]), 'The body is not valid: it is array, expected object.')
 })
 
+t.test('a number that JSON can say and we cannot hold is too large or too small', async (t) => {
+  const shape = Type.Object({ up: Type.Number({ minimum: 0 }), down: Type.Number({ maximum: 0 }) })
+  t.match(issuesOf(shape, JSON.parse('{"up":1e999,"down":-1e999}')), [{ path: '/up', message: 'is too large' }, { path: '/down', message: 'is too small' }])
+})
+
 t.test('lengths, bounds, patterns and closed sets have words of their own', async (t) => {
   const shape = Type.Object({
     long: Type.String({ maxLength: 2 }), slug: Type.String({ pattern: '^[a-z]+$' }), id: Type.String({ format: 'uuid' }),

@@ -1,5 +1,5 @@
 import { cursorBehind, idOfCursor } from '../../../schemas/cursor.ts'
-import { fail, ok } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { InternListAnswer, isInternId, ListInternsQuery, statusesOf } from '../../../schemas/interns.ts'
 import { CONTROL_DEADLINE_MS, INTERNS_PAGE_DEFAULT } from '../../../schemas/limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
@@ -24,7 +24,7 @@ export const listInterns = defineOperation({
   async run(call, ports) {
     const { workspace_id: workspace, status, limit, starting_after: startingAfter, cursor = startingAfter } = call.query
     const after = cursor === undefined ? null : idOfCursor(cursor)
-    if (cursor !== undefined && (after === null || !isInternId(after))) return fail('query_invalid', NO_CURSOR)
+    if (cursor !== undefined && (after === null || !isInternId(after))) return noCursor(call.query.cursor === undefined ? '/starting_after' : '/cursor')
     const page = await ports.interns.list({
       organizationId: call.key.organizationId,
       workspace: workspace ?? ownWorkspaceOf(call.key),
@@ -42,6 +42,7 @@ export const listInterns = defineOperation({
   },
 })
 
-const NO_CURSOR = {
-  metadata: { issues: [{ path: '/cursor', message: 'is not one that a page gave', expected: 'the `next_cursor` of the page before' }] },
+function noCursor(path: string): Outcome<never> {
+  const issues = [{ path, message: 'is not one that a page gave', expected: 'the `next_cursor` of the page before' }]
+  return fail('query_invalid', { metadata: { issues } })
 }

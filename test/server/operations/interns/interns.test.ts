@@ -106,6 +106,8 @@ t.test('interns.list 400: a status that does not exist, a number out of range, a
     t.match(await call('GET', `/interns?${query}`), { status: 400, type: 'query_invalid' }, query)
   }
   t.match(await call('GET', `/interns?limit=${INTERNS_PAGE_MAX}`), { status: 200 })
+  for (const name of ['cursor', 'starting_after'])
+    t.match((await call('GET', `/interns?${name}=abc`)).body, { error: { metadata: { issues: [{ path: `/${name}` }] } } })
 })
 
 t.test('errors of interns say their reason and whether to try again, which existing clients require', async (t) => {
