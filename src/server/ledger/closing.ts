@@ -54,6 +54,8 @@ export function sumSome({ store, month: { partition }, hold }: Closing): Promise
     const state = await stateOf(tx, partition)
     if (state === null) return 'gone'
     if (state.isStale) {
+      // Whoever found the month stale by then has not said so again: this waits until he is done.
+      await tx.unsafe(`SET LOCAL lock_timeout = ${DROP_WAIT_MS}; LOCK TABLE ${partition} IN SHARE MODE`)
       await tx`DELETE FROM ledger_closing_sums WHERE partition = ${partition}`
       await tx`UPDATE ledger_closing SET next_block = 0, is_stale = false WHERE partition = ${partition}`
       return 'more'

@@ -4,6 +4,7 @@ import { checkLedger } from '../../../src/server/ledger/check.ts'
 import { beginClosing, drop, sumSome, type Closing } from '../../../src/server/ledger/closing.ts'
 import { ledgerMonths, pruneLedger } from '../../../src/server/ledger/retention.ts'
 import { auditOf } from '../../support/audit.ts'
+import { gate } from '../../support/gate.ts'
 import { openBooks, type Books } from '../../support/ledger.ts'
 import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
@@ -72,6 +73,40 @@ t.test('a row that is written while a month is added up begins it anew: none is 
   await books.store.sql`UPDATE activity SET forfeited_nano = 4 WHERE day = '2026-01-06'`
   await books.store.sql`UPDATE accounts SET lifetime_spent_nano = lifetime_spent_nano - 3 WHERE id IN (${books.accounts.workspace}, ${books.accounts.key})`
   t.match(await pruneLedger(books.store, 1), { months: 1, held: 0 })
+  t.same(await differences(books), [])
+})
+
+t.test('a row of a writer who came when the sums were stale already, and is not done when they begin anew, is among them', async (t) => {
+  const books = await openBooks(t)
+  const { store, organizationId, workspaceId, keyHash } = books
+  const closing = await months(books, 1)
+  await books.turnTo('2026-04-01')
+  await beginClosing(closing)
+  await sumSome(closing)
+  await books.book({ cost: 11, day: '2026-01-07' })
+  const [written, done] = [gate(), gate()]
+  const writing = store.sql.begin(async (tx) => {
+    await tx`
+      INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, model, cost_nano)
+      VALUES ('2026-01-08', now(), 'late', 'usage', ${organizationId}, ${workspaceId}, ${keyHash}, 'm', 5)`
+    await tx`UPDATE accounts SET lifetime_spent_nano = lifetime_spent_nano + 5`
+    written.open()
+    await done.opened
+  })
+  await written.opened
+  // It waits for the writer, or gives up for this time.
+  let isOver = false
+  const sumAll = async () => {
+    while (await sumSome(closing) === 'more') continue
+  }
+  const anew = sumAll().catch(() => undefined).finally(() => (isOver = true))
+  const waiting = () => store.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  while (!isOver && (await waiting()).length === 0) continue
+  done.open()
+  await Promise.all([writing, anew])
+  await sumAll()
+  await store.sql`UPDATE accounts SET day = '2026-04-01', daily_spent_nano = 0, weekly_spent_nano = 0, monthly_spent_nano = 0`
+  t.type(await drop(closing), 'number')
   t.same(await differences(books), [])
 })
 
