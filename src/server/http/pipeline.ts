@@ -88,6 +88,8 @@ function limit(call: ServedCall, route: Route, next: () => void): void {
 
 function run(call: ServedCall, operation: AnyOperation): void {
   const { exchange, kept, parts } = call
+  // It may have failed while its body came, as when the node drains: who is told so tries again.
+  if (call.hasFailed) return
   exchange.work(operation.outlivesClient)
   try {
     // The shapes that `run` was typed by are the ones that the stages before just checked.

@@ -94,6 +94,11 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     return isScimPath(this.head.path)
   }
 
+  /** Its answer is a failure, which may still wait for the end of its turn. */
+  get hasFailed(): boolean {
+    return this.#failure !== null
+  }
+
   get lapAt(): number {
     return this.#lapAt
   }

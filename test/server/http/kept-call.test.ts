@@ -6,12 +6,13 @@ import { IDEMPOTENCY_KEY_CHARS_MAX, INLINE_JSON_BYTES_MAX } from '../../../src/s
 import { openApiOf } from '../../../src/server/http/openapi.ts'
 import { buildRouteTable } from '../../../src/server/http/route-table.ts'
 import type { Call, Operation, Success } from '../../../src/server/operations/define.ts'
+import type { Idempotency } from '../../../src/server/ports/idempotency.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import { openIdempotency } from '../../../src/server/store/idempotency.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { AUTHORIZATION, openFront, operation, OTHER_KEY, type TestFront } from '../../support/front.ts'
 import { openTestStore } from '../../support/postgres.ts'
-import { rawClient } from '../../support/raw-http.ts'
+import { rawClient, requestText } from '../../support/raw-http.ts'
 
 type Run = (call: Call, count: number) => Promise<Outcome<Success>> | Outcome<Success>
 
@@ -194,6 +195,34 @@ t.test('who leaves before the body is whole leaves the key free', async (t) => {
   client.destroy()
   await untilSettled(1)
   t.match(await post(), { status: 200, replayed: null })
+})
+
+t.test('a call that fails while its body comes does not run when the rest of it has come, though its turn is not ended yet', async (t) => {
+  const turn = (): Promise<void> => new Promise((next) => setImmediate(next))
+  let [hasBegun, runs] = [false, 0]
+  const idempotency: Idempotency = {
+    async begin() {
+      hasBegun = true
+      return ok({ kind: 'first', turn: { id: 'x', attempt: 1 } })
+    },
+    remember: async () => undefined,
+    async forget() {
+      client.send(body().slice(5))
+      for (let turns = 0; turns < 200 && runs === 0; turns++) await turn()
+    },
+  }
+  const create = operation({ idempotent: true, outlivesClient: true, run: (call: Call) => answer(call, ++runs) })
+  const { port, front, settled, untilSettled } = await openFront(t, [create], { ports: { idempotency } as unknown as Ports })
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  const headers = { authorization: AUTHORIZATION, 'idempotency-key': 'k', 'content-length': String(body().length) }
+  client.send(requestText('POST /api/v1/echo', headers, body().slice(0, 5)))
+  while (!hasBegun) await turn()
+  await turn()
+  await front.drain(0)
+  await untilSettled(1)
+  t.match(settled, [{ failure: 'draining' }])
+  t.equal(runs, 0)
 })
 
 t.test('what ran on for a client that left is remembered', async (t) => {
