@@ -61,7 +61,7 @@ export class ModelJournal implements Journal {
   }
 
   next(entriesMax: number): Flush | null {
-    if (this.#pending !== null || this.#entries.length === 0) return this.#pending
+    if (this.#pending !== null || this.#entries.length === 0 || this.isUnreadable) return this.#pending
     const batch = this.#entries.slice(0, entriesMax)
     const to = batch.at(-1)?.at ?? this.#applied
     this.#pending = { journalId: this.id, from: this.#applied, to, entries: batch.map(({ entry }) => entry) }

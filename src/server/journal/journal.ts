@@ -169,7 +169,8 @@ class DiskJournal implements Journal {
     const isAll = batch.length === this.#waiting.size
     // A flush of all that there is takes what says nothing to the books along: so offsets reach the ends of segments.
     const to = isAll ? this.#waiting.readTo ?? this.#end : last?.end ?? this.#applied
-    const isDue = last !== undefined || (to > this.#applied && this.#older.length > 0)
+    // A piece without entries is no end of them.
+    const isDue = last !== undefined || (to > this.#applied && (this.#older.length > 0 || this.#waiting.readTo !== null))
     return isDue ? { journalId: this.id, from: this.#applied, to, entries: batch.map(({ entry }) => entry) } : null
   }
 

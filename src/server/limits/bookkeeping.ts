@@ -55,16 +55,16 @@ export class Bookkeeping {
   }
 
   /**
-   * Gives everything back, brings the books up to date and closes the journal in them. Calls that are still under way, and a
-   * request for money without an answer, are left to whoever reads the journal when this process is gone. While the store is
-   * away it goes on trying: whoever ends the process sets the time.
+   * Gives everything back, brings the books up to date and closes the journal in them. Calls that are still under way, a
+   * request for money without an answer, and entries that cannot be read again, are left to whoever reads the journal when
+   * this process is gone. While the store is away it goes on trying: whoever ends the process sets the time.
    */
   async close(): Promise<void> {
     const { till: { purses, journal, turn, counts }, lender } = this.#options
     this.#isStopped = true
     purses.giveBackAll()
     if (!turn.write() || !(await this.#drain())) return
-    if (counts.open > 0) return
+    if (counts.open > 0 || journal.isBroken) return
     const rest = { from: this.#applied, to: this.#applied, entries: [] }
     await lender.close({ journalId: journal.id, rest, open: [], isComplete: true })
   }

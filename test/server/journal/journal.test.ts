@@ -207,6 +207,22 @@ t.test('entries beyond the number that memory keeps are read again, in order and
   t.equal(namesOf(folder, journal.id).length, 1)
 })
 
+t.test('behind many calls that cost nothing, entries that are read again still have their turn: a journal says no sooner that it has none', async (t) => {
+  const journal = journalIn(await openFolder(t), { entriesMax: 1 })
+  for (const name of ['a', 'b']) journal.settle(journal.take(someTake(name)), someSettlement(name))
+  journal.write()
+  // More than two of the pieces that are read at once.
+  for (let call = 0; call < 3_000; call++) journal.release(journal.take(someTake(`free${call}`)))
+  journal.settle(journal.take(someTake('c')), someSettlement('c'))
+  journal.write()
+  const seen: string[] = []
+  for (let flush = journal.next(10); flush !== null; flush = journal.next(10)) {
+    for (const entry of flush.entries) if ('requestId' in entry) seen.push(entry.requestId)
+    journal.applied(flush.to)
+  }
+  t.same(seen, ['a', 'b', 'c'])
+})
+
 t.test('a journal that cannot read what it wrote is broken until it can', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder, { entriesMax: 1 })

@@ -180,6 +180,14 @@ t.test('a drain gives everything back and ends the journal', async (t) => {
   t.equal(nameOf(await money.held({ nano: 1 })), 'draining')
 })
 
+t.test('a drain whose journal cannot be read again leaves it to whoever can: what is lent would return as if nobody had spent it', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(900, 100)
+  money.journal.isUnreadable = true
+  await money.closed()
+  t.equal(money.lender.asked.close, 0)
+})
+
 t.test('a drain leaves calls that are still under way to whoever reads the journal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.held({ nano: 900 })
