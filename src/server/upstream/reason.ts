@@ -54,7 +54,8 @@ function clean(text: string, struck: Struck): string | null {
     .replace(/[^\s"'`<>()[\]{},;=|]+/g, (word) => cleanWord(word, struck.host))
     .trim()
   if (line === '') return null
-  return line.length > CHARS_MAX ? `${line.slice(0, CHARS_MAX)}…` : line
+  // Half a character is none, and the store would refuse it.
+  return line.length > CHARS_MAX ? `${line.slice(0, CHARS_MAX).replace(/[\ud800-\udbff]$/, '')}…` : line
 }
 
 function strike(text: string, credential: string): string {

@@ -41,7 +41,7 @@ function ofAnswer({ promptTokens }: Reading, { seen, asked, provider, struck }: 
     AUTH,
     { name: 'response_ok', passed: true },
     isOther && actual !== null
-      ? { ...refusal('model_ok', 'model_mismatch'), actual_model: actual.replaceAll(struck.credential, '[…]') }
+      ? { ...refusal('model_ok', 'model_mismatch'), actual_model: shown(actual, struck) }
       : { name: 'model_ok', passed: true },
     hasUsage ? { name: 'usage_ok', passed: true } : refusal('usage_ok', 'missing_usage'),
   ]
@@ -86,13 +86,18 @@ function actualModel(seen: Seen | null): string | null {
   if (seen === null) return null
   try {
     const { model } = JSON.parse(Buffer.from(seen.body).toString('utf8')) as { model?: unknown }
-    return typeof model === 'string' && model !== '' ? model.slice(0, MODEL_CHARS_MAX) : null
+    return typeof model === 'string' && model !== '' ? model : null
   } catch {
     return null
   }
 }
 
 const MODEL_CHARS_MAX = 256
+
+/** The store keeps neither NUL nor half a character. Cut last: half a key is still half a key. */
+function shown(model: string, { credential }: Struck): string {
+  return model.replaceAll(credential, '[…]').replaceAll('\0', '\uFFFD').slice(0, MODEL_CHARS_MAX).toWellFormed()
+}
 
 /** Answers name a dated version of what was asked for, or leave out or add a folder: `models/`, an author. */
 function isSameModel(asked: string, actual: string): boolean {

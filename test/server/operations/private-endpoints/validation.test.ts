@@ -92,6 +92,18 @@ t.test('a dated version of the model that was asked for is that model', async (t
   }
 })
 
+t.test('what an upstream says is kept and told whatever characters it holds', async (t) => {
+  const stand = await openEndpoints(t)
+  const id = await stand.draft()
+  const long = `${'x'.repeat(255)}\u{1f600}`
+  for (const model of ['a\u0000b', 'a\ud800b', long]) {
+    stand.upstream.script(answering({ model }))
+    t.match(failedOf(await validate(stand, id)), [{ reason: 'model_mismatch', actual_model: /^[^\0\ud800]+$/u }])
+  }
+  stand.upstream.script(refuses(503, `${'a '.repeat(149)}a\u{1f600} and more`))
+  t.match(failedOf(await validate(stand, id)), [{ reason: 'upstream_error', upstream_message: /^a a .*…$/ }])
+})
+
 t.test('a provider without a protocol and an address that is not allowed fail their checks', async (t) => {
   const stand = await openEndpoints(t)
   const bedrock = await stand.draft({ provider_slug: 'bedrock' })
