@@ -23,6 +23,8 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     loadModels(config.catalogFile)
     const running = runningSupervisor(config.dataDir)
     if (running === null) throw new CliFailure(`no node runs on ${config.dataDir}`)
+    // The signal would end it, a restore as well as any.
+    if (running.isVerb) throw new CliFailure(`no node runs on ${config.dataDir}: another command uses it (pid ${running.pid})`)
     const before = readReload(config.dataDir)
     try {
       process.kill(running.pid, 'SIGHUP')

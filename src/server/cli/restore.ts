@@ -34,7 +34,7 @@ export async function restore(folder: string, options: { readonly json?: boolean
   const backup = await openBackup(folder)
   mustBeKnown(backup)
   // With a database of the operator's no verb makes the data directory.
-  if (config.databaseUrl !== null) (await openDataDirectory(config.dataDir, stderrLog)).release()
+  if (config.databaseUrl !== null) (await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })).release()
   await withStores(async ({ databaseUrl }) => {
     const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-restore' })
     try {

@@ -53,7 +53,7 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
     const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'
     throw new CliFailure(`there is no ${what} ${config.dataDir}: set SLUICE_DATA, or start the node once`)
   }
-  const data = await openDataDirectory(config.dataDir, stderrLog)
+  const data = await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: data.path, log: stderrLog })
     try {

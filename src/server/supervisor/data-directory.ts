@@ -63,10 +63,11 @@ const GONE_MS_MAX = 5_000
 /**
  * Makes the directory where needed, claims it for this process, then kills and waits for processes of older
  * incarnations. Throws `StartRefused` when another node runs on it or it cannot be written. Design §2.
+ * @param options.isVerb a verb has it for as long as it takes: it does not know the signals of a node
  */
-export async function openDataDirectory(path: string, log: Log): Promise<DataDirectory> {
+export async function openDataDirectory(path: string, log: Log, { isVerb = false } = {}): Promise<DataDirectory> {
   checkWritable(path)
-  claim(path)
+  claim(path, isVerb)
   await end(recorded(path))
   rmSync(join(path, PROCESSES_FILE), { force: true })
   rmSync(join(path, RUNTIME_FILE), { force: true })
@@ -115,8 +116,14 @@ function removeWishes(path: string): void {
   for (const name of namesIn(path, SCALE_FILES)) rmSync(join(path, name), { force: true })
 }
 
+/** Who has a directory now. */
+export interface Holder extends ProcessIdentity {
+  /** No node, and a signal that a node knows would end it. */
+  readonly isVerb: boolean
+}
+
 /** The supervisor that runs on this directory now, or null. */
-export function runningSupervisor(path: string): ProcessIdentity | null {
+export function runningSupervisor(path: string): Holder | null {
   const id = parseId(readOwn(path, PID_FILE))
   return id !== null && isRunning(id) ? id : null
 }
@@ -170,11 +177,11 @@ function tried<T>(path: string, run: () => T): T {
 /**
  * A link appears with its content and fails when the name is taken: of two starts at once only one succeeds.
  */
-function claim(path: string): void {
+function claim(path: string, isVerb: boolean): void {
   const own = identityOf(process.pid)
   const file = join(path, PID_FILE)
   const draft = draftOf(file)
-  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n`, { mode: 0o600, flag: 'wx' })
+  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n${isVerb ? `${VERB}\n` : ''}`, { mode: 0o600, flag: 'wx' })
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (linked(draft, file)) return
@@ -228,10 +235,13 @@ function recorded(path: string): readonly ProcessIdentity[] {
   }
 }
 
-function parseId(text: string | null): ProcessIdentity | null {
-  const [pid, startedAt] = (text ?? '').split('\n')
+/** Third line of a verb's claim. */
+const VERB = 'verb'
+
+function parseId(text: string | null): Holder | null {
+  const [pid, startedAt, kind] = (text ?? '').split('\n')
   if (pid === undefined || startedAt === undefined || !/^[0-9]+$/.test(pid)) return null
-  return { pid: Number(pid), startedAt }
+  return { pid: Number(pid), startedAt, isVerb: kind === VERB }
 }
 
 function isRuntime(value: unknown): value is Runtime {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { openDataDirectory } from '../../../src/server/supervisor/data-directory.ts'
 import { startEmbeddedPostgres } from '../../../src/server/supervisor/embedded-postgres.ts'
 import { plainEnvironment } from '../../support/load.ts'
 import { keptLog } from '../../support/log.ts'
@@ -89,6 +90,19 @@ t.test('reload says that there is no node to reload', async (t) => {
   const { code, stderr } = await runToEnd(await nodeSettings(t), sluice('reload', '--json'))
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { error: 'failed', message: /no node runs on/ })
+})
+
+t.test('reload tells nothing to another command that uses the data directory: the signal would end it', async (t) => {
+  const settings = await nodeSettings(t)
+  const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog(), { isVerb: true })
+  t.teardown(() => data.release())
+  let signals = 0
+  const count = (): void => void signals++
+  process.on('SIGHUP', count)
+  t.teardown(() => void process.off('SIGHUP', count))
+  const { code, stderr } = await runToEnd(settings, sluice('reload', '--json'))
+  t.same([code, signals], [1, 0])
+  t.match(JSON.parse(stderr), { message: /no node runs on .*: another command uses it/ })
 })
 
 t.test('reload refuses a catalogue that the node would refuse', async (t) => {
