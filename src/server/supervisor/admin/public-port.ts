@@ -56,7 +56,7 @@ export class PublicPort {
   ask({ method, path, headers, signal }: Asked): ClientRequest {
     const { host, port, isTls } = this.#options
     const own = ['host', `${host.includes(':') ? `[${host}]` : host}:${port}`]
-    const options: RequestOptions = { host, port, method, path, headers: [...own, ...headers], agent: this.#agent, signal }
+    const options: PinnedOptions = { host, port, method, path, headers: [...own, ...headers], agent: this.#agent, signal, ending: signal }
     return isTls ? tlsRequest(options) : plainRequest(options)
   }
 
@@ -102,6 +102,11 @@ async function readWhole(answer: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
+interface PinnedOptions extends RequestOptions {
+  /** The signal of the call, which Node keeps from its agents. */
+  readonly ending?: AbortSignal
+}
+
 /** Connects to whoever has one of our certificates, whatever names stand in it and however old it is: nobody else is let near a key. */
 class PinnedAgent extends TlsAgent {
   readonly #isOurs: (raw: Buffer) => boolean
@@ -111,11 +116,19 @@ class PinnedAgent extends TlsAgent {
     this.#isOurs = isOurs
   }
 
-  override createConnection({ host, port, timeout }: RequestOptions, callback?: (cause: Error | null, stream: Duplex) => void): undefined {
+  override createConnection({ host, port, timeout, ending }: PinnedOptions, callback?: (cause: Error | null, stream: Duplex) => void): undefined {
     const socket = connect({ host: host ?? '', port: Number(port), rejectUnauthorized: false, ...(timeout === undefined ? {} : { timeout }) })
-    const failed = (cause: Error): void => callback?.(cause, socket)
+    // A call without a connection does not hear its signal: with a front that hangs it would wait for the handshake for ever.
+    const giveUp = (): void => void socket.destroy(new Error('the call has ended'))
+    const failed = (cause: Error): void => {
+      ending?.removeEventListener('abort', giveUp)
+      callback?.(cause, socket)
+    }
+    if (ending?.aborted === true) giveUp()
+    else ending?.addEventListener('abort', giveUp)
     socket.once('error', failed)
     socket.once('secureConnect', () => {
+      ending?.removeEventListener('abort', giveUp)
       const certificate = socket.getPeerX509Certificate()
       if (certificate === undefined || !this.#isOurs(certificate.raw)) {
         socket.destroy(new Error('the public port shows another certificate'))

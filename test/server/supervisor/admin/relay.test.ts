@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import t from 'tap'
 import { ADMIN_BODY_BYTES_MAX, ADMIN_CONNECTIONS_MAX, ADMIN_RELAYS_MAX } from '../../../../src/schemas/admin-port-limits.ts'
 import { boundConnections } from '../../../../src/server/supervisor/admin/connections.ts'
@@ -283,6 +283,20 @@ t.test('the public port is trusted by its certificate alone', { skip: NO_OPENSSL
   t.same(front.asked, [])
   stand.admin.trust([pemOf(other), pemOf(ours)])
   t.equal((await stand.ask('/api/v1/keys')).status, 201)
+})
+
+t.test('a front that hangs in its handshake is not waited for longer than another one', { timeout: 20_000 }, async (t) => {
+  const sockets: Socket[] = []
+  const front = createTcpServer((socket) => void sockets.push(socket.on('error', () => undefined).resume())).listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  const port = new PublicPort({ host: '127.0.0.1', port: portOf(front), isTls: true })
+  t.teardown(() => {
+    port.close()
+    sockets.forEach((socket) => socket.destroy())
+    front.close()
+  })
+  t.equal(await port.read('/api/v1/admin/session', [], 50), null)
+  await until('no connection is left to it', () => sockets.every(({ destroyed }) => destroyed))
 })
 
 function pemOf({ certFile }: Certificate): string {
