@@ -15,6 +15,8 @@ const ORPHAN_MS = 3_000
 /** Milliseconds of each step of a stop: fast, immediate, kill. */
 const STOP_MS = 5_000
 const START_MS = 30_000
+/** Milliseconds that the last words of one that has ended are waited for. */
+const WORDS_MS = 500
 const TAIL_CHARS = 2_000
 /** Names the socket, and nothing else: no port is opened. */
 const SOCKET_PORT = '5432'
@@ -49,10 +51,13 @@ export async function startPostmaster(wish: PostmasterWish): Promise<Postmaster>
   let tail = ''
   child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
   const ended = new Promise<string>((resolve) => {
+    const tell = (code: number | null, by: string | null): void => resolve(tail.trim() || `exit ${code ?? by}`)
     child.once('error', (problem) => resolve(problem.message))
-    child.once('close', (code, by) => resolve(tail.trim() || `exit ${code ?? by}`))
+    child.once('close', tell)
+    // Its last words may still lie in the pipe, which its children may hold open.
+    child.once('exit', (code, by) => void setTimeout(tell, WORDS_MS, code, by))
   })
-  const problem = await Promise.race([ended, untilReady(wish.place.data, child)])
+  const problem = await Promise.race([ended, untilReady(wish.place.data, child)]) ?? (isOver(child) ? await ended : null)
   if (problem === null && identity !== null) return { child, identity, lastWords: () => ownWords(tail) }
   if (identity !== null) await stopPostmaster(identity)
   throw new EmbeddedPostgresError(`the server ended while starting (${problem})`)
@@ -116,12 +121,19 @@ function ownWords(text: string): string {
 /** The last line of the lock file says `ready` when connections are accepted; `pg_ctl` reads the same. */
 async function untilReady(data: string, child: ChildProcess): Promise<string | null> {
   const endsAt = performance.now() + START_MS
-  while (performance.now() < endsAt && child.exitCode === null) {
+  while (performance.now() < endsAt) {
+    // What the file says then is not about a server that runs.
+    if (isOver(child)) return null
     const lines = lockLines(data)
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return null
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   return `it was not ready after ${START_MS / 1000} s`
+}
+
+/** Whether its end has been told: a signal leaves no exit code. */
+function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 /** Stands in the command line of the server and of each of its children, and nowhere else on the machine. */

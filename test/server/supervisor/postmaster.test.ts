@@ -1,6 +1,7 @@
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -33,6 +34,28 @@ async function zombie(t: Parameters<typeof clusterHome>[0]): Promise<number> {
   return Number(pid.toString())
 }
 
+/** A program that is killed; behind it, when we have seen its end, its lock file says that it is ready, as a child of it may still write. */
+function deadServer(t: { teardown(done: () => void): unknown }): { readonly home: string; readonly data: string } {
+  const home = mkdtempSync(join(tmpdir(), 'sluice-dead-'))
+  const [data, sleeper] = [join(home, 'data'), join(home, 'sleeper')]
+  mkdirSync(data)
+  writeFileSync(join(home, 'postgres'), `#!/bin/sh
+pid=$$
+(
+  while kill -0 $pid 2>/dev/null; do :; done
+  printf '%s\\n' $pid ${data} 1700000000 5432 '' '' '' ready > ${data}/postmaster.pid
+  exec sleep 600
+) &
+echo $! > ${sleeper}
+kill -9 $pid
+`, { mode: 0o755 })
+  t.teardown(() => {
+    process.kill(Number(readFileSync(sleeper, 'utf8')), 'SIGKILL')
+    rmSync(home, { recursive: true })
+  })
+  return { home, data }
+}
+
 t.test('a lock file of a zombie does not stop a start', { skip: process.platform !== 'linux' && 'needs /proc' }, async (t) => {
   const home = clusterHome(t)
   const first = await home.start()
@@ -63,6 +86,12 @@ t.test('a server that outlived its supervisor is ended before the next one start
   const orphan = await startPostmaster({ place, bin, setpriv: null, settings: {}, socketFolder, log: keptLog() })
   await t.resolves(home.start())
   t.equal(identityOf(orphan.identity.pid), null)
+})
+
+t.test('a server that was killed as soon as it was ready has not started', async (t) => {
+  const { home, data } = deadServer(t)
+  const wish = { place: { folder: home, data, account: null }, bin: home, setpriv: null, settings: {}, socketFolder: home, log: keptLog() }
+  await t.rejects(startPostmaster(wish), /the server ended while starting \(exit SIGKILL\)/)
 })
 
 t.test('a stop signals nobody who has the pid of a server that is gone', async (t) => {
