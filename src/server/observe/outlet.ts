@@ -10,6 +10,8 @@ export interface Outlet {
   readonly dropped: number
 }
 
+/** Nothing can be written now: the pipe is full, or the disk. */
+const PASSING: ReadonlySet<string> = new Set(['EAGAIN', 'ENOSPC', 'EDQUOT'])
 /** Milliseconds between two tries of a pipe that is full. */
 const RETRY_MS = 50
 /** Milliseconds that `flush` waits for a reader that takes nothing, and between two tries of it. */
@@ -45,7 +47,7 @@ export function openOutlet(fd: number): Outlet {
       }
       return true
     } catch (cause) {
-      if (cause instanceof Error && 'code' in cause && cause.code === 'EAGAIN') return false
+      if (cause instanceof Error && 'code' in cause && PASSING.has(String(cause.code))) return false
       // A reader that went away (`npm start | head`) must not end the node.
       isBroken = true
       return true
