@@ -22,6 +22,7 @@ export async function pruneInvalidations(sql: Queryable, keptMs: number = INVALI
  */
 export async function pruneFronts(sql: Queryable, keyGraceMs: number): Promise<number> {
   const keptMs = Math.max(SILENT_FRONTS_KEPT_MS, keyGraceMs + FRONT_LIVE_MS)
-  const { count } = await sql`DELETE FROM fronts WHERE heartbeat_at < clock_timestamp() - ${keptMs} * interval '1 ms'`
+  // So long before now there may be no instant that Postgres knows.
+  const { count } = await sql`DELETE FROM fronts WHERE extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000 > ${keptMs}`
   return count
 }

@@ -52,6 +52,7 @@ t.test('a front that fell silent is not live, and is pruned later', async (t) =>
   t.equal(await pruneFronts(store.sql, 300_000), 0)
   await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '11 min' WHERE id <> ${one.heartbeat.frontId}`
   t.equal(await pruneFronts(store.sql, 3_600_000), 0, 'it may still serve by its grace')
+  t.equal(await pruneFronts(store.sql, 999_999_999 * 3_600_000), 0, 'the longest grace that a setting may say')
   t.equal(await pruneFronts(store.sql, 300_000), 1)
 })
 
