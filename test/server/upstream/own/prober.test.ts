@@ -58,7 +58,7 @@ t.test('an upstream that repeats the credential is told without it', async (t) =
   const answers = [
     await told(401, '{"error":{"message":"no such key: word-of-the-vault","code":"word-of-the-vault"}}'),
     await told(200, '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1]}],"model":"word-of-the-vault","usage":{"prompt_tokens":1}}'),
-    await told(200, `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1]}],"model":"${'x'.repeat(250)}word-of-the-vault","usage":{"prompt_tokens":1}}`),
+    await told(200, `{"data":[{"object":"embedding","index":0,"embedding":[1]}],"model":"${'x'.repeat(250)}word-of-the-vault","usage":{"prompt_tokens":1}}`),
     await told(500, '{"detail":"Bearer word-of-the-vault at https://a.example/v1"}'),
   ]
   for (const answer of answers) {
