@@ -137,7 +137,7 @@ async function tellAll(stand: WebhookStand, { answers, trapPort }: Telling): Pro
   for (const status of [301, 302, 303, 307, 308]) urls.push(receiver.url(`sent-on-${status}`, `/redirect-${status}`))
   let count = 0
   for (const url of urls) {
-    const taken = await checkCallbackUrl(url, '/callback_url', stand.egress)
+    const taken = await checkCallbackUrl(url, { path: '/callback_url', gate: stand.egress, holder: null })
     if (!taken.ok) continue
     await stand.tell({ url })
     count++

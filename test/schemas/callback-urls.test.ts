@@ -1,13 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { checkCallbackUrl } from '../../src/schemas/callback-urls.ts'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
+import { LOOKUPS_MAX } from '../../src/schemas/limits.ts'
+import { openEgress } from '../../src/server/egress/egress.ts'
 
 /** @param looked what the name leads to */
 async function said(url: string, looked: Outcome<null> = ok(null)): Promise<unknown> {
   const gate = {
     vetted: ({ port }: { readonly port: number | null }) => (port === 22 ? fail('destination_refused') : ok({ check: () => Promise.resolve(looked) })),
   }
-  const checked = await checkCallbackUrl(url, '/callback_url', gate)
+  const checked = await checkCallbackUrl(url, { path: '/callback_url', gate, holder: null })
   return checked.ok ? 'accepted' : checked.failure.metadata?.issues?.[0]?.message
 }
 
@@ -25,4 +28,22 @@ t.test('a refused address says which of its parts is wrong, and never the addres
 t.test('a name that cannot be looked up now is accepted: every delivery looks anew', async (t) => {
   t.equal(await said('https://hooks.example/in', fail('busy')), 'accepted')
   t.equal(await said('https://hooks.example:8443/in'), 'accepted')
+})
+
+t.test('names that never resolve take the lookups of one workspace, and none of another', async (t) => {
+  const asked: string[] = []
+  const ends: (() => void)[] = []
+  const gate = openEgress({ resolve: (name) => new Promise((resolve) => (asked.push(name), ends.push(() => resolve(['203.0.113.9'])))) })
+  t.teardown(() => gate.close())
+  const check = (host: string, holder: string) => checkCallbackUrl(`https://${host}/in`, { path: '/callback_url', gate, holder })
+  const slow = Array.from({ length: LOOKUPS_MAX }, (_, nth) => check(`slow-${nth}.example`, 'one'))
+  const other = check('quick.example', 'two')
+  t.same(asked, ['slow-0.example', 'slow-1.example', 'quick.example'])
+  let isOver = false
+  const all = Promise.all([...slow, other]).then(() => (isOver = true))
+  while (!isOver) {
+    ends.splice(0).forEach((end) => end())
+    await nextTurn()
+  }
+  await all
 })

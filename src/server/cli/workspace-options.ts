@@ -58,7 +58,7 @@ export function slugOf(text: string): string {
 async function checkUrl(url: string): Promise<void> {
   const gate = openGate(loadGeneration().config)
   try {
-    need(await checkCallbackUrl(url, '--callback-url', gate))
+    need(await checkCallbackUrl(url, { path: '--callback-url', gate, holder: null }))
   } finally {
     await gate.close()
   }

@@ -66,7 +66,7 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     if (!planned.ok) return planned
     const { endpoint } = planned.value
     notes.provider = endpoint.provider.slug
-    const checked = await checkCallbackUrl(body.callback_url, '/callback_url', ports.egress)
+    const checked = await checkCallbackUrl(body.callback_url, { path: '/callback_url', gate: ports.egress, holder: ownWorkspaceOf(key) })
     if (!checked.ok) return checked
     if (body.trace !== undefined) {
       ports.observer.trace(body.trace, { requestId: call.requestId, operation: OPERATION, model: model.id, sessionId, notes })

@@ -30,7 +30,9 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   example: { body: { name: 'Research', slug: 'research', description: 'Everything that is not in production', storage_quota_bytes: 1_073_741_824 } },
   async run(call, ports) {
     const { key, body } = call
-    const checked = await checkCallbackUrl(body.default_callback_url, '/default_callback_url', ports.egress)
+    const checked = await checkCallbackUrl(body.default_callback_url, {
+      path: '/default_callback_url', gate: ports.egress, holder: key.organizationId,
+    })
     if (!checked.ok) return checked
     const wish = { organizationId: key.organizationId, name: body.name, slug: body.slug, ...changesOf(body) }
     const made = await ports.workspaces.create(wish, actorOf(call, ID))

@@ -32,7 +32,9 @@ export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
     const { name, slug } = call.body
     const ref = refOf(call)
     const changes = { ...(name !== undefined && { name }), ...(slug !== undefined && { slug }), ...changesOf(call.body) }
-    const checked = await checkCallbackUrl(changes.defaultCallbackUrl, '/default_callback_url', ports.egress)
+    const checked = await checkCallbackUrl(changes.defaultCallbackUrl, {
+      path: '/default_callback_url', gate: ports.egress, holder: call.key.organizationId,
+    })
     if (!checked.ok) return checked
     const isNothing = Object.keys(changes).length === 0
     const changed = await (isNothing ? ports.workspaces.get(ref) : ports.workspaces.update(ref, changes, actorOf(call, ID)))
