@@ -46,9 +46,10 @@ export class Doubts {
 }
 
 /** Asks the provider to stop; nobody waits for what comes of it. */
-export function stopMaking({ providers, clock }: Pick<VideoEngineParts, 'providers' | 'clock'>, job: HeldJob): void {
+export function stopMaking({ providers, clock, log }: Pick<VideoEngineParts, 'providers' | 'clock' | 'log'>, job: HeldJob): void {
   const { upstreamId } = job
   if (upstreamId === null) return
   const times = { endsAt: clock.now() + VIDEO_CALL_MS_MAX, signal: new AbortController().signal, mayWrite: () => true }
-  void providers.of(job.claim.target)?.cancel(job.order(), upstreamId, times)
+  providers.of(job.claim.target)?.cancel(job.order(), upstreamId, times)
+    .catch((cause: unknown) => log.error('video.cancel_crashed', { id: job.id, cause }))
 }

@@ -166,6 +166,24 @@ t.test('a job that is cancelled while its submission is under way is stopped by 
   t.equal(world.rows.get('a')?.state, 'cancelled')
 })
 
+t.test('a provider that cannot even be asked to stop ends no process', async (t) => {
+  const provider = scripted('tokens')
+  provider.onPoll = () => ({ kind: 'running', retryInMs: null })
+  let asked = 0
+  provider.cancel = () => {
+    asked++
+    return Promise.reject(new Error('the key cannot be read'))
+  }
+  const world = videoWorld([provider])
+  world.add({ id: 'a' })
+  world.runner()
+  await world.clock.advance(1_000)
+  world.cancel('a')
+  world.wake({ kind: 'cancelled', id: 'a' })
+  await world.clock.advance(1_000)
+  t.equal(asked, 1)
+})
+
 t.test('a cancel of which no wake-up told is found out, and the provider is told', async (t) => {
   const { provider, world } = running()
   world.runner()
