@@ -39,6 +39,8 @@ export class Lane {
   held = 0
   #polls = 0
   #isAsking = false
+  /** The latest call was a submission. */
+  #isPollNext = false
   #deniedUntil = 0
   #isPumping = false
   #isClosed = false
@@ -80,7 +82,8 @@ export class Lane {
     try {
       this.#queueDue()
       while (this.#begin('store')) { /* as many as there is room for */ }
-      for (let isMore = true; isMore;) isMore = [this.#begin('submit'), this.#begin('poll')].includes(true)
+      // Once more: polls that had the turn may all have been given up.
+      for (let isMore = true; isMore;) isMore = [this.#begin('submit'), this.#begin('poll'), this.#begin('submit')].includes(true)
       // What is left of a grant was meant for now.
       this.#polls = 0
       this.#askForPolls()
@@ -114,6 +117,7 @@ export class Lane {
       if (job === null) return false
       if (job.phase !== 'queued') continue
       if (kind === 'poll') this.#polls--
+      if (kind !== 'store') this.#isPollNext = kind === 'submit'
       this.#run(job, kind, this.#step(job, kind))
       return true
     }
@@ -123,8 +127,14 @@ export class Lane {
     const { submit: submits, poll: polls, store } = this.#busy
     if (kind === 'store') return VIDEO_STORES_MAX - store
     const { concurrency } = this.#options.video
+    // A single call has no shares: they take turns, while a poll may be made.
+    if (concurrency === 1 && kind === 'submit' && this.#isPollNext && this.#mayPoll) return 0
     const ofKind = Math.max(1, Math.floor(concurrency * CALLS_SHARE)) - this.#busy[kind]
     return Math.min(ofKind, concurrency - submits - polls)
+  }
+
+  get #mayPoll(): boolean {
+    return this.#queues.poll.size > 0 && this.#options.around.clock.now() >= this.#deniedUntil
   }
 
   #step(job: HeldJob, kind: Kind): Promise<Next> {

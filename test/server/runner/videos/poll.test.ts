@@ -166,3 +166,22 @@ t.test('ten thousand jobs that wait have one timer between them', async (t) => {
   t.equal(runner.held.running, 10_000)
   t.ok(world.clock.waiting <= 4, `${world.clock.waiting} timers`)
 })
+
+t.test('at a provider that takes a single call, submissions without end leave polls their turns, and polls leave submissions theirs', async (t) => {
+  const provider = scripted('tokens', { concurrency: 1 })
+  const world = videoWorld([provider])
+  const slowly = async <T>(answer: T): Promise<T> => {
+    await new Promise<void>((resolve) => void world.clock.after(300, resolve))
+    return answer
+  }
+  provider.onSubmit = ({ jobId }) => slowly(jobId === 'a' ? { kind: 'taken', upstreamId: 'up-a' } : { kind: 'unsent', retryInMs: 0, error: 'full' })
+  provider.onPoll = () => slowly({ kind: 'running', retryInMs: null })
+  world.add({ id: 'a' })
+  world.runner()
+  await world.clock.advance(1_000)
+  for (let n = 0; n < 300; n++) world.add({ id: `job-${n}` })
+  await world.clock.advance(60_000)
+  const polls = provider.calls.filter((call) => call === 'poll up-a').length
+  t.ok(polls > 5, `polled ${polls} times`)
+  t.ok(provider.calls.length - polls > 100)
+})
