@@ -51,9 +51,10 @@ export const CLIP = Buffer.from('not really an MP4, but as long as it is')
 export interface VideosFrontOptions {
   readonly ports?: Partial<Ports>
   readonly keys?: Parameters<typeof keyRecords>[0]
+  readonly operations?: typeof OPERATIONS
 }
 
-export async function openVideosFront(t: Test, { ports: more = {}, keys }: VideosFrontOptions = {}): Promise<VideosFront> {
+export async function openVideosFront(t: Test, { ports: more = {}, keys, operations = OPERATIONS }: VideosFrontOptions = {}): Promise<VideosFront> {
   const videos = memoryVideos()
   const traced: Trace[] = []
   const egress = openEgress({ resolve: (name) => Promise.resolve([name.startsWith('inside.') ? '10.0.0.7' : '93.184.215.14']) })
@@ -69,7 +70,7 @@ export async function openVideosFront(t: Test, { ports: more = {}, keys }: Video
     transfers: { ...NO_FILES.transfers, openFile: (file: FileRecord) => Promise.resolve(ok(contentOf(file))) },
     ...more,
   }
-  const front = await openFront(t, OPERATIONS, { ports, access: accessTo(keyRecords(keys)) })
+  const front = await openFront(t, operations, { ports, access: accessTo(keyRecords(keys)) })
   const call: VideosFront['call'] = async (path, init = {}) => {
     const headers = { authorization: AUTHORIZATION, ...(init.headers as Record<string, string> | undefined) }
     const answer = await fetch(`${front.url}/api/v1${path}`, { ...init, headers })

@@ -71,6 +71,8 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     if (body.trace !== undefined) {
       ports.observer.trace(body.trace, { requestId: call.requestId, operation: OPERATION, model: model.id, sessionId, notes })
     }
+    // The caller has been told so, and may try again: what has not begun is not begun any more.
+    if (performance.now() >= call.deadlineAt) return fail('deadline_exceeded')
     const wish = wishOf(call, { ...planned.value, model, sessionId }, ports.publicOrigin)
     const accepted = await ports.videos.accept(wish)
     if (!accepted.ok) return accepted

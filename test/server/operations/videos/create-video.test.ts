@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { hashOfKey } from '../../../../src/schemas/api-keys.ts'
-import { fail } from '../../../../src/schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import { JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import { OPERATIONS } from '../../../../src/server/operations/index.ts'
+import type { Egress } from '../../../../src/server/ports/egress.ts'
 import { openIdempotency } from '../../../../src/server/store/idempotency.ts'
 import { KEY, OTHER_KEY } from '../../../support/front.ts'
 import { openTestStore } from '../../../support/postgres.ts'
@@ -67,6 +70,19 @@ for (const url of REFUSED_CALLBACKS) {
     t.equal(front.videos.wishes.length, 0)
   })
 }
+
+t.test('video.create 500: a job is not made once its caller was told that the time is over', async (t) => {
+  let go: (looked: Outcome<null>) => void = () => undefined
+  const looked = new Promise<Outcome<null>>((resolve) => (go = resolve))
+  const egress: Pick<Egress, 'vetted'> = { vetted: () => ok({ check: () => looked } as never) }
+  const operations = OPERATIONS.map((operation) => (operation.id === 'video.create' ? { ...operation, deadlineMs: 20 } : operation))
+  const front = await openVideosFront(t, { operations, ports: { egress: egress as Egress } })
+  t.match(await front.post({ ...BODY, callback_url: 'https://slow.example/v' }), refused(500, 'deadline_exceeded'))
+  go(ok(null))
+  await looked
+  for (let turn = 0; turn < 5; turn++) await nextTurn()
+  t.equal(front.videos.wishes.length, 0)
+})
 
 t.test('video.create 400: what is wrong is named, never shown', async (t) => {
   const front = await openVideosFront(t)
