@@ -156,9 +156,11 @@ export class Bookkeeping {
 
   /** All that the journal still holds. @returns false when the front was fenced */
   async #drain(): Promise<boolean> {
-    const { till: { journal }, lender, timers } = this.#options
+    const { till: { journal, turn }, lender, timers } = this.#options
     while (this.#isFlushing) await this.#pause(timers, 1)
-    for (let flush = journal.next(BOOKS_FLUSH_ENTRIES_MAX); flush !== null; flush = journal.next(BOOKS_FLUSH_ENTRIES_MAX)) {
+    // A call may have ended a moment ago, and what it cost is only gathered.
+    const next = (): Flush | null => (turn.write() ? journal.next(BOOKS_FLUSH_ENTRIES_MAX) : null)
+    for (let flush = next(); flush !== null; flush = next()) {
       const result = await lender.flush(flush).catch((): FlushResult | null => null)
       if (result === 'fenced') return false
       if (result === 'applied') this.#apply(flush)

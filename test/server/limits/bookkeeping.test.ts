@@ -188,6 +188,17 @@ t.test('a drain whose journal cannot be read again leaves it to whoever can: wha
   t.equal(money.lender.asked.close, 0)
 })
 
+t.test('a call that ends in the turn in which a drain hears of its last batch is in the books before the journal ends', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(100)
+  const open = await money.held({ nano: 900 })
+  if (!open.ok) throw new Error('the money is there')
+  // The batch is a millisecond on its way, and its answer another.
+  money.simulation.after(2, () => open.value.settle(costOf(300)))
+  await money.closed()
+  t.same([money.lender.asked.close, money.lender.usage.map(({ costNano }) => costNano)], [1, [100, 300]])
+})
+
 t.test('a drain leaves calls that are still under way to whoever reads the journal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.held({ nano: 900 })
