@@ -15,6 +15,9 @@ interface Teardown {
   teardown(done: () => unknown): unknown
 }
 
+/** For a bucket that stalls on purpose; elsewhere a slow machine is waited for. */
+export const SHORT_STALL_MS = 300
+
 export const CONTAINER: ContainerRef = { workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', containerId: 'sess_abc' }
 
 const FOLDER_PREFIX = 'sluice-storage-'
@@ -36,7 +39,7 @@ export async function openS3(t: Teardown, more: Partial<S3Options> = {}): Promis
   const storage = await openS3Storage({
     bucket: s3.bucket, prefix: 'node/', region: s3.region, endpoint: s3.endpoint, accessKeyId: s3.accessKeyId,
     secretAccessKey: new Secret(s3.secretAccessKey), isPathStyle: true, checksums: 'WHEN_REQUIRED', stagingFolder: join(folder, 'staging'),
-    stallMs: 300, backoffMs: 1, ...more,
+    stallMs: 20_000, backoffMs: 1, ...more,
   })
   t.teardown(() => storage.close())
   return { storage, s3, folder }

@@ -148,7 +148,7 @@ t.test(
         }
       },
       {},
-      60,
+      500,
     )
     const client = rawClient(port)
     t.teardown(() => client.destroy())

@@ -160,7 +160,7 @@ t.test('waiting takes nothing from the time of the call, and an operation that m
     await gate
     return answer(call, count)
   }
-  const { post, runs } = await openStand(t, run, { deadlineMs: 100 })
+  const { post, runs } = await openStand(t, run, { deadlineMs: 500 })
   const first = post()
   while (runs() === 0) await new Promise((next) => setImmediate(next))
   const second = post()

@@ -40,9 +40,10 @@ t.test('what is no invalidation is passed over', async (t) => {
   const { hints, state } = await open(t, redis)
   const got: Invalidation[] = []
   await hinted(hints, hints)
-  hints.subscribe((change) => void got.push(change))
+  // One of those that were published until the first arrived may still come.
+  hints.subscribe((change) => void (change.n > CHANGE.n && got.push(change)))
   const strange = [
-    '', '{', 'null', '[]', '{"n":1}', '{"n":"1","kind":"key","id":"x"}', '{"n":1,"kind":"__proto__","id":"x"}',
+    '', '{', 'null', '[]', '{"n":8}', '{"n":"8","kind":"key","id":"x"}', '{"n":8,"kind":"__proto__","id":"x"}',
     '{"n":1e999,"kind":"key","id":"x"}',
   ]
   for (const text of strange) {

@@ -24,20 +24,33 @@ async function open(t: Test, redis: TestRedis, now: () => number = () => Infinit
   return { state, views }
 }
 
+type Opened = Awaited<ReturnType<typeof open>>
+
+/** What a Redis that is held for away, since it took longer than calls wait for it, did not do is asked for again. */
+async function asked<T>({ state }: Opened, ask: () => Promise<T>, isDone: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (isDone(answer) || state.isReachable) return answer
+    await state.whenReachable(60_000)
+  }
+}
+const put = (one: Opened, ...views: readonly VideoView[]): Promise<boolean> => asked(one, () => one.views.putAll(views), (isPut) => isPut)
+const got = (one: Opened, id: string): Promise<VideoView | null> => asked(one, () => one.views.get(id), (found) => found !== null)
+
 for (const kind of REDIS_KINDS) {
   t.test(`${kind}: a view that is put is what others read`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const [one, other] = [await open(t, redis), await open(t, redis)]
-    t.equal(await one.views.put(ENDED), true)
-    t.same(await other.views.get('vid_1'), ENDED)
+    t.equal(await asked(one, () => one.views.put(ENDED), (isPut) => isPut), true)
+    t.same(await got(other, 'vid_1'), ENDED)
     t.equal(await other.views.get('vid_2'), null)
   })
 
   t.test(`${kind}: whoever writes late with what it read early changes nothing`, async (t) => {
-    const { views } = await open(t, await openTestRedis(t, kind))
-    await views.put(ENDED)
-    t.equal(await views.putAll([view('pending'), view('in_progress')]), true)
-    t.same(await views.get('vid_1'), ENDED)
+    const one = await open(t, await openTestRedis(t, kind))
+    await put(one, ENDED)
+    t.equal(await put(one, view('pending'), view('in_progress')), true)
+    t.same(await got(one, 'vid_1'), ENDED)
   })
 
   t.test(`${kind}: a Redis that came back empty has the views that it missed`, async (t) => {
@@ -58,17 +71,19 @@ for (const kind of REDIS_KINDS) {
 t.test('a Redis that was away is not believed that a job is open, for a while', async (t) => {
   const redis = await openTestRedis(t)
   let now = 0
-  const { views } = await open(t, redis, () => now)
-  await views.putAll([view('in_progress'), { ...ENDED, id: 'vid_2' }])
-  t.equal(await views.get('vid_1'), null)
-  t.same(await views.get('vid_2'), { ...ENDED, id: 'vid_2' })
-  now = VIDEO_VIEW_DOUBT_MS
-  t.same(await views.get('vid_1'), view('in_progress'))
+  const one = await open(t, redis, () => now)
+  await put(one, view('in_progress'), { ...ENDED, id: 'vid_2' })
+  t.equal(await one.views.get('vid_1'), null)
+  t.same(await got(one, 'vid_2'), { ...ENDED, id: 'vid_2' })
+  // It may have been held for away once more by now, and is doubted anew.
+  const believed = (): Promise<VideoView | null> => ((now += VIDEO_VIEW_DOUBT_MS), one.views.get('vid_1'))
+  t.same(await asked(one, believed, (found) => found !== null), view('in_progress'))
 })
 
 t.test('views of open jobs are forgotten sooner than those of ended ones', async (t) => {
-  const { views, state } = await open(t, await openTestRedis(t))
-  await views.putAll([view('pending'), { ...ENDED, id: 'vid_2' }])
+  const one = await open(t, await openTestRedis(t))
+  const { state } = one
+  await put(one, view('pending'), { ...ENDED, id: 'vid_2' })
   const kept = async (id: string): Promise<number> => state.redis.pttl(`sluice:video:{${id}}`)
   const [openMs, endedMs] = [await kept('vid_1'), await kept('vid_2')]
   t.ok(openMs > VIDEO_VIEW_OPEN_MS / 2 && openMs <= VIDEO_VIEW_OPEN_MS, `${openMs} ms`)
@@ -183,12 +198,13 @@ t.test('wake-ups of a turn are told once each, and what is none is passed over',
   const redis = await openTestRedis(t)
   const [one, other] = [await open(t, redis), await open(t, redis)]
   const told: VideoWake[] = []
-  other.views.onWake((what) => void told.push(what))
-  while (told.length === 0) {
+  let isHeard = false
+  // One of those that were told until the first arrived may still come.
+  other.views.onWake((what) => void (what.kind === 'webhooks' ? (isHeard = true) : told.push(what)))
+  while (!isHeard) {
     one.views.wake({ kind: 'webhooks' })
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  told.length = 0
   for (const text of ['', 'null', '{"kind":"jobs"}', '{"kind":"cancelled","id":7}', '{"kind":"else"}']) await one.state.redis.publish('sluice:videos', text)
   for (let n = 0; n < 100; n++) one.views.wake({ kind: 'jobs', provider: 'openai' })
   one.views.wake({ kind: 'cancelled', id: 'vid_1' })

@@ -5,7 +5,7 @@ import { Secret } from '../../../src/schemas/secret.ts'
 import type { Storage } from '../../../src/server/ports/storage.ts'
 import { must, present } from '../../support/must.ts'
 import type { S3Call, S3Fault } from '../../support/s3.ts'
-import { CONTAINER, contentOf, drain, openS3, put, putInContainer, staged } from '../../support/storage.ts'
+import { CONTAINER, contentOf, drain, openS3, put, putInContainer, SHORT_STALL_MS, staged } from '../../support/storage.ts'
 
 const CONTENT = randomBytes(600_000)
 
@@ -50,7 +50,7 @@ const CALLS: readonly (readonly [S3Call, (storage: Storage) => Promise<{ readonl
 for (const [call, run] of CALLS) {
   for (const fault of ['error', 'reset', 'slow', 'lost'] as const satisfies readonly S3Fault[]) {
     t.test(`${call}: a server that answers ${fault} twice is tried again, one that always does is storage_unavailable`, async (t) => {
-      const { storage, s3 } = await openS3(t)
+      const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs: SHORT_STALL_MS } : {})
       s3.put('node/objects/file_a', CONTENT)
       s3.failNext(call, fault, fault)
       t.equal((await run(storage)).ok, true)
@@ -84,7 +84,7 @@ t.test('a failed publish leaves the staging file to its owner', async (t) => {
 })
 
 t.test('a body that breaks off or stalls goes on where it ended', async (t) => {
-  const { storage, s3 } = await openS3(t)
+  const { storage, s3 } = await openS3(t, { stallMs: 3 * SHORT_STALL_MS })
   await put(storage, 'file_a', CONTENT)
   const object = must(await storage.open('file_a'))
   s3.failNext('get', 'half', 'stall', 'half')

@@ -7,7 +7,7 @@ import { ok } from '../../../src/schemas/failures.ts'
 import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/file-limits.ts'
 import type { Storage } from '../../../src/server/ports/storage.ts'
 import { text } from '../../support/sessions.ts'
-import { openDisk, openS3, openStoredFiles } from '../../support/storage.ts'
+import { openDisk, openS3, openStoredFiles, SHORT_STALL_MS } from '../../support/storage.ts'
 import { openTransfers, swept, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, filePart, form, sendForm } from '../../support/upload-echo.ts'
 import type { S3Fault } from '../../support/s3.ts'
@@ -69,7 +69,7 @@ t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
 
 for (const fault of ['error', 'reset', 'lost', 'slow'] as const satisfies readonly S3Fault[]) {
   t.test(`a bucket that fails every time (${fault}) makes it 503, or the object is there, and nothing is left`, async (t) => {
-    const { storage, s3 } = await openS3(t)
+    const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs: SHORT_STALL_MS } : {})
     const stand = await openTransfers(t, { storage })
     s3.failNext('put', ...Array<S3Fault>(20).fill(fault))
     const { status } = await sendForm(stand.port, form([filePart(text(100_000))]))

@@ -6,11 +6,13 @@ import { openWebhookStand, type Answer, type WebhookStand } from '../../../suppo
 
 t.setTimeout(120_000)
 
+const [LONG_MS, SHORT_MS] = [20_000, 250]
+
 /** What one attempt at a receiver that answers so comes to. */
-async function outcomeOf({ receiver, start, tell, outcomes }: WebhookStand, answer: Answer): Promise<string | undefined> {
+async function outcomeOf({ receiver, start, tell, outcomes }: WebhookStand, answer: Answer, attemptMs = LONG_MS): Promise<string | undefined> {
   receiver.answerWith(answer)
   await tell()
-  const sender = start({ timing: { attemptMs: 250, leaseMs: 60_000, sweepMs: 20, pauseMs: 10, delaysMs: [3_600_000] } })
+  const sender = start({ timing: { attemptMs, leaseMs: 60_000, sweepMs: 20, pauseMs: 10, delaysMs: [3_600_000] } })
   await until(() => outcomes.length > 0)
   await sender.close()
   return outcomes[0]
@@ -43,12 +45,12 @@ t.test('2xx with a body that never ends is delivered, and its connection is give
 
 t.test('2xx whose body stalls is delivered, and holds its place no longer than an attempt', async (t) => {
   const stand = await openWebhookStand(t)
-  t.equal(await outcomeOf(stand, (res) => void res.writeHead(200).write('a')), 'delivered')
+  t.equal(await outcomeOf(stand, (res) => void res.writeHead(200).write('a'), 4 * SHORT_MS), 'delivered')
   t.match(await stand.rows(), [{ state: 'delivered' }])
 })
 
 t.test('a receiver that never answers has taken its time', async (t) => {
-  t.equal(await outcomeOf(await openWebhookStand(t), () => undefined), 'timeout')
+  t.equal(await outcomeOf(await openWebhookStand(t), () => undefined, SHORT_MS), 'timeout')
 })
 
 t.test('a receiver that drips its headers has taken its time', async (t) => {
@@ -57,7 +59,7 @@ t.test('a receiver that drips its headers has taken its time', async (t) => {
   t.equal(await outcomeOf(await openWebhookStand(t), (res) => {
     res.socket?.write('HTTP/1.1 200 OK\r\nx-slow: ')
     drip = setInterval(() => res.socket?.write('a'), 20)
-  }), 'timeout')
+  }, SHORT_MS), 'timeout')
 })
 
 t.test('headers without end are no answer', async (t) => {
@@ -73,7 +75,7 @@ t.test('informational answers without end are none', async (t) => {
   const stand = await openWebhookStand(t)
   const outcome = await outcomeOf(stand, (res) => {
     going = setInterval(() => res.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 10)
-  })
+  }, SHORT_MS)
   t.match(outcome, /^(timeout|unreachable)$/)
 })
 

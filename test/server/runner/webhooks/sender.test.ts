@@ -158,6 +158,7 @@ t.test('a runner that dies between answer and booking is the only cause of a sec
   const dying: Deliveries = { ...deliveries, claim, book: () => new Promise<boolean>((done) => (bury = () => done(false))) }
   void start({ deliveries: dying })
   await until(() => bury !== null)
+  await store.sql`UPDATE webhook_deliveries SET lease_until = '-infinity'`
   start()
   t.match(await settled(), [{ state: 'delivered', tries: 1 }])
   const [first, second] = receiver.received
@@ -281,11 +282,11 @@ t.test('the times are those of the contract', async (t) => {
 
 t.test('what was not ready to be sent before its lease was as good as over is left to others', async (t) => {
   const { receiver, secrets, start, tell, settled, log } = await openWebhookStand(t)
-  const timing = { ...COMPRESSED, leaseMs: 600, attemptMs: 400 }
+  const timing = { ...COMPRESSED, leaseMs: 20_500, attemptMs: 20_000 }
   let asked = 0
   const slow = {
     async current(workspaceId: string) {
-      if (asked++ === 0) await new Promise((resolve) => setTimeout(resolve, 2 * timing.leaseMs))
+      if (asked++ === 0) await new Promise((resolve) => setTimeout(resolve, 2 * (timing.leaseMs - timing.attemptMs)))
       return secrets.current(workspaceId)
     },
   }
