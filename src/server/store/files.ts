@@ -225,13 +225,7 @@ class FileStore implements Files {
 
   /** All leases in one statement. A row that somebody took over is left to the commit to find. */
   async #renew(): Promise<void> {
-    const ours = [...this.#uploads.values()].map(({ id, attempt }) => [id, attempt] as const)
-    if (ours.length === 0) return
-    const { sql } = this.#options.store
-    await sql`
-      UPDATE files SET lease_until = clock_timestamp() + ${this.#leaseMs} * interval '1 ms'
-      FROM (VALUES ${sql(ours.map(([id, attempt]) => [id, String(attempt)]))}) AS own (id, attempt)
-      WHERE files.id = own.id AND files.attempt = own.attempt::int AND files.state = 'pending'`
+    await fileRows.renewAll(this.#sql, [...this.#uploads.values()], this.#leaseMs)
   }
 }
 

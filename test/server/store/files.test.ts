@@ -2,6 +2,7 @@ import t from 'tap'
 import { CallEnded } from '../../../src/schemas/call-ended.ts'
 import { QUOTA_STEP_BYTES } from '../../../src/schemas/file-limits.ts'
 import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../src/schemas/limits.ts'
+import { abandonFiles } from '../../../src/server/store/file-quota.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../support/files.ts'
 import { must, present } from '../../support/must.ts'
@@ -189,6 +190,23 @@ t.test('to abandon what is committed changes nothing', async (t) => {
   must(await files.abandon(upload, true))
   t.ok((await files.get(workspaceId, upload.id)).ok)
   t.equal(must(await files.usage(workspaceId)).usedBytes, FACTS.sizeBytes)
+})
+
+t.test('a renewal of several leases and the end of their workspace do not wait for each other', async (t) => {
+  const { store, workspaceId, open } = await openFileStand(t)
+  const files = open({ renewMs: 20 })
+  const first = await begun(files, workspaceId, 1)
+  await begun(files, workspaceId, 1)
+  // Now the table has it behind the second one.
+  must(await files.extend(first, 10))
+  await store.sql`UPDATE files SET lease_until = lease_until + interval '1 s' WHERE id = ${first.id}`
+  const waiting = () => store.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  const ended = await store.sql.begin(async (tx) => {
+    await tx`SELECT 1 FROM files WHERE id = ${first.id} FOR UPDATE`
+    while ((await waiting()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    return abandonFiles(tx, workspaceId)
+  })
+  t.match(ended, { count: 2 })
 })
 
 t.test('the lease of an upload is renewed as long as its process lives', async (t) => {
