@@ -65,7 +65,9 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     }
   }
   const beat = async (): Promise<boolean> => {
-    await beating
+    // Of two at once the earlier one may be the last that the store takes, also behind the end of this front.
+    while (beating !== null) await beating
+    if (isClosed) return false
     beating = report()
     await beating
     beating = null
@@ -98,7 +100,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       isClosed = true
       clearInterval(timer)
       leaveFeed()
-      await beating
+      while (beating !== null) await beating
       await removeFront(store, frontId).catch(() => {})
     },
   }

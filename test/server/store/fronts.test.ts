@@ -114,6 +114,25 @@ t.test('a front tells the root key that it wraps with, and again when that has c
   t.same([await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')], [['here'], []])
 })
 
+t.test('a front reports one thing after the other, however many ask for it, and nothing once it has left', async (t) => {
+  const store = await openTestStore(t)
+  const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
+  let [now, most] = [0, 0]
+  const take = store.within.bind(store)
+  const within: Store['within'] = (msMax, use) => {
+    most = Math.max(most, ++now)
+    return take(msMax, use).finally(() => now--)
+  }
+  Object.assign(store, { within })
+  const heartbeat = startHeartbeat({ frontId: newId(), store, feed, node: 'here', connections: 7, log: SILENT, everyMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  const asked = [heartbeat.beat(), heartbeat.beat(), heartbeat.scaled(8)]
+  await heartbeat.close()
+  await Promise.all(asked)
+  const rows = await store.sql`SELECT id FROM fronts`
+  t.same([most, rows.length], [1, 0], 'and nothing behind its end')
+})
+
 t.test('a node that has another number of children tells the others at once, and counts them', async (t) => {
   const store = await openTestStore(t)
   const [one, two] = [await front(t, store), await front(t, store)]
