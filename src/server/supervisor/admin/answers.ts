@@ -12,6 +12,7 @@ export interface Answer {
 }
 
 const OK = 200
+const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 const FOUND = 302
 /** Seconds after which what is busy may be asked again. */
 const RETRY_AFTER_S = 1
@@ -32,8 +33,9 @@ export function redirect(location: string): Answer {
 export function failed(failure: Failure): Answer {
   const { status: statuses, retry } = FAILURES[failure.name]
   const code = statusOf(failure.name, statuses)
+  const requestId = randomUUID()
   const envelope: ErrorEnvelope = {
-    error: { code, message: textOf(failure), metadata: { error_type: failure.name, request_id: randomUUID() } },
+    error: { code, message: textOf(failure), metadata: { error_type: failure.name, request_id: requestId } },
   }
   const answer = json(envelope, code)
   const { allowed } = failure.fields ?? {}
@@ -41,7 +43,8 @@ export function failed(failure: Failure): Answer {
     ...answer,
     headers: {
       ...answer.headers,
-      ...(failure.name === 'credentials_missing' ? { 'www-authenticate': 'Bearer' } : {}),
+      'x-request-id': requestId,
+      ...(code === UNAUTHORIZED ? { 'www-authenticate': 'Bearer' } : {}),
       ...(failure.name === 'method_not_allowed' ? { allow: String(allowed ?? '') } : {}),
       ...(retry === 'backoff' ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
     },

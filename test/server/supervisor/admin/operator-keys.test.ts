@@ -62,9 +62,18 @@ for (const header of [undefined, '', 'Bearer', 'Basic abc', `Bearer ${'a'.repeat
   })
 }
 
+t.test('a refusal of the port itself names its request where clients look for it, too', async (t) => {
+  const { keys } = keysWith(() => Promise.resolve(answerOf(200)))
+  const check = await keys.check(undefined)
+  if (check.kind === 'operator') throw new Error('it was no refusal')
+  const { body, headers } = check.answer
+  t.match(headers, { 'x-request-id': /^[\w-]{36}$/ })
+  t.match(JSON.parse(String(body)), { error: { metadata: { request_id: headers['x-request-id'] } } })
+})
+
 t.test('what cannot be a key is not asked of a front', async (t) => {
   const { keys, asked } = keysWith(() => Promise.resolve(answerOf(200)))
-  t.match(await keys.check('Bearer sk-sluice-mgmt-v1-short'), { kind: 'refused', answer: { status: 401 } })
+  t.match(await keys.check('Bearer sk-sluice-mgmt-v1-short'), { kind: 'refused', answer: { status: 401, headers: { 'www-authenticate': 'Bearer' } } })
   t.same(asked, [])
 })
 
