@@ -83,10 +83,10 @@ class CredentialWay implements OwnWay {
   /** One release for all who wait; those who come after the end have one of their own. */
   release(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
     if (this.#isEnded()) return this.#ask(caller, requestId)
-    this.#releasing ??= this.#ask(caller, requestId).then((released) => {
-      this.#releasing = null
-      return released.ok ? ok(this.#keep(released.value)) : released
-    })
+    this.#releasing ??= this.#ask(caller, requestId)
+      .then((released) => released.ok ? ok(this.#keep(released.value)) : released)
+      // Also when it threw: the next call asks anew, else all of them would fail by this one.
+      .finally(() => (this.#releasing = null))
     return this.#releasing
   }
 

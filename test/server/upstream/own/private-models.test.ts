@@ -40,7 +40,13 @@ function stand(rows: () => Promise<Outcome<readonly PrivateEndpoint[]>>, binding
   const models = createPrivateModels({
     rows: { active: () => (asked.rows++, rows()) },
     bindings: { among: () => Promise.resolve(ok(bindings())) },
-    releases: { release: () => (asked.releases++, Promise.resolve(value === '' ? fail('secret_not_released') : ok(new Secret(value)))) },
+    releases: {
+      async release() {
+        asked.releases++
+        if (value === 'bug') throw new Error('a bug')
+        return value === '' ? fail('secret_not_released') : ok(new Secret(value))
+      },
+    },
     catalogue: { resolve: (id) => (id === CALLED.id ? CALLED : null), providers: [PROVIDER] },
     feed, graceMs: GRACE_MS, now: () => clock.ms,
   })
@@ -155,6 +161,15 @@ t.test('a credential ends with every change of the vault, also for calls under w
   t.match(await way.release('k', null), { ok: false, failure: { name: 'secret_not_released' } })
   t.match(await wayOf(await known()).release('k', null), { ok: false })
   t.equal(asked.releases, 3)
+})
+
+t.test('a release that threw fails its own call and no later one', async (t) => {
+  const { known, setValue } = stand(() => Promise.resolve(ok([endpoint('1')])))
+  const way = wayOf(await known())
+  setValue('bug')
+  await t.rejects(way.release('k', null), { message: 'a bug' })
+  setValue('second')
+  t.ok((await way.release('k', null)).ok)
 })
 
 t.test('a release that a change overtook serves its own call and no other', async (t) => {
