@@ -5,7 +5,8 @@ import { usdText } from '../../schemas/usd.ts'
 import type { Config } from '../config.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { closeNode, type ClosedNode } from '../ledger/close-node.ts'
-import { openStorage } from '../main/storage.ts'
+import { openStorage, placeOfObjects } from '../main/storage.ts'
+import type { Storage } from '../ports/storage.ts'
 import { verifyAudit } from '../store/audit-log.ts'
 import { openLender } from '../store/lender.ts'
 import { migrate, MIGRATIONS } from '../store/migrate.ts'
@@ -70,22 +71,29 @@ function mustBeKnown({ manifest: { migrations, sluice } }: Backup): void {
 
 async function bringUp(store: Store, config: Config, backup: Backup): Promise<void> {
   const { folder, manifest } = backup
-  if (manifest.has_root_keys && config.rootKey === null && config.rootKeyFile === null) {
-    makeKeyFile(join(config.dataDir, ROOT_KEY_FILE), readFileSync(join(folder, BACKUP_ROOT_KEYS), 'utf8'))
-    noteBackup(folder, ownRootKeys(), config)
-  }
-  if (manifest.objects !== null) {
-    const storage = await openStorage(config)
-    try {
-      await restoreObjects(storage, backup)
-    } finally {
-      await storage.close()
+  const storage = manifest.objects === null ? null : await openStorage(config)
+  try {
+    if (storage !== null) await mustHoldNothing(storage, config)
+    if (manifest.has_root_keys && config.rootKey === null && config.rootKeyFile === null) {
+      makeKeyFile(join(config.dataDir, ROOT_KEY_FILE), readFileSync(join(folder, BACKUP_ROOT_KEYS), 'utf8'))
+      noteBackup(folder, ownRootKeys(), config)
     }
+    if (storage !== null) await restoreObjects(storage, backup)
+  } finally {
+    await storage?.close()
   }
   // The schema that the rows are of, and then whatever this version adds to it.
   await migrate(store.options.url, stderrLog, MIGRATIONS.slice(0, manifest.migrations.length))
   await store.sql.begin((tx) => fill(tx, backup))
   await migrate(store.options.url, stderrLog)
+}
+
+/** Of a bucket nobody has looked before: the sweep of this installation would remove what is another one's there. Throws CliFailure. */
+async function mustHoldNothing(storage: Storage, config: Config): Promise<void> {
+  if (config.objects.kind === 'disk') return
+  const [{ objects }, { containers }] = [need(await storage.list(null)), need(await storage.containers.listContainers(null))]
+  if (objects.length + containers.length === 0) return
+  throw new CliFailure(`${placeOfObjects(config)} holds files: set SLUICE_OBJECTS to a place that is empty`)
 }
 
 async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void> {

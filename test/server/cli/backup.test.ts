@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BackupWriter, openBackup } from '../../../src/server/cli/backup-folder.ts'
@@ -7,6 +7,7 @@ import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from
 import { openBooks, type Books } from '../../support/ledger.ts'
 import { openJournal, setLimit } from '../../support/money.ts'
 import { openTestDatabase } from '../../support/postgres.ts'
+import { FakeS3, s3Settings } from '../../support/s3.ts'
 import { openFolder } from '../../support/storage.ts'
 import { runVerb } from '../../support/verbs.ts'
 import { clip, insertClips, insertVideo, videoId } from '../../support/video-rows.ts'
@@ -111,6 +112,18 @@ t.test('a restore refuses a database, a data directory or a folder of objects th
   writeFileSync(join(folder, 'keyed', 'root-key'), '')
   const keyed = { ...settings, SLUICE_DATA: join(folder, 'keyed') }
   t.match(await runVerb(keyed, ['restore', join(folder, 'b')]), { code: 1, stderr: /has a root key/ })
+})
+
+t.test('a restore refuses a bucket that holds files, and changes nothing', async (t) => {
+  const { folder, run } = await stand(t)
+  await run('backup', join(folder, 'b'))
+  const s3 = await FakeS3.start(t)
+  const settings = { ...(await emptySettings(t, folder)), ...s3Settings(s3) }
+  const { SLUICE_OBJECTS: place = '' } = settings
+  s3.put(`${place.split('/').slice(3).map((part) => `${part}/`).join('')}objects/file_other`, Buffer.from('x'))
+  t.match(await runVerb(settings, ['restore', join(folder, 'b')]), { code: 1, stderr: /s3:.* holds files: set SLUICE_OBJECTS/ })
+  t.equal(s3.objects.size, 1)
+  t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
 })
 
 t.test('a backup of which one byte is another, or that names a file elsewhere, is refused', async (t) => {
