@@ -51,9 +51,11 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
         }
         socket.once('close', () => places.giveBack())
         // Should a version of Node or undici find another way to an address, it ends here.
-        if (addresses.includes(canonical(socket.remoteAddress ?? '') ?? '')) return connected(null, socket)
+        const { remoteAddress } = socket
+        if (addresses.includes(canonical(remoteAddress ?? '') ?? '')) return connected(null, socket)
         socket.destroy()
-        refused(new DestinationRefused('an address that nobody vetted'))
+        // One that the other side has broken by now has no address any more.
+        refused(remoteAddress === undefined ? new Error('broken as it was made') : new DestinationRefused('an address that nobody vetted'))
       })
       // Node has asked for the addresses before `connect` returned: those of no other connection can be meant.
       found = []

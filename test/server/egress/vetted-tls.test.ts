@@ -1,9 +1,13 @@
+import { Duplex } from 'node:stream'
+import { createSecureContext, TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import type { EgressExchange } from '../../../src/server/ports/egress.ts'
 import { NO_OPENSSL } from '../../support/certificate.ts'
 import { startAuthority, type KeyPair } from '../../support/certificate-authority.ts'
+import { must } from '../../support/must.ts'
+import { bytesServer } from '../../support/raw-server.ts'
 import { exchangeRequest, startTarget, textOf, type Target } from '../../support/vetted-stand.ts'
 
 const skip = NO_OPENSSL
@@ -39,6 +43,27 @@ t.test('with a root of the operator\'s the name is verified and sent, though the
   const authority = startAuthority(t)
   const { outcome } = await asked(t, { tls: authority.issue(['DNS:good.example']), roots: [authority.root] })
   t.equal(await textOf(outcome), 'good.example good.example')
+})
+
+t.test('a connection that breaks while its handshake ends is broken, and no refusal of its address', { skip }, async (t) => {
+  const authority = startAuthority(t)
+  const { key, cert } = authority.issue(['DNS:good.example'])
+  const port = await bytesServer(t, (socket, hello) => {
+    // All that the handshake needs of the server comes with the end of the connection.
+    const raw = new Duplex({
+      read: () => undefined,
+      write: (bytes: Buffer, _, done) => void socket.write(bytes, () => {
+        socket.resetAndDestroy()
+        done()
+      }),
+    })
+    new TLSSocket(raw, { isServer: true, secureContext: createSecureContext({ key, cert }) }).on('error', () => undefined)
+    raw.push(hello)
+  })
+  const egress = openEgress({ allow: ['127.0.0.0/8'], extraCa: [authority.root], resolve: () => Promise.resolve(['127.0.0.1']) })
+  t.teardown(() => egress.close())
+  const origin = must(egress.vetted({ host: 'good.example', port, purpose: 'caller' }))
+  t.match(await origin.exchange(exchangeRequest()), { failure: { name: 'upstream_failed' } })
 })
 
 t.test('an address that a caller names itself is verified as that address', { skip }, async (t) => {
