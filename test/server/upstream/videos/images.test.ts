@@ -79,8 +79,9 @@ t.test('an image whose host does not answer, answers with an error, stalls, or s
     : res.writeHead(302, { location: `https://other.example:${host.port}/a` }).end()))
   t.match(await submit(url), { kind: 'refused', error: /redirects/ })
   host.answer((_, res) => void res.writeHead(200).write(PNG))
-  // Its time and that of the submission end together: either may be seen first.
-  t.match(await submit(url, 150), { error: /did not come in time|not asked for any more/ })
+  // A timer may fire a part of a millisecond before its time: of many one does.
+  const slow = await Promise.all(Array.from({ length: 4 }, (_, nth) => submit(url, 250 + nth * 9.9)))
+  t.same(slow.filter(({ kind, error }) => kind !== 'refused' || error?.includes('did not come in time') !== true), [])
   await host.close()
   t.match(await submit(url), { kind: 'refused', error: /could not be reached/ })
   t.ok(VIDEO_IMAGES_MS > 150)
