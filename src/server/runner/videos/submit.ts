@@ -32,7 +32,7 @@ export async function submit(around: Around, job: HeldJob, provider: VideoProvid
     endsAt: askedAt + callMs,
     // What was sent is listened to: a job that is cancelled meanwhile can only be stopped by its id.
     signal: NEVER,
-    mayWrite: () => clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled,
+    mayWrite: () => clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled && !job.abort.signal.aborted,
   })
   meters.submitted(provider.slug, answer.kind)
   return book(around, job, { provider, answer })

@@ -232,6 +232,24 @@ t.test('a call that is still prepared when the runner has ended is not made', as
   t.same(provider.calls, [])
 })
 
+t.test('a call that is still prepared when a runner that closes cuts off is left to another runner: its answer might not be heard', async (t) => {
+  const provider = scripted('tokens', { submit: 'blind' })
+  const world = videoWorld([provider])
+  const { submit } = provider
+  provider.submit = async (order, times) => {
+    await new Promise<void>((resolve) => void world.clock.after(8_000, resolve))
+    return submit(order, times)
+  }
+  world.add({ id: 'a', attached: { frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }], references: [], passthrough: {} } })
+  const runner = world.runner()
+  await world.clock.advance(100)
+  const closed = runner.close(10_000)
+  await world.clock.advance(9_000)
+  t.same(provider.calls, [])
+  await closed
+  t.match(world.rows.get('a'), { state: 'accepted', end: null })
+})
+
 for (const submit of ['token', 'lookup', 'blind'] as const) {
   t.test(`a submission of which nobody heard that it was written is made all the same: ${submit}`, async (t) => {
     const provider = scripted('tokens', { submit })
