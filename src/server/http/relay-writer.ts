@@ -182,7 +182,7 @@ export class RelayWriter {
     const { res, body, isLast } = this.#options
     if (body.bytes !== null) return this.#cut({ name: 'upstream_failed', cause: new Error('it ended early') })
     if (isLast) {
-      this.#cork(() => endChunks(res))
+      this.#cork(() => (this.#before === 0 ? endHead(res) : endChunks(res)))
       return this.#linger()
     }
     res.cork(() => void res.end(''))
@@ -218,6 +218,12 @@ export class RelayWriter {
  */
 function endChunks(res: WireResponse): void {
   res.writeHeader('\r\n0\r\nx-sluice-end', '1\r\n')
+}
+
+/** Ends one that came without a chunk: its head is open still and names no encoding, so that the last chunk would be a body. */
+function endHead(res: WireResponse): void {
+  res.writeHeader('date', new Date().toUTCString())
+  res.writeHeader('content-length', '0\r\n')
 }
 
 const NOTHING = new Uint8Array(0)

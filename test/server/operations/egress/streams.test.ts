@@ -67,6 +67,17 @@ t.test('an answer in chunks that is the last of its connection ends properly, an
   t.ok(answer.complete)
 })
 
+t.test('an answer in chunks without one that is the last of its connection is empty, and says so', async (t) => {
+  for (const header of ['connection: close', 'transfer-encoding: chunked']) {
+    const { client, send } = await open(t, (_, res) => void res.writeHead(302, { location: '/y' }).end())
+    send('POST', [header], header.endsWith('chunked') ? '0\r\n\r\n' : '')
+    const text = await client.closed()
+    t.match(text, /^HTTP\/1\.1 302 [^]*connection: close\r\n[^]*content-length: 0\r\n\r\n$/i)
+    t.notMatch(text, /x-sluice-end|transfer-encoding/i)
+    t.match(text, /\r\ndate: /i)
+  }
+})
+
 t.test('the head of an answer does not wait for its body', async (t) => {
   const body = gate()
   const { client, send } = await open(t, async (_, res) => {
