@@ -50,6 +50,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   })
   boundConnections(server, ADMIN_CONNECTIONS_MAX)
   await listen(server, options)
+  // A connection that cannot be accepted, as where the machine has no descriptor left, must not end the node.
+  server.on('error', () => undefined)
   return {
     trust: (pems) => desk.port.trust(pems),
     drain: () => desk.feed.close(),

@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import t from 'tap'
 import { ADMIN_BODY_BYTES_MAX, ADMIN_CONNECTIONS_MAX, ADMIN_RELAYS_MAX } from '../../../../src/schemas/admin-port-limits.ts'
@@ -251,6 +252,17 @@ t.test('of connections beyond the most those go that ask nothing, the oldest fir
   await until('the oldest are closed', () => sockets.slice(0, 6).every(({ closed }) => closed))
   t.notOk(sockets.at(-1)?.closed)
   t.ok(await reader.until(/data: /), 'who has a call under way stays')
+})
+
+t.test('connections that the system cannot accept end nothing', async (t) => {
+  const { stand } = await stands(t, echo)
+  const servers: Server[] = []
+  const keep = (message: unknown): void => void servers.push((message as { readonly server: Server }).server)
+  subscribe('http.server.request.start', keep)
+  t.teardown(() => unsubscribe('http.server.request.start', keep))
+  await stand.ask('/healthz')
+  for (let nth = 0; nth < 3; nth++) servers[0]?.emit('error', Object.assign(new Error('accept ENFILE'), { code: 'ENFILE' }))
+  t.equal((await stand.ask('/healthz')).status, 200)
 })
 
 t.test('where all connections have calls under way, new ones are closed', async (t) => {
