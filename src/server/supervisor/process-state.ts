@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
+import { bareEnvironment } from '../config.ts'
 
 export interface ProcessIdentity {
   readonly pid: number
@@ -92,7 +93,8 @@ function bootId(): string {
 }
 
 function identityFromPs(pid: number): ProcessIdentity | null {
-  const { stdout } = spawnSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { encoding: 'utf8' })
+  // The instant as a text must be the same to every process of ours, whatever time zone and language its shell has.
+  const { stdout } = spawnSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { encoding: 'utf8', env: bareEnvironment() })
   const [state, ...started] = (stdout ?? '').trim().split(/\s+/)
   return state === undefined || state === '' || state.startsWith('Z') ? null : { pid, startedAt: started.join(' ') }
 }
