@@ -90,7 +90,7 @@ t.test('a target is warmed, then asked by all connections and by one, in each re
     return Promise.resolve()
   }
   const target = { ...plain, pid: process.pid, port, before }
-  const found = await interleave([target], { connections: 3, durationMs: 200, warmUpMs: 50, repeats: 2 }, () => undefined)
+  const found = await interleave([target], { connections: 3, durationMs: 400, warmUpMs: 200, repeats: 2 }, () => undefined)
   t.same([...mosts, most], [0, 3, 3, 1, 3, 1])
   t.same(found.get('x')?.map(({ loaded: at, alone }) => at.failed + alone.failed), [0, 0])
 })

@@ -48,18 +48,24 @@ t.test('a backlog that is answered behind the end is no throughput', async (t) =
 })
 
 t.test('of a closed pace too what is answered behind the end took the time that it took', async (t) => {
-  const port = await bytesServer(t, (socket) => void setTimeout(() => socket.write(OK), 400))
-  const found = await runLoad(plan(port, { durationMs: 500 }))
+  let firstAt = 0
+  const port = await bytesServer(t, (socket) => {
+    if (firstAt > 0) return void setTimeout(() => socket.write(OK), firstAt + 1_200 - performance.now())
+    firstAt = performance.now()
+    socket.write(OK)
+  })
+  const found = await runLoad(plan(port, { durationMs: 1_000 }))
   t.same(found.statuses, { 200: 2 })
-  t.ok(found.measuredMs >= 780, String(found.measuredMs))
+  // The first is sent soon after the begin.
+  t.ok(found.measuredMs >= 1_190, String(found.measuredMs))
 })
 
 t.test('a request that is never answered does not make the others slower', async (t) => {
   let count = 0
   const port = await bytesServer(t, (socket) => ++count <= 3 && socket.write(OK))
-  const found = await runLoad(plan(port, { durationMs: 200, answerTimeoutMs: 1_500 }))
+  const found = await runLoad(plan(port, { durationMs: 500, answerTimeoutMs: 2_000 }))
   t.same(found.statuses, { 0: 1, 200: 3 })
-  t.ok(found.measuredMs < 1_000, String(found.measuredMs))
+  t.ok(found.measuredMs < 2_000, String(found.measuredMs))
 })
 
 t.test('what is made up for keeps under the highest rate, and is sent all the same', async (t) => {

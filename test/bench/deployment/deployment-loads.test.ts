@@ -29,7 +29,8 @@ t.test('an interrupted test begins nothing more, and leaves no file behind', asy
   const args = ['--only', 'uploads', '--allow-writes', '--payload', '10KB', '--duration', '60']
   const { code, record, output } = await interruptedTest(server.origin, args, () => times('POST') > 1)
   t.same([code, record?.notes], [1, ['interrupted: the rest was left out']], output)
-  t.ok(times('POST') < 20)
+  // Of the 1,200 that a minute would have.
+  t.ok(times('POST') < 200)
   t.equal(times('DELETE'), times('POST'))
 })
 

@@ -80,8 +80,19 @@ t.test('connections that all wait for a lock are alive', async (t) => {
 for (const [what, problem] of [['', null], [' and fail', 'SELECT nonsense']] as const) {
   t.test(`connections whose transactions end${what} are alive, though nothing of \`within\` gets its turn`, async (t) => {
     const { options } = await openTestStore(t)
-    const store = openStore({ ...options, poolMax: 1, silenceMsMax: 400 })
-    t.teardown(() => store.close())
+    const cuts: number[] = []
+    // What is wrong is so each time; a machine that stands still for longer than the silence is so now and then.
+    for (let tried = 0; tried < 3 && cuts.length === tried; tried++) {
+      const cut = await cutOf(openStore({ ...options, poolMax: 1, silenceMsMax: 400 }), problem)
+      if (cut > 0) cuts.push(cut)
+    }
+    t.ok(cuts.length < 3, `${cuts.join()} were cut`)
+  })
+}
+
+/** @returns how many of a dozen transactions, one behind the other, were cut for the silence between them, and their connections */
+async function cutOf(store: Store, problem: string | null): Promise<number> {
+  try {
     const client = await clientOf(store)
     const busy = Promise.all(Array.from({ length: 12 }, () => problemOf(store.sql.begin(async (tx) => {
       await tx`SELECT pg_sleep(0.1)`
@@ -91,9 +102,10 @@ for (const [what, problem] of [['', null], [' and fail', 'SELECT nonsense']] as 
     void busy.then(() => (isBusy = false))
     // Each asks behind all transactions, and is late.
     while (isBusy) await problemOf(store.within(30, (sql) => sql`SELECT 1`))
-    t.equal(await clientOf(store), client)
-    t.same((await busy).filter((one) => isAway(one)), [], 'nobody was cut')
-  })
+    return (await busy).filter((one) => isAway(one)).length + (await clientOf(store) === client ? 0 : 1)
+  } finally {
+    await store.close()
+  }
 }
 
 t.test('a statement that Postgres ends by its time-out is away, a wrong one is a bug', async (t) => {
