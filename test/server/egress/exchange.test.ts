@@ -77,12 +77,12 @@ t.test('an answer is read no faster than its reader asks', async (t) => {
   target.answer((_req, res) => void pieces(MANY).body.on('data', (chunk: Buffer) => void (sent += chunk.length)).pipe(res))
   const outcome = await exchange()
   let before = -1
-  while (sent !== before) {
+  // A machine that is busy stands still before that too.
+  while (sent !== before || before <= UPSTREAM_STREAM_BYTES_MAX / 2) {
     before = sent
     await new Promise((next) => setTimeout(next, 50))
   }
   t.ok(before < MANY * PIECE.length, `${before} bytes were sent`)
-  t.ok(before > UPSTREAM_STREAM_BYTES_MAX / 2)
   t.equal((await textOf(outcome)).length, MANY * PIECE.length)
 })
 

@@ -250,11 +250,12 @@ t.test('a provider that takes nothing, or answers nothing, is slow', async (t) =
 })
 
 t.test('a client that pauses for long is not the provider being slow', async (t) => {
-  const stand = await openFilesStand(t, { times: { stallMs: 100, answerMs: 5_000 } })
+  // A busy machine stands still for a while with a form that is full.
+  const stand = await openFilesStand(t, { times: { stallMs: 600, answerMs: 30_000 } })
   const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })
   const storing = store(stand, upload)
   await until(() => stand.provider.seen.fileBytes > 0)
-  await new Promise((waited) => setTimeout(waited, 400))
+  await new Promise((waited) => setTimeout(waited, 800))
   upload.finish()
   must(await storing)
 })
