@@ -200,10 +200,11 @@ t.test('a renewal of several leases and the end of their workspace do not wait f
   // Now the table has it behind the second one.
   must(await files.extend(first, 10))
   await store.sql`UPDATE files SET lease_until = lease_until + interval '1 s' WHERE id = ${first.id}`
-  const waiting = () => store.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
   const ended = await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM files WHERE id = ${first.id} FOR UPDATE`
-    while ((await waiting()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    // Asked here, since renewals that wait may hold every other connection.
+    const waiting = () => tx`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+    while ((await waiting()).length === 0) await tx`SELECT pg_stat_clear_snapshot()`
     return abandonFiles(tx, workspaceId)
   })
   t.match(ended, { count: 2 })
