@@ -197,9 +197,11 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     const body = this.#body
     const isComplete = body === null ? this.#declared === 0 : body.isComplete
     const isUnread = !isComplete && (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX
-    if (isUnread && body !== null) return this.#sendAfterBody(reply)
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
+    // At the end of a drain there is no time for a small one.
+    const isAwaited = isUnread || (isLast && !isComplete && !this.time.hasEnded)
+    if (isAwaited && body !== null) return this.#sendAfterBody(reply)
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
     // follows in the same read, and forgets that the connection ends, unless the answer is still open by then; an open
     // answer makes it cut the connection. One with a body stays open by itself.

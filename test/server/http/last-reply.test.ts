@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
-import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
+import { AUTHORIZATION, openFront, operation, patient } from '../../support/front.ts'
 import { rawClient, requestText, type RawClient } from '../../support/raw-http.ts'
 
 const MIB = 1024 * 1024
@@ -155,4 +155,18 @@ t.test('of preflights that are sent in a row and never read only a few are answe
   client.socket.resume()
   await client.closed()
   t.equal(settled.length, 32, `${settled.length}`)
+})
+
+t.test('a small body that is still on its way is read away before its connection is closed behind a refusal', async (t) => {
+  for (const [line, authorization] of [['POST /nowhere', AUTHORIZATION], ['POST /api/v1/echo', 'Bearer nobody']] as const) {
+    const { port, front } = await open(t, { timers: patient() })
+    const client = rawClient(port)
+    client.send(requestText(line, { authorization, connection: 'close', 'content-length': String(body.length) }, body.slice(0, 5)))
+    while (front.load.calls === 0 && !client.isClosed) await new Promise(setImmediate)
+    for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+    t.equal(client.text, '', 'who writes to a connection that is closed does not read what came before')
+    client.send(body.slice(5))
+    t.match(await client.closed(), /^HTTP\/1\.1 40[14] [\s\S]*connection: close[\s\S]*\}$/i)
+    t.same(front.load, NOTHING)
+  }
 })
