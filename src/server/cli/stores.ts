@@ -45,9 +45,9 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
   const redis = redisOf(config, runtime)
   if (config.databaseUrl !== null) return use({ databaseUrl: config.databaseUrl, redis }, config)
   if (runtime !== null) return use({ databaseUrl: new Secret(runtime.databaseUrl), redis }, config)
-  if (runningSupervisor(config.dataDir) !== null) {
-    throw new CliFailure('the node is just starting: try again when it is ready')
-  }
+  const running = runningSupervisor(config.dataDir)
+  if (running?.isVerb === true) throw new CliFailure(`another command uses ${config.dataDir} (pid ${running.pid}): try again when it has ended`)
+  if (running !== null) throw new CliFailure('the node is just starting: try again when it is ready')
   // A slip of the pen in SLUICE_DATA would answer from a new, empty installation.
   if (!mayCreate && !hasCluster(config.dataDir)) {
     const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'

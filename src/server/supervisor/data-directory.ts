@@ -186,7 +186,7 @@ function claim(path: string, isVerb: boolean): void {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (linked(draft, file)) return
       const running = runningSupervisor(path)
-      if (running !== null) throw new StartRefused(`a node runs on ${path} already (pid ${running.pid})`)
+      if (running !== null) throw new StartRefused(`${running.isVerb ? 'another command uses' : 'a node runs on'} ${path} already (pid ${running.pid})`)
       removeStale(file)
     }
     throw new StartRefused(`another node is just starting on ${path}`)

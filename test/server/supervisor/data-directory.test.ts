@@ -33,6 +33,13 @@ t.test('a new directory is made for its owner alone, and found again with its na
   t.equal(second.node, first.node)
 })
 
+t.test('a directory that a verb has is not said to be that of a node', async (t) => {
+  const path = join(folder(t), 'data')
+  const data = await openDataDirectory(path, SILENT, { isVerb: true })
+  t.match(await refusal(path), { why: /^another command uses .* already \(pid \d+\)$/ })
+  data.release()
+})
+
 t.test('the root of a fresh volume and a directory that a cut start left are taken', async (t) => {
   const path = folder(t)
   chmodSync(path, 0o777)
