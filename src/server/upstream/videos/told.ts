@@ -21,11 +21,20 @@ export function told(code: ToldCode, words: string): string {
  * @param value the body of an error, as bytes or parsed
  */
 export function reasonOf(value: unknown, { struck, order }: { readonly struck: Struck; readonly order: Pick<VideoOrder, 'request'> }): string | null {
-  const body = value instanceof Uint8Array ? value : Buffer.from(JSON.stringify(value ?? null))
+  const body = value instanceof Uint8Array ? value : written(value)
   const { prompt } = order.request
   const shown = prompt === null || prompt.length < PROMPT_CHARS_MIN ? body : withoutText(body, prompt)
   const { text, code } = readReason(shown, struck)
   return text ?? code
+}
+
+/** What is nested too deep to be written again is not told. */
+function written(value: unknown): Uint8Array {
+  try {
+    return Buffer.from(JSON.stringify(value ?? null))
+  } catch {
+    return Buffer.from('null')
+  }
 }
 
 /** As JSON writes it, whichever way the provider escaped it: what is no JSON is not told anyway. */

@@ -15,3 +15,8 @@ t.test('a prompt is struck from what a provider says, however it was escaped', (
   t.equal(reasonOf(Buffer.from(`<html>${prompt}`), { struck: STRUCK, order }), null)
   t.end()
 })
+
+t.test('what is nested deeper than it can be written says nothing, and is no crash', async (t) => {
+  const error = JSON.parse(`{"message":"no","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`) as unknown
+  t.equal(reasonOf({ error }, { struck: STRUCK, order: orderOf('a fox') }), null)
+})
