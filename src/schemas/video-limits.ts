@@ -86,7 +86,7 @@ export const VIDEO_PROMPT_CHARS_MAX = 32_000
 export const VIDEO_FRAMES_MAX = 2
 /** Entries of `input_references`. Decision. */
 export const VIDEO_REFERENCES_MAX = 16
-/** Characters of an `https:` URL of a frame or reference. Decision. */
+/** Characters of an `https:` URL of a frame or reference, or of where a provider says that a clip lies. Decision. */
 export const VIDEO_URL_CHARS_MAX = 8_192
 /** Characters of a `data:` URL: what a body of JSON_BODY_BYTES_MAX has room for beside the rest. Decision. */
 export const VIDEO_DATA_URL_CHARS_MAX = 4_000_000

@@ -1,4 +1,4 @@
-import { VIDEO_BACKOFF_MAX_MS, VIDEO_CALL_MS_MAX, VIDEO_CLIPS_MAX } from '../../../schemas/video-limits.ts'
+import { VIDEO_BACKOFF_MAX_MS, VIDEO_CALL_MS_MAX, VIDEO_CLIPS_MAX, VIDEO_URL_CHARS_MAX } from '../../../schemas/video-limits.ts'
 import type { Polled, VideoProvider } from '../../ports/video-providers.ts'
 import { again, callTimes, GONE, heeded, write, type Around, type Next } from './around.ts'
 import { fail } from './finish.ts'
@@ -49,6 +49,10 @@ async function book(around: Around, job: HeldJob, { provider, polled, crowdMs }:
       const { sources } = polled
       if (sources.length === 0 || sources.length > VIDEO_CLIPS_MAX) {
         return fail(around, job, { error: `provider_invalid: ${provider.slug} says that it made ${sources.length} clips`, mayHaveCost: true })
+      }
+      if (sources.some((source) => source.kind === 'url' && source.url.length > VIDEO_URL_CHARS_MAX)) {
+        const error = `provider_invalid: ${provider.slug} names a clip by an address of more than ${VIDEO_URL_CHARS_MAX} characters`
+        return fail(around, job, { error, mayHaveCost: true })
       }
       const row = await write(around, job, () => around.work.made(job.claim, { sources }))
       if (row === null) return GONE

@@ -185,3 +185,13 @@ t.test('at a provider that takes a single call, submissions without end leave po
   t.ok(polls > 5, `polled ${polls} times`)
   t.ok(provider.calls.length - polls > 100)
 })
+
+t.test('a clip whose address is longer than any is not kept: rows and runners would carry it', async (t) => {
+  const provider = scripted('tokens')
+  provider.onPoll = () => ({ kind: 'made', sources: [{ kind: 'url', url: `https://clips.test/${'x'.repeat(limits.VIDEO_URL_CHARS_MAX)}` }] })
+  const world = videoWorld([provider])
+  world.add({ id: 'a' })
+  world.runner()
+  await world.clock.advance(5_000)
+  t.match(world.rows.get('a'), { made: null, end: { kind: 'failed', error: /^provider_invalid: /, mayHaveCost: true } })
+})
