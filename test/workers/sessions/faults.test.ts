@@ -27,7 +27,7 @@ function watchThreads(t: Test): readonly Worker[] {
 
 t.test('a session that hangs is ended with its thread: all of its sessions are busy, and the next one works', async (t) => {
   const log = keptLog()
-  const stand = await openSessions(t, { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX / 10, log })
+  const stand = await openSessions(t, { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX / 2, log })
   const sessions = ['neighbour', 'hangs'].map((name) => openSealed(stand, name))
   const failures = sessions.map((session) => new Promise((resolve) => session.onFailure(resolve)))
   for (const session of sessions) session.push(text(100))

@@ -7,26 +7,30 @@ import { wordsIn } from '../../../support/video-words.ts'
 const LOOKUP = { video: { submit: 'lookup', tokenHeader: null } } as const
 
 interface Listed extends VideoStand {
-  look(sinceMs: number, prompt?: string | null): Promise<unknown>
+  /** From before its jobs were made, unless another instant is given. */
+  look(sinceMs?: number, prompt?: string | null): Promise<unknown>
+  readonly sinceMs: number
 }
 
 /** A stand whose provider has jobs, given oldest first. */
 async function listed(t: Test, jobs: readonly Partial<VideoJob>[]): Promise<Listed> {
   const stand = await openVideos(t, LOOKUP)
+  const madeMs = Date.now()
   jobs.forEach((job, nth) => {
-    const made = { id: `video_${nth}`, model: 'film-1', prompt: 'a fox', words: wordsIn(''), createdMs: Date.now(), doneMs: 0, remixOf: null }
+    const made = { id: `video_${nth}`, model: 'film-1', prompt: 'a fox', words: wordsIn(''), createdMs: madeMs, doneMs: 0, remixOf: null }
     const whole = { ...made, fields: { seconds: '4', size: '1280x720' }, ...job }
     const kept = stand.fake.jobs as Map<string, VideoJob>
     kept.set(whole.id, whole)
   })
-  return { ...stand, look: (sinceMs, prompt = 'a fox') => stand.provider.lookup(orderOf(prompt), sinceMs, timesOf()) }
+  return { ...stand, sinceMs: madeMs, look: (sinceMs = madeMs, prompt = 'a fox') => stand.provider.lookup(orderOf(prompt), sinceMs, timesOf()) }
 }
 
 t.test('a job that looks like ours is found, whoever answered for it', async (t) => {
   const { fake, provider } = await openVideos(t, LOOKUP)
   const order = orderOf('a fox [hang-up-after]')
+  const sinceMs = Date.now() - 1_000
   t.equal((await provider.submit(order, timesOf())).kind, 'unknown')
-  t.same(await provider.lookup(order, Date.now() - 1_000, timesOf()), { kind: 'complete', upstreamIds: [...fake.jobs.keys()] })
+  t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: [...fake.jobs.keys()] })
 })
 
 t.test('a list that was read to its end, and holds none like ours, is complete', async (t) => {
@@ -34,25 +38,25 @@ t.test('a list that was read to its end, and holds none like ours, is complete',
     { prompt: 'a cat' }, { model: 'film-2' }, { model: 'film-1-pro' }, { fields: { seconds: '8', size: '1280x720' } },
     { fields: { seconds: '4', size: '720x1280' } }, { remixOf: 'video_9' },
   ])
-  t.same(await look(Date.now()), { kind: 'complete', upstreamIds: [] })
+  t.same(await look(), { kind: 'complete', upstreamIds: [] })
 })
 
 t.test('twins come newest first, and a version of the model is the model', async (t) => {
   const { look } = await listed(t, [{}, { model: 'film-1-2026-01-31' }])
-  t.same(await look(Date.now()), { kind: 'complete', upstreamIds: ['video_1', 'video_0'] })
+  t.same(await look(), { kind: 'complete', upstreamIds: ['video_1', 'video_0'] })
 })
 
 t.test('a prompt that came back trimmed or mended is still ours', async (t) => {
   for (const [ours, theirs] of [['  a fox\r\n\tat dawn ', 'a fox at dawn'], ['half \ud83d', 'half \ufffd'], ['cafe\u0301', 'caf\u00e9']] as const) {
     const { look } = await listed(t, [{ prompt: theirs }])
-    t.same(await look(Date.now(), ours), { kind: 'complete', upstreamIds: ['video_0'] }, theirs)
+    t.same(await look(undefined, ours), { kind: 'complete', upstreamIds: ['video_0'] }, theirs)
   }
 })
 
 t.test('a remix is known by its prompt and by what it is of', async (t) => {
-  const { provider } = await listed(t, [{ remixOf: 'video_9', model: 'film-2', fields: { seconds: '12', size: '720x1280' } }, { remixOf: 'video_8' }, {}])
+  const { provider, sinceMs } = await listed(t, [{ remixOf: 'video_9', model: 'film-2', fields: { seconds: '12', size: '720x1280' } }, { remixOf: 'video_8' }, {}])
   const order = orderOf('a fox', { request: { previousUpstreamId: 'video_9' } })
-  t.same(await provider.lookup(order, Date.now(), timesOf()), { kind: 'complete', upstreamIds: ['video_0'] })
+  t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: ['video_0'] })
 })
 
 t.test('jobs from before the instant are not ours, but for the second that the provider rounds by', async (t) => {
@@ -71,13 +75,13 @@ t.test('a list is read page by page, and no further than it has to be', async (t
 
 t.test('a list that is too long to be read is not complete', async (t) => {
   const { fake, look } = await listed(t, Array.from({ length: VIDEO_LOOKUP_PAGES_MAX * VIDEO_LOOKUP_PAGE_JOBS + 1 }, (_, nth) => ({ prompt: `${nth}` })))
-  t.same(await look(Date.now()), { kind: 'partial', upstreamIds: [] })
+  t.same(await look(), { kind: 'partial', upstreamIds: [] })
   t.equal(fake.log.lists, VIDEO_LOOKUP_PAGES_MAX)
 })
 
 t.test('a list that tells no prompts cannot say that ours is not there', async (t) => {
   const { look } = await listed(t, [{ prompt: null as unknown as string }])
-  t.same(await look(Date.now()), { kind: 'partial', upstreamIds: [] })
+  t.same(await look(), { kind: 'partial', upstreamIds: [] })
 })
 
 t.test('a list that is not in order is read to its end', async (t) => {
@@ -92,10 +96,11 @@ t.test('a list that is not in order is read to its end', async (t) => {
 t.test('a job that the list does not have yet is found when it has', async (t) => {
   const { fake, provider } = await openVideos(t, { ...LOOKUP, settings: { listLagMs: 60_000 } })
   const order = orderOf('a fox [hang-up-after]')
+  const sinceMs = Date.now() - 1_000
   await provider.submit(order, timesOf())
-  t.same(await provider.lookup(order, Date.now() - 1_000, timesOf()), { kind: 'complete', upstreamIds: [] })
+  t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: [] })
   fake.set({ listLagMs: 0 })
-  t.same(await provider.lookup(order, Date.now() - 1_000, timesOf()), { kind: 'complete', upstreamIds: [...fake.jobs.keys()] })
+  t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: [...fake.jobs.keys()] })
 })
 
 t.test('a provider without a list, or that hangs up, has told nothing', async (t) => {
