@@ -16,7 +16,7 @@ import type {
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome, type Queued } from './attempt.ts'
 import type { Connect } from './connect.ts'
-import { letGo } from './paused.ts'
+import { broken, letGo } from './paused.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
 
@@ -152,7 +152,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     const [, socket] = made
     socket?.on('end', () => letGo(socket))
     socket?.on('error', (cause: Error) => {
-      letGo(socket)
+      broken(socket)
       this.#socketErrors.add(cause)
       if (socket.bytesRead > 0) this.#staleErrors.add(cause)
     })

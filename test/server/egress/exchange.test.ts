@@ -194,6 +194,21 @@ t.test('an answer that breaks off ends its reader with upstream_failed, never as
   await rest()
 })
 
+t.test('an answer that would end with its connection is no whole one when that breaks', async (t) => {
+  const { origin, rest } = await rigged(t)
+  let reset = (): void => undefined
+  const port = await bytesServer(t, (socket) => {
+    reset = () => void socket.resetAndDestroy()
+    socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nhalf')
+  })
+  const outcome = await origin({ port }).exchange(exchangeRequest())
+  const body = outcome.ok ? outcome.value.body : null
+  t.same(await body?.next(), { ok: true, value: Buffer.from('half') })
+  reset()
+  t.match(await body?.next(), { ok: false, failure: { name: 'upstream_failed' } })
+  await rest()
+})
+
 t.test('the time for an answer to begin is asked again whenever it has come', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   target.answer(() => undefined)
