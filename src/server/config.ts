@@ -134,7 +134,7 @@ export function readFrom(env: Texts): Reading {
     const check = CHECKS.get(name)
     if (value === undefined || check === undefined) continue
     const given = texts[name]
-    if (check.Check(value) && isReadable(schema, given)) values[name] = value
+    if (check.Check(value) && isReadable(schema, given) && isParsable(schema, given)) values[name] = value
     else problems.push({ name, expected: expectedOf(schema, given), got: shown(schema, given ?? '') })
   }
   problems.push(...contradictions(values, new Set(problems.map((problem) => problem.name))))
@@ -339,6 +339,17 @@ function isReadable(schema: TSchema, given: string | undefined): boolean {
   }
 }
 
+/** An address that its client cannot take apart would end the process, in words that name no setting. */
+function isParsable(schema: TSchema, given: string | undefined): boolean {
+  if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
+  try {
+    const { username, password } = new URL(given)
+    return typeof decodeURIComponent(username + password) === 'string'
+  } catch {
+    return false
+  }
+}
+
 interface Given {
   readonly name: string
   readonly schema: TSchema
@@ -366,7 +377,8 @@ function expectedOf(schema: TSchema, given: string | undefined): string {
   const expected = 'expected' in schema ? String(schema.expected) : 'another value'
   // A Kubernetes service that is called "sluice" puts its own SLUICE_PORT into every pod.
   const isServiceLink = given?.startsWith('tcp://') === true
-  return isServiceLink ? `${expected} (set enableServiceLinks: false on the pod)` : expected
+  if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
+  return given?.includes('@') === true && !isParsable(schema, given) ? `${expected} (# / and % in a password are %23 %2F and %25)` : expected
 }
 
 /** The file of settings itself, and the name under which the banner's line expects a caller's key. */

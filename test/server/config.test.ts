@@ -27,6 +27,24 @@ t.test('without any setting the node listens on loopback and brings its own stor
   t.equal(config.dataDir, join(process.cwd(), '.sluice'))
 })
 
+for (const [name, given] of [
+  ['DATABASE_URL', 'postgres://sluice:hun#ter2@db.example/sluice'], ['DATABASE_URL', 'postgres://sluice:hun/ter2@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun%ter2@db.example/sluice'], ['REDIS_URL', 'redis://:hun#ter2@redis.example'],
+] as const) {
+  t.test(`a password that is not escaped is a problem of ${name}, which does not show it: ${given.replace('ter2', '…')}`, (t) => {
+    const problems = problemsOf({ [name]: given })
+    t.match(problems, [{ name, expected: /password are %23 %2F and %25/ }])
+    t.notMatch(JSON.stringify(problems), /ter2/)
+    t.end()
+  })
+}
+
+t.test('an address whose password is escaped is taken as it is', (t) => {
+  const { config } = good({ DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice', REDIS_URL: 'rediss://[::1]:6379/1' })
+  t.match([config.databaseUrl?.reveal(), config.redisUrl?.reveal()], [/%23b%2Fc%25d@/, /\[::1\]/])
+  t.end()
+})
+
 t.test('every problem is told at once, with its name, the expected form and the value', async (t) => {
   const problems = problemsOf({
     SLUICE_PORT: '99999',
