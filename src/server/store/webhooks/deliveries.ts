@@ -23,7 +23,12 @@ export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliver
       const claims: ClaimedDelivery[] = []
       let isRound = after === null
       for (let page = 0; page < PAGES_MAX && claims.length < wish.countMax; page++) {
-        const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(wish, claims), placesMax)
+        const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(wish, claims), placesMax).catch((problem: unknown) => {
+          // What was claimed before is ours, and would lie until its lease is over.
+          if (claims.length === 0) throw problem
+          return null
+        })
+        if (found === null) break
         claims.push(...found.claims)
         after = found.next
         if (after !== null) continue

@@ -49,6 +49,20 @@ t.test('at one receiver the workspaces take turns', async (t) => {
   t.same(tally(await deliveries.claim(wish()), ({ workspaceId: id }) => id), { [workspaceId]: 2, [otherWorkspaceId]: 2 })
 })
 
+t.test('what was claimed before the store went away is handed out, and does not lie until its lease is over', async (t) => {
+  const { store, put } = await stand(t)
+  for (const host of ['a', 'b', 'c']) await put(1, `https://${host}.example/`)
+  let pages = 0
+  const apply = (sql: typeof store.sql, self: unknown, args: [readonly string[]]): unknown => {
+    const isPage = args[0][0]?.includes('WITH RECURSIVE place') === true
+    return isPage && ++pages === 2 ? Promise.reject(new Error('away')) : Reflect.apply(sql, self, args)
+  }
+  const breaking = Object.create(store, { sql: { value: new Proxy(store.sql, { apply }) } }) as typeof store
+  const deliveries = openDeliveries({ store: breaking, placesMax: 1 })
+  t.same(tally(await deliveries.claim(wish()), ({ host }) => host), { 'a.example': 1 })
+  t.same(tally(await deliveries.claim(wish()), ({ host }) => host), { 'b.example': 1, 'c.example': 1 })
+})
+
 t.test('what is under way counts for its receiver and its workspace', async (t) => {
   const { workspaceId, put, deliveries } = await stand(t)
   for (const host of ['a', 'b', 'c']) await put(4, `https://${host}.example/`)
