@@ -11,12 +11,17 @@ export const UNIT_PRICE_PLACES = 9
 export function scaled(decimal: string, places: number): number | null {
   const parts = /^(\d+)(?:\.(\d+))?$/.exec(decimal)
   if (parts === null) return null
-  const whole = parts[1] ?? ''
-  const fraction = (parts[2] ?? '').replace(/0+$/, '')
-  if (fraction.length > places) return null
-  const value = BigInt(whole + fraction.padEnd(places, '0'))
+  const whole = (parts[1] ?? '').replace(/^0+/, '')
+  const fraction = parts[2] ?? ''
+  // Tenants write prices, of any length: a regular expression would begin anew at each of the zeros.
+  let end = fraction.length
+  while (fraction[end - 1] === '0') end -= 1
+  if (end > places || whole.length > SAFE_DIGITS) return null
+  const value = BigInt(whole + fraction.slice(0, end).padEnd(places, '0'))
   return value > BigInt(Number.MAX_SAFE_INTEGER) ? null : Number(value)
 }
+
+const SAFE_DIGITS = String(Number.MAX_SAFE_INTEGER).length
 
 /** Nano-USD per million tokens of a price in USD per token. */
 export function nanoPerMillion(usdPerToken: string): number | null {

@@ -33,3 +33,10 @@ t.test('a price finer than the unit or larger than a safe integer is refused, ne
 t.test('what is no plain decimal is refused', async (t) => {
   for (const text of ['', '.5', '1.', '-1', '+1', '1e-8', '1,5', ' 1', '0x1', 'NaN']) t.equal(nano(text), null, text)
 })
+
+t.test('a price as long as a body may be is read at once', async (t) => {
+  const zeros = '0'.repeat(1_000_000)
+  t.equal(nano(`0.${zeros}1`), null)
+  t.equal(nano(`${zeros}1.5${zeros}`), 1_500_000_000)
+  t.equal(nano('9'.repeat(1_000_000)), null)
+})
