@@ -54,7 +54,8 @@ t.test('a prompt that came back trimmed or mended is still ours', async (t) => {
 })
 
 t.test('a remix is known by its prompt and by what it is of', async (t) => {
-  const { provider, sinceMs } = await listed(t, [{ remixOf: 'video_9', model: 'film-2', fields: { seconds: '12', size: '720x1280' } }, { remixOf: 'video_8' }, {}])
+  const fields = { seconds: '12', size: '720x1280' }
+  const { provider, sinceMs } = await listed(t, [{ remixOf: 'video_9', model: 'film-2', fields }, { remixOf: 'video_8' }, {}])
   const order = orderOf('a fox', { request: { previousUpstreamId: 'video_9' } })
   t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: ['video_0'] })
 })
