@@ -87,12 +87,17 @@ function givenOf<N extends Numbers, L extends Lists>({ numbers, lists, counts = 
     has: (flag) => words[flag] === true,
     counts: (name) => countsOf(name, counts[name], words[name]),
     word: (name) => textOf(words[name]),
-    json: typeof record === 'string' ? record : null,
+    json: fileOf(record),
   }
 }
 
 function textOf(word: string | boolean | undefined): string | null {
   return typeof word === 'string' && word !== '' ? word : null
+}
+
+function fileOf(word: string | boolean | undefined): string | null {
+  if (word === '') throw new Error("--record takes a file, not ''")
+  return textOf(word)
 }
 
 /** For the scenario itself; whoever starts it by hand is told in one line. */

@@ -9,3 +9,8 @@ t.test('one target may be measured alone, and an unknown one is named', async (t
   t.match(readVideosOptions(['--only', 'sluice']), { only: ['sluice'] })
   t.match(readVideosOptions(['--only', 'celery']), /^--only takes some of sluice,bullmq,pg-boss, not 'celery'$/)
 })
+
+t.test('a record has a file, or none is wished', async (t) => {
+  t.match(readVideosOptions(['--record', 'a.json']), { json: 'a.json' })
+  t.equal(readVideosOptions(['--record=']), "--record takes a file, not ''")
+})

@@ -185,5 +185,6 @@ t.test('what cannot be written is told before anything runs', async (t) => {
   mkdirSync(join(place, 'report.html'))
   t.match(await run({ a: leaves('a') }, ['a', '--json', place]), { code: 2, printed: '', shown: /^\S+ cannot be written: it is a folder\n$/ })
   t.match(await run({ a: leaves('a') }, ['a', '--record', join(file, 'x')]), { code: 2, printed: '', shown: /^\S+ cannot be written: \w+/ })
+  t.match(await run({ a: leaves('a') }, ['a', '--record=']), { code: 2, printed: '', shown: "'' cannot be written: it names no file\n" })
   t.match(await run({ a: leaves('a') }, ['--report', file]), { code: 2, printed: '', shown: /report\.html cannot be written: it is a folder\n$/ })
 })
