@@ -50,7 +50,7 @@ export async function raceLinksOverHttp(node: FileStand, opens: number): Promise
   await Promise.all(readers)
   const swaps = await swapper.stop()
   await agent.close()
-  for (let nth = 0; nth < 100 && heldBy(node).length > 0; nth++) await new Promise((resolve) => setTimeout(resolve, 50))
+  for (let nth = 0; nth < 600 && heldBy(node).length > 0; nth++) await new Promise((resolve) => setTimeout(resolve, 50))
   return { opens, ...counts, swaps, leaks, descriptorsLeaked: heldBy(node).length }
 }
 

@@ -41,7 +41,7 @@ export async function raceLinks(storage: Storage, folder: string, opens: number)
   }
   const swaps = await swapper.stop()
   // The thread's own descriptors are gone a moment after its last message.
-  for (let nth = 0; nth < 50 && (await openDescriptors()) > before; nth++) await new Promise((resolve) => setTimeout(resolve, 20))
+  for (let nth = 0; nth < 1_500 && (await openDescriptors()) > before; nth++) await new Promise((resolve) => setTimeout(resolve, 20))
   return { opens, ...counts, swaps, leaks, descriptorsLeaked: Math.max(0, (await openDescriptors()) - before) }
 }
 
