@@ -99,7 +99,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 
   t.test(`racing writes of one path are all stored, and the last one counts (${driver})`, async (t) => {
-    const stand = await standOn(t, driver)
+    const stand = await standOn(t, driver, { files: { containerWaitMs: 60_000 } })
     const answers = await Promise.all(Array.from({ length: 12 }, (_, nth) => write(stand, 'a', 'x'.repeat(100 * (nth + 1)))))
     t.same(statuses(answers), { 200: 12 })
     t.same(await used(stand), [await lying(stand), 0])
