@@ -8,6 +8,7 @@ import { keptOf, type Kept } from '../schemas/kept.ts'
 import { masked } from '../schemas/masked.ts'
 import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
 import { originAt } from '../schemas/origins.ts'
+import { withOneHost } from '../schemas/postgres-url.ts'
 import { Secret } from '../schemas/secret.ts'
 import { Settings } from '../schemas/settings.ts'
 import { readSettingsFile } from './config/file.ts'
@@ -343,7 +344,7 @@ function isReadable(schema: TSchema, given: string | undefined): boolean {
 function isParsable(schema: TSchema, given: string | undefined): boolean {
   if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
   try {
-    const { username, password } = new URL(given)
+    const { username, password } = new URL(withOneHost(given))
     return typeof decodeURIComponent(username + password) === 'string'
   } catch {
     return false

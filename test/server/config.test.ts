@@ -39,6 +39,13 @@ for (const [name, given] of [
   })
 }
 
+t.test('an address of Postgres may have several hosts, each with a port', (t) => {
+  for (const given of ['postgres://u:p,1@10.0.0.1:5439,10.0.0.2:5440/d', 'postgres://10.0.0.1:5439,10.0.0.2:5440,db.example:1/d?sslmode=require']) {
+    t.equal(good({ DATABASE_URL: given }).config.databaseUrl?.reveal(), given)
+  }
+  t.end()
+})
+
 t.test('an address whose password is escaped is taken as it is', (t) => {
   const { config } = good({ DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice', REDIS_URL: 'rediss://[::1]:6379/1' })
   t.match([config.databaseUrl?.reveal(), config.redisUrl?.reveal()], [/%23b%2Fc%25d@/, /\[::1\]/])

@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../schemas/limits.ts'
+import { withOneHost } from '../../schemas/postgres-url.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
 
 export type Sql = postgres.Sql
@@ -131,7 +132,7 @@ function presentOf(current: () => Sql): Sql {
  * of the server.
  */
 export function postgresAt(url: string, options: postgres.Options<Record<string, never>>): Sql {
-  const at = new URL(url)
+  const at = new URL(withOneHost(url))
   const folder = at.searchParams.get('host')
   if (folder === null || !folder.startsWith('/')) return postgres(url, options)
   at.searchParams.delete('host')

@@ -1,3 +1,4 @@
+import { withOneHost } from '../../schemas/postgres-url.ts'
 import { SchemaRefused } from '../store/migrate.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -101,7 +102,7 @@ function sayWhileWaiting(say: () => void): () => void {
 
 /** Host and port, never user or password. */
 function placeIn(databaseUrl: string): string {
-  const { hostname, port, pathname, searchParams } = new URL(databaseUrl)
+  const { hostname, port, pathname, searchParams } = new URL(withOneHost(databaseUrl))
   // The password holds a slash, and what looks like a host is its beginning.
   if (pathname.includes('@')) return 'the host of DATABASE_URL'
   return searchParams.get('host') ?? `${hostname}:${port === '' ? '5432' : port}`

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openStore, StoreSlow, type Sql, type Store } from '../../../src/server/store/open.ts'
 import { isAway, isLockSlow } from '../../../src/server/store/translate.ts'
 import { openFarStore } from '../../support/away.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestDatabase, openTestStore } from '../../support/postgres.ts'
 
 async function problemOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(() => null, (problem: unknown) => problem)
@@ -15,6 +15,13 @@ async function clientOf(store: Store): Promise<Sql> {
     store.within(1, (sql) => new Promise(() => resolve(sql))).catch(() => {})
   })
 }
+
+t.test('of several hosts the next is asked when one does not answer', async (t) => {
+  const { url } = await openTestDatabase(t)
+  const store = openStore({ url: url.replace('@', '@127.0.0.1:1,'), poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  t.same(await store.sql`SELECT 1 AS one`, [{ one: 1 }])
+})
 
 t.test('an answer that comes too late is given up', async (t) => {
   const store = await openTestStore(t)
