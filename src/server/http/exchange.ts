@@ -35,6 +35,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #res: WireResponse | null
   #body: BodyTaker | null = null
   #discard: Discard | null = null
+  /** Written when enough of the body was read away. */
+  #delayed: Reply | null = null
   #writer: PartsWriter | PullWriter | RelayWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
   #reply: Reply | null = null
@@ -213,6 +215,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   drain(): void {
     this.time.end('drain')
     if (!this.isOver) this.#owner.drained()
+    else if (this.#delayed !== null) this.#writeDelayed()
     else if (this.#res !== null) this.#res.close()
   }
 
@@ -223,10 +226,15 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
 
   /** A client that is still sending would miss an answer whose connection closes: its bytes are read away first. */
   #sendAfterBody(reply: Reply): void {
-    this.#discard = new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => {
-      this.#discard = null
-      this.#writeLater(reply)
-    })
+    this.#delayed = reply
+    this.#discard = new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => this.#writeDelayed())
+  }
+
+  #writeDelayed(): void {
+    const reply = this.#delayed
+    this.#discard?.stop()
+    this.#discard = this.#delayed = null
+    if (reply !== null) this.#writeLater(reply)
   }
 
   #writeLater(reply: Reply): void {

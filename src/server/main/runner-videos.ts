@@ -79,16 +79,18 @@ export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax:
   const stopRefreshing = state.onChange((isReachable) => {
     if (isReachable) engine.refreshViews()
   })
+  let isEnding = false
   const stopExpiry = repeat({
     name: 'video.expired',
     everyMs: VIDEO_EXPIRE_MS,
     async run() {
-      const clips = await expireClips(work, storage)
+      const clips = await expireClips(work, storage, () => isEnding)
       retention.pruned('clips', clips)
       return { clips }
     },
   }, { log, random: Math.random })
   return async (endMsMax) => {
+    isEnding = true
     stopRefreshing()
     await Promise.all([engine.close(endMsMax), stopExpiry()])
     await Promise.all([heartbeat.close(), vault.close()])

@@ -170,3 +170,15 @@ t.test('a small body that is still on its way is read away before its connection
     t.same(front.load, NOTHING)
   }
 })
+
+t.test('an answer that waits for the rest of a body is written when the drain ends', async (t) => {
+  const { port, front } = await open(t, { timers: patient() })
+  const client = rawClient(port)
+  const head = { authorization: 'Bearer nobody', connection: 'close', 'content-length': String(body.length) }
+  client.send(requestText('POST /api/v1/echo', head, body.slice(0, 5)))
+  while (front.load.calls === 0) await new Promise(setImmediate)
+  for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+  t.equal(client.text, '')
+  await front.drain(0)
+  t.match(await client.closed(), /^HTTP\/1\.1 401 [\s\S]*\}$/)
+})

@@ -1,4 +1,5 @@
 import { isModelAllowed } from '../../../schemas/allowed-models.ts'
+import { endedBy } from '../../../schemas/call-ended.ts'
 import { checkCallbackUrl } from '../../../schemas/callback-urls.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
@@ -73,6 +74,8 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     }
     // The caller has been told so, and may try again: what has not begun is not begun any more.
     if (performance.now() >= call.deadlineAt) return fail('deadline_exceeded')
+    const failure = call.signal.aborted ? endedBy(call.signal) : null
+    if (failure?.name === 'draining') return { ok: false, failure }
     const wish = wishOf(call, { ...planned.value, model, sessionId }, ports.publicOrigin)
     const accepted = await ports.videos.accept(wish)
     if (!accepted.ok) return accepted

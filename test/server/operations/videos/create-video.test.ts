@@ -7,6 +7,7 @@ import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { Egress } from '../../../../src/server/ports/egress.ts'
 import { openIdempotency } from '../../../../src/server/store/idempotency.ts'
 import { KEY, OTHER_KEY } from '../../../support/front.ts'
+import { gate } from '../../../support/gate.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 import { openVideosFront } from '../../../support/videos-front.ts'
 
@@ -80,6 +81,24 @@ t.test('video.create 500: a job is not made once its caller was told that the ti
   t.match(await front.post({ ...BODY, callback_url: 'https://slow.example/v' }), refused(500, 'deadline_exceeded'))
   go(ok(null))
   await looked
+  for (let turn = 0; turn < 5; turn++) await nextTurn()
+  t.equal(front.videos.wishes.length, 0)
+})
+
+t.test('a job is not made once its caller was told that the node ends', async (t) => {
+  const [asked, looked] = [gate(), gate()]
+  const check = async (): Promise<Outcome<null>> => {
+    asked.open()
+    await looked.opened
+    return ok(null)
+  }
+  const egress: Pick<Egress, 'vetted'> = { vetted: () => ok({ check } as never) }
+  const front = await openVideosFront(t, { ports: { egress: egress as Egress } })
+  const answer = front.post({ ...BODY, callback_url: 'https://slow.example/v' })
+  await asked.opened
+  await front.front.drain(0)
+  t.match((await answer).body.error?.metadata, { error_type: 'draining' })
+  looked.open()
   for (let turn = 0; turn < 5; turn++) await nextTurn()
   t.equal(front.videos.wishes.length, 0)
 })
