@@ -87,7 +87,11 @@ export class HeldBody {
     return told === true
   }
 
+  /** Of all that came: what still waited for room is here, and nobody reads on when it is granted. */
   join(): Uint8Array | Promise<Uint8Array> {
+    this.#stopWaiting?.()
+    this.#stopWaiting = null
+    this.#answerWaiting = null
     if (this.#place === null) return assemble(this.#pieces, this.sizeBytes)
     this.#move(this.#place, this.#pieces.length)
     return this.#place

@@ -24,6 +24,20 @@ t.test('a length that is only claimed takes no memory; room is made when a quart
   body.drop()
 })
 
+t.test('what waits for room is not granted behind the end, and nothing of it stays taken', async (t) => {
+  const budget = new AnswerBudget(64 * MIB)
+  const [other, body] = [new HeldBody(budget, -1), new HeldBody(budget, -1)]
+  t.ok(other.hold(64 * MIB, never))
+  const told: boolean[] = []
+  t.notOk(body.push(Buffer.alloc(1_000), (isGranted) => void told.push(isGranted)))
+  t.equal((await body.join()).length, 1_000)
+  t.notOk(body.hold(2_000, never))
+  body.drop()
+  other.drop()
+  t.same(told, [])
+  t.equal(budget.heldBytes, 0)
+})
+
 t.test('pieces of any sizes come out in order, placed or joined', async (t) => {
   for (const sizeBytes of [10, 4 * MIB, 4 * MIB + 1, 9 * MIB + 3]) {
     for (const pieces of [1, 2, 3, 7, 1_000]) {
