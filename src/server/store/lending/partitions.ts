@@ -5,6 +5,8 @@ import type { Queryable, Store } from '../open.ts'
 /** Months for which partitions stand ready beside the present one. */
 const MONTHS_AHEAD = 2
 const CHECK_VIOLATION = '23514'
+/** As the schema's `ledger_partition` holds it. */
+const MAKING_LOCK = 7_305_848_212
 
 /** Makes the ledger's partitions of this month and the next ones, where they are missing. @returns those that were */
 export async function ensurePartitions(store: Store): Promise<{ readonly partitions: number }> {
@@ -24,8 +26,12 @@ export async function withPartitions<T>(store: Store, days: () => Iterable<Day> 
   } catch (problem) {
     if (!isPartitionMissing(problem)) throw problem
     const firsts = new Set([...await days()].map((day) => `${day.slice(0, 7)}-01`))
-    await store.sql`
-      SELECT ledger_partition(day::date) FROM unnest(string_to_array(${[...firsts].join(',')}, ',')) AS day`
+    await store.sql.begin(async (tx) => {
+      // One that somebody has just made can be seen before this connection is told to forget that the month had none;
+      // it is told before he lets go of what he held while he made it.
+      await tx`SELECT pg_advisory_xact_lock(${MAKING_LOCK})`
+      await tx`SELECT ledger_partition(day::date) FROM unnest(string_to_array(${[...firsts].join(',')}, ',')) AS day`
+    })
     return write()
   }
 }
