@@ -91,9 +91,12 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
 /** Of a bucket nobody has looked before: the sweep of this installation would remove what is another one's there. Throws CliFailure. */
 async function mustHoldNothing(storage: Storage, config: Config): Promise<void> {
   if (config.objects.kind === 'disk') return
-  const [{ objects }, { containers }] = [need(await storage.list(null)), need(await storage.containers.listContainers(null))]
-  if (objects.length + containers.length === 0) return
-  throw new CliFailure(`${placeOfObjects(config)} holds files: set SLUICE_OBJECTS to a place that is empty`)
+  const [{ objects, cursor }, { containers }] = [need(await storage.list(null)), need(await storage.containers.listContainers(null))]
+  // A first page may be of names that are none of ours.
+  if (objects.length + containers.length === 0 && cursor === null) return
+  // The embedded database is made by now, though empty, and would be met by the next try.
+  const place = config.databaseUrl === null ? ', and SLUICE_DATA to a directory that does not exist yet' : ''
+  throw new CliFailure(`${placeOfObjects(config)} holds files: set SLUICE_OBJECTS to a place that is empty${place}`)
 }
 
 async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void> {

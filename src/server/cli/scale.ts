@@ -35,6 +35,7 @@ export function addScaleVerb(program: Command): void {
 function nodeOn(dataDir: string): number {
   const running = runningSupervisor(dataDir)
   if (running === null) throw new CliFailure(`no node runs on ${dataDir}`)
+  if (running.isVerb) throw new CliFailure(`no node runs on ${dataDir}: another command uses it (pid ${running.pid})`)
   const runtime = runtimeOf(dataDir)
   if (runtime === null) throw new CliFailure(`the node (pid ${running.pid}) is still starting`)
   if (runtime.scalesBy !== 'SIGUSR2') throw new CliFailure(`the node (pid ${running.pid}) is of a version that cannot be scaled: restart it`)

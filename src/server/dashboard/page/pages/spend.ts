@@ -107,7 +107,7 @@ function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): Com
   const [amount, setAmount] = useState('')
   const [note, setNote] = useState('')
   // An answer that was lost leaves open whether it was booked: the second press must not book it twice.
-  const booking = useMemo(() => crypto.getRandomValues(new Uint32Array(4)).join('-'), [amount, note])
+  const booking = useMemo(() => crypto.getRandomValues(new Uint32Array(4)).join('-'), [Number(amount), note])
   const { isBusy, problem, start } = useAction(() => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }, booking).then(onClose), onDone)
   return h(Dialog, { title: 'Add credit', onClose },
     h(Form, { action: 'Add', isBusy, problem, onSubmit: start, onCancel: onClose },
