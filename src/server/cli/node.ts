@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { runningSupervisor } from '../supervisor/data-directory.ts'
 import { readReload, untilReloaded, type ReloadRecord } from '../supervisor/reload-record.ts'
 import { loadModels } from './models.ts'
+import { runningNode } from './running-node.ts'
 import { addVerb, CliFailure, loadGeneration, print, tell } from './verb.ts'
 
 /** `serve`, `migrate`, `reload`. */
@@ -21,10 +21,7 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     // The node would refuse them too, but only its log would say so.
     const { config } = loadGeneration()
     loadModels(config.catalogFile)
-    const running = runningSupervisor(config.dataDir)
-    if (running === null) throw new CliFailure(`no node runs on ${config.dataDir}`)
-    // The signal would end it, a restore as well as any.
-    if (running.isVerb) throw new CliFailure(`no node runs on ${config.dataDir}: another command uses it (pid ${running.pid})`)
+    const running = runningNode(config.dataDir)
     const before = readReload(config.dataDir)
     try {
       process.kill(running.pid, 'SIGHUP')

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
-import { runningSupervisor, runtimeOf } from '../supervisor/data-directory.ts'
+import { runtimeOf } from '../supervisor/data-directory.ts'
 import { leaveWish, untilScaled } from '../supervisor/scale-wishes.ts'
 import type { Counts, ScaleEnd } from '../supervisor/scaling.ts'
+import { runningNode } from './running-node.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print } from './verb.ts'
 
 interface Options {
@@ -33,9 +34,7 @@ export function addScaleVerb(program: Command): void {
 
 /** One that is starting would take it; one of another version would end by the signal. */
 function nodeOn(dataDir: string): number {
-  const running = runningSupervisor(dataDir)
-  if (running === null) throw new CliFailure(`no node runs on ${dataDir}`)
-  if (running.isVerb) throw new CliFailure(`no node runs on ${dataDir}: another command uses it (pid ${running.pid})`)
+  const running = runningNode(dataDir)
   const runtime = runtimeOf(dataDir)
   if (runtime === null) throw new CliFailure(`the node (pid ${running.pid}) is still starting`)
   if (runtime.scalesBy !== 'SIGUSR2') throw new CliFailure(`the node (pid ${running.pid}) is of a version that cannot be scaled: restart it`)

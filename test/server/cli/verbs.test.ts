@@ -92,7 +92,7 @@ t.test('reload says that there is no node to reload', async (t) => {
   t.match(JSON.parse(stderr), { error: 'failed', message: /no node runs on/ })
 })
 
-t.test('reload tells nothing to another command that uses the data directory: the signal would end it', async (t) => {
+t.test('reload and scale tell nothing to another command that uses the data directory: the signal would end it', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog(), { isVerb: true })
   t.teardown(() => data.release())
@@ -103,6 +103,8 @@ t.test('reload tells nothing to another command that uses the data directory: th
   const { code, stderr } = await runToEnd(settings, sluice('reload', '--json'))
   t.same([code, signals], [1, 0])
   t.match(JSON.parse(stderr), { message: /no node runs on .*: another command uses it/ })
+  const scale = await runToEnd(settings, sluice('scale', '--fronts', '2', '--json'))
+  t.match(JSON.parse(scale.stderr), { message: /no node runs on .*: another command uses it/ })
   const list = await runToEnd(settings, sluice('keys', 'list', '--json'))
   t.match(JSON.parse(list.stderr), { message: /^another command uses / })
 })
