@@ -40,7 +40,7 @@ async function ours(body: Buffer, sizes: readonly number[]): Promise<Read | Fail
   return read
 }
 
-/** What busboy alone makes of it in one piece. */
+/** What busboy alone makes of it in one piece; null for a form that it refuses. */
 function oracle(body: Buffer): Promise<Read | null> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = []
@@ -54,12 +54,21 @@ function oracle(body: Buffer): Promise<Read | null> {
   })
 }
 
+const begins = ['\r', '\n', '\r\n', '-', '--', '\r\n--', '\r\n--b', DELIMITER.slice(0, -1), `\r${DELIMITER.slice(0, -1)}`, '\0']
+/** A whole delimiter within what was meant for the file ends it there: the rest is the epilogue, or is no header. */
+const ends = [`${DELIMITER}--`, DELIMITER]
 const piece = fc.oneof(
-  fc.constantFrom('\r', '\n', '\r\n', '-', '--', '\r\n--', '\r\n--b', DELIMITER.slice(0, -1), `\r${DELIMITER.slice(0, -1)}`, '\0'),
-  fc.string({ minLength: 1, maxLength: 40 }),
+  { weight: 20, arbitrary: fc.constantFrom(...begins) },
+  { weight: 20, arbitrary: fc.string({ minLength: 1, maxLength: 40 }) },
+  { weight: 1, arbitrary: fc.constantFrom(...ends) },
 )
 /** Small ones leave the work to busboy, large ones to the scan, and a mixture crosses between them. */
 const size = fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: DELIMITER.length - 1, max: 80 }))
+
+/** Our reader tells why, which busboy does not. */
+function refusedAs(failure: Failure): Failure | null {
+  return failure.name === 'form_malformed' ? null : failure
+}
 
 t.test('a file reads as busboy alone reads it, whatever the pieces are', async (t) => {
   await fc.assert(fc.asyncProperty(
@@ -67,7 +76,8 @@ t.test('a file reads as busboy alone reads it, whatever the pieces are', async (
     async (pieces, sizes, isFirst) => {
       const file = filePart(Buffer.from(pieces.join('')))
       const body = form(isFirst ? [file, fieldPart('last', 'x')] : [fieldPart('first', 'x'), file], BOUNDARY)
-      t.same(await ours(body, sizes), await oracle(body))
+      const read = await ours(body, sizes)
+      t.same('name' in read ? refusedAs(read) : read, await oracle(body))
     },
   ), { numRuns: 400 })
 })
