@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
+import { hasForm, takesBrotli } from '../../schemas/negotiation.ts'
 import type { Head } from './head.ts'
 import type { Page } from './site.ts'
 
@@ -24,9 +25,6 @@ interface Loaded {
   readonly plain: Form
   readonly brotli: Form | null
 }
-
-/** Encodings in which the caller takes brotli, with a quality other than 0. */
-const TAKES_BROTLI = /\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/
 
 /** A file or text of ours as a page: read and compressed at its first use, then kept. */
 export class Asset {
@@ -73,18 +71,12 @@ export class Asset {
   }
 
   #pageOf({ plain, brotli }: Loaded, head: Head): Page {
-    const form = brotli !== null && TAKES_BROTLI.test(head.kept('accept-encoding') ?? '') ? brotli : plain
+    const form = brotli !== null && takesBrotli(head.kept('accept-encoding')) ? brotli : plain
     const { bytes, etag } = form
     const headers = ['etag', etag, 'vary', 'accept-encoding', 'x-content-type-options', 'nosniff', ...this.#headers]
     if (!this.#headers.includes('cache-control')) headers.push('cache-control', 'no-cache')
-    if (matches(head.kept('if-none-match'), etag)) return { status: NOT_MODIFIED, headers, body: bytes }
+    if (hasForm(head.kept('if-none-match'), etag)) return { status: NOT_MODIFIED, headers, body: bytes }
     headers.push('content-type', this.#contentType, ...form.headers)
     return { status: OK, headers, body: bytes }
   }
-}
-
-function matches(asked: string | undefined, etag: string): boolean {
-  if (asked === undefined) return false
-  const tags = asked.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes('*') || tags.includes(etag)
 }

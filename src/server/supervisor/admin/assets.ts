@@ -5,6 +5,7 @@ import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
+import { hasForm, takesBrotli } from '../../../schemas/negotiation.ts'
 import { NOT_MODIFIED, type Answer } from './answers.ts'
 import { pagePolicy } from './page-policy.ts'
 
@@ -42,9 +43,6 @@ interface Loaded {
   readonly brotli: Form | null
 }
 
-/** Encodings in which the caller takes brotli, with a quality other than 0. */
-const TAKES_BROTLI = /\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/
-
 /** What a caller says of the form that it wants. */
 export interface Wish {
   readonly acceptEncoding?: string | undefined
@@ -79,8 +77,8 @@ export class Assets {
     const file = this.#files.get(name === '' ? INDEX : name)
     if (file === undefined) return null
     const { plain, brotli } = await this.#load(file)
-    const { bytes, headers } = brotli !== null && TAKES_BROTLI.test(wish.acceptEncoding ?? '') ? brotli : plain
-    const isKnown = matches(wish.ifNoneMatch, headers['etag'] ?? '')
+    const { bytes, headers } = brotli !== null && takesBrotli(wish.acceptEncoding) ? brotli : plain
+    const isKnown = hasForm(wish.ifNoneMatch, headers['etag'] ?? '')
     return { status: isKnown ? NOT_MODIFIED : OK, headers, body: isKnown ? '' : bytes }
   }
 
@@ -115,10 +113,4 @@ async function load(file: string, isPacked: boolean): Promise<Loaded> {
 async function compressed(bytes: Buffer): Promise<Buffer | null> {
   if (bytes.length < COMPRESS_BYTES_MIN) return null
   return compress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })
-}
-
-function matches(asked: string | undefined, etag: string): boolean {
-  if (asked === undefined) return false
-  const tags = asked.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes('*') || tags.includes(etag)
 }

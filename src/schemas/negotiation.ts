@@ -1,0 +1,16 @@
+/** What a caller's headers say of the form of a page that it wants. */
+
+/** Whether brotli is listed, with a quality other than 0. RFC 9110 §12.5.3. @param acceptEncoding the header's value */
+export function takesBrotli(acceptEncoding: string | undefined): boolean {
+  return (acceptEncoding ?? '').split(',').some((listed) => {
+    const [coding, quality = ''] = listed.split(';').map((part) => part.trim().toLowerCase())
+    return coding === 'br' && !/^q=0(?:\.0*)?$/.test(quality)
+  })
+}
+
+/** Whether the caller has the form already, compared weakly. RFC 9110 §13.1.2. @param ifNoneMatch the header's value */
+export function hasForm(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes('*') || tags.includes(etag)
+}
