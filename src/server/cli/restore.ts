@@ -12,7 +12,7 @@ import { openLender } from '../store/lender.ts'
 import { migrate, MIGRATIONS } from '../store/migrate.ts'
 import { openStore, type Store, type Transaction } from '../store/open.ts'
 import { inOrderOfReference, isEmptyDatabase, makeReady, setSequences, writeTable } from '../store/table-copies.ts'
-import { openDataDirectory, runningSupervisor } from '../supervisor/data-directory.ts'
+import { openDataDirectory, runningSupervisor, whatHas } from '../supervisor/data-directory.ts'
 import { hasCluster } from '../supervisor/postgres-cluster.ts'
 import { makeKeyFile } from '../vault/root-key-file.ts'
 import { ROOT_KEY_FILE } from '../vault/root-keys.ts'
@@ -51,7 +51,8 @@ export async function restore(folder: string, options: { readonly json?: boolean
 /** What is there is never mixed with what comes. Throws CliFailure. */
 function mustBeEmpty({ dataDir, databaseUrl, objects }: Config): void {
   const another = 'set SLUICE_DATA to a directory that does not exist yet'
-  if (runningSupervisor(dataDir) !== null) throw new CliFailure(`a node runs on ${dataDir}: ${another}`)
+  const running = runningSupervisor(dataDir)
+  if (running !== null) throw new CliFailure(`${whatHas(running)} ${dataDir}: ${another}`)
   if (databaseUrl === null && hasCluster(dataDir)) throw new CliFailure(`${dataDir} has a database: ${another}`)
   if (existsSync(join(dataDir, ROOT_KEY_FILE))) throw new CliFailure(`${dataDir} has a root key: ${another}`)
   if (objects.kind === 'disk' && hasFiles(objects.folder)) throw new CliFailure(`${objects.folder} holds files: set SLUICE_OBJECTS to an empty folder`)

@@ -122,6 +122,11 @@ export interface Holder extends ProcessIdentity {
   readonly isVerb: boolean
 }
 
+/** To be followed by the directory. */
+export function whatHas({ isVerb }: Holder): string {
+  return isVerb ? 'another command uses' : 'a node runs on'
+}
+
 /** The supervisor that runs on this directory now, or null. */
 export function runningSupervisor(path: string): Holder | null {
   const id = parseId(readOwn(path, PID_FILE))
@@ -186,7 +191,7 @@ function claim(path: string, isVerb: boolean): void {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (linked(draft, file)) return
       const running = runningSupervisor(path)
-      if (running !== null) throw new StartRefused(`${running.isVerb ? 'another command uses' : 'a node runs on'} ${path} already (pid ${running.pid})`)
+      if (running !== null) throw new StartRefused(`${whatHas(running)} ${path} already (pid ${running.pid})`)
       removeStale(file)
     }
     throw new StartRefused(`another node is just starting on ${path}`)

@@ -107,6 +107,8 @@ t.test('reload and scale tell nothing to another command that uses the data dire
   t.match(JSON.parse(scale.stderr), { message: /no node runs on .*: another command uses it/ })
   const list = await runToEnd(settings, sluice('keys', 'list', '--json'))
   t.match(JSON.parse(list.stderr), { message: /^another command uses / })
+  const restore = await runToEnd(settings, sluice('restore', 'backup', '--json'))
+  t.match(JSON.parse(restore.stderr), { message: /^another command uses .*: set SLUICE_DATA/ })
 })
 
 t.test('reload refuses a catalogue that the node would refuse', async (t) => {
