@@ -5,6 +5,7 @@ import type { Histogram } from 'hdr-histogram-js'
 import t from 'tap'
 import { clusterAt } from '../support/latency-cluster.ts'
 import { latencies, noteMs } from '../support/load-latency.ts'
+import { present } from '../support/must.ts'
 import { pause } from '../support/spawned.ts'
 import { SplitClient, type SplitRequest } from '../support/split-client.ts'
 import { startStand, type Stand } from '../support/stand.ts'
@@ -69,7 +70,10 @@ function modes(stand: Stand, bigStand: Stand): Readonly<Record<string, readonly 
 /** What waits for an acknowledgement does so each time; a crowded machine holds up some once. */
 const TRIES = 3
 const SEEN_TRIES = 8
-const CROWDED_MS = 15
+/** Nine in ten answers without any wait come within it on a machine that has time. */
+const CALM_MS = 3
+/** Of the tries in calm, so many must miss what is there. */
+const MISSED_TRIES = 3
 
 t.test('a server that answers in two packets and waits in between is seen', async (t) => {
   const server = createServer({ noDelay: false }, (request, response) => {
@@ -84,16 +88,16 @@ t.test('a server that answers in two packets and waits in between is seen', asyn
   await new Promise((resolve) => atOnce.once('listening', resolve))
   t.teardown(() => [server, atOnce].forEach((one) => one.close()))
   const request = { pieces: [Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n')] }
-  const told: string[] = []
-  // On a crowded machine all of it may be late, and the forty milliseconds are fifty.
-  for (let tried = 0; tried < SEEN_TRIES && told.length === tried; tried++) {
-    const found = clusterAt(await drive((server.address() as AddressInfo).port, request), 40)
-    if (!found.isCluster) told.push(JSON.stringify(found))
+  const missed: string[] = []
+  let isSeen = false
+  for (let tried = 0; tried < SEEN_TRIES && missed.length < MISSED_TRIES && !isSeen; tried++) {
+    const [late, prompt] = await Promise.all([server, atOnce].map((one) => drive((one.address() as AddressInfo).port, request)))
+    const found = clusterAt(present(late), 40)
+    isSeen = found.isCluster
+    // On a crowded machine the forty milliseconds are fifty, or a hundred: such a try tells nothing.
+    if (!isSeen && present(prompt).getValueAtPercentile(90) / 1e3 <= CALM_MS) missed.push(JSON.stringify(found))
   }
-  const isSeen = told.length < SEEN_TRIES
-  // Where all answers are that late, none tells what it waited for.
-  const lateMs = isSeen ? 0 : (await drive((atOnce.address() as AddressInfo).port, request)).getValueAtPercentile(50) / 1e3
-  t.ok(isSeen, told.join('; '), { skip: lateMs > CROWDED_MS && `an answer without any wait takes ${lateMs} ms here` })
+  t.ok(isSeen, missed.join('; '), { skip: !isSeen && missed.length < MISSED_TRIES && 'answers without any wait are late here as well' })
 })
 
 t.test('a spread of latencies is no cluster, and neither are the few that any machine has', async (t) => {
