@@ -7,7 +7,7 @@ import { fullDisk } from './uploads/full-disk.ts'
 import { kills, killsAtBucket } from './uploads/kills.ts'
 import { quota } from './uploads/quota.ts'
 import { stopped, stoppedAtBucket } from './uploads/stopped.ts'
-import { threads } from './uploads/threads.ts'
+import { INSPECTED, threads } from './uploads/threads.ts'
 import type { Program } from './proof.ts'
 
 export const program: Program = {
@@ -17,7 +17,7 @@ export const program: Program = {
       proof.skipped = 'what processes hold is read from /proc'
       return
     }
-    const disk = await startFileStand(proof)
+    const disk = await startFileStand(proof, { settings: INSPECTED })
     await aborts(proof, disk)
     await quota(proof, disk)
     await threads(proof, disk)

@@ -7,6 +7,9 @@ import { aftermath } from './aftermath.ts'
 const SIZE_BYTES = 4_000_000
 const UPLOADS = 8
 
+/** Settings of the node: the inspector of each process gets a port that is free; the usual one may be anybody's. */
+export const INSPECTED = { NODE_OPTIONS: '--inspect-port=0' }
+
 /** Worker threads that end, or that do not answer any more, in the midst of files. */
 export async function threads(proof: Proof, node: FileStand): Promise<void> {
   for (const how of ['end', 'hang'] as const) {
