@@ -81,14 +81,37 @@ export async function stopServer(child: ChildProcess, graceMs = 10_000): Promise
   clearTimeout(timer)
 }
 
+/**
+ * Below the ports that systems give out by themselves: whoever asks for any port never gets one of them, and each process
+ * counts through some of its own, so that two tests side by side do not wait for the same.
+ */
+const PORTS_FROM = 20_000
+const PORTS_OF_PROCESS = 20
+const PROCESSES = 600
+let portsAsked = 0
+
 /** A port that was free a moment ago: programs take numbers, not sockets. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const first = PORTS_FROM + (process.pid % PROCESSES) * PORTS_OF_PROCESS
+  for (let tried = 0; tried < PORTS_OF_PROCESS; tried++) {
+    const port = await listened(first + (portsAsked++ % PORTS_OF_PROCESS))
+    if (port !== null) return port
+  }
+  return (await listened(0)) ?? 0
+}
+
+/** @returns null when somebody has it */
+async function listened(port: number): Promise<number | null> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return null
+  }
   const address = server.address()
   server.close()
   await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
+  return typeof address === 'object' && address !== null ? address.port : null
 }
 
 export function pause(ms: number): Promise<void> {
