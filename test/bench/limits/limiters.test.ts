@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -12,6 +12,10 @@ import { scenarioRecord } from '../../support/results-file.ts'
 import { ROOT } from '../../support/source.ts'
 
 const LIMIT_RPM = 50
+/** What another suite on the machine makes meanwhile is none of ours. */
+const TEMPORARY = mkdtempSync(join(tmpdir(), 'sluice-limits-'))
+process.env['TMPDIR'] = TEMPORARY
+t.teardown(() => rmSync(TEMPORARY, { recursive: true, force: true }))
 
 async function statuses(port: number, count: number, { headers } = limiterRequest()): Promise<readonly number[]> {
   const found: number[] = []
@@ -38,7 +42,7 @@ for (const name of LIMITERS) {
 }
 
 t.test('nothing of a Redis stays behind', async (t) => {
-  t.same(readdirSync(tmpdir()).filter((one) => one.startsWith('sluice-limiter-') && existsSync(join(tmpdir(), one, 'redis.sock'))), [])
+  t.same(readdirSync(TEMPORARY).filter((one) => existsSync(join(TEMPORARY, one, 'redis.sock'))), [])
 })
 
 t.test('a limiter whose Redis is not there says so before anybody asks', async (t) => {

@@ -9,7 +9,8 @@ import { processes } from '../../support/process-cpu.ts'
 import { freePort } from '../../support/spawned.ts'
 import { ROOT } from '../../support/source.ts'
 
-const MARK = 'sluice-start-test'
+/** Of this process: another suite on the machine runs the same programs. */
+const MARK = `sluice-start-test-${process.pid}`
 
 /** A program of a few lines in the place of a node. */
 async function launchOf(t: Test, code: string, patienceMs = 20_000): Promise<Launch> {
