@@ -77,7 +77,7 @@ t.test('video.create 500: a job is not made once its caller was told that the ti
   const looked = new Promise<Outcome<null>>((resolve) => (go = resolve))
   const egress: Pick<Egress, 'vetted'> = { vetted: () => ok({ check: () => looked } as never) }
   const operations = OPERATIONS.map((operation) => (operation.id === 'video.create' ? { ...operation, deadlineMs: 20 } : operation))
-  const front = await openVideosFront(t, { operations, ports: { egress: egress } })
+  const front = await openVideosFront(t, { operations, ports: { egress } })
   t.match(await front.post({ ...BODY, callback_url: 'https://slow.example/v' }), refused(500, 'deadline_exceeded'))
   go(ok(null))
   await looked
@@ -93,7 +93,7 @@ t.test('a job is not made once its caller was told that the node ends', async (t
     return ok(null)
   }
   const egress: Pick<Egress, 'vetted'> = { vetted: () => ok({ check } as never) }
-  const front = await openVideosFront(t, { ports: { egress: egress } })
+  const front = await openVideosFront(t, { ports: { egress } })
   const answer = front.post({ ...BODY, callback_url: 'https://slow.example/v' })
   await asked.opened
   await front.front.drain(0)
