@@ -21,6 +21,8 @@ export const SHORT_STALL_MS = 300
 export const CONTAINER: ContainerRef = { workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', containerId: 'sess_abc' }
 
 const FOLDER_PREFIX = 'sluice-storage-'
+/** Half a minute of them, on a slow machine. */
+const CLOSING_LOOKS = 1_500
 
 export async function openFolder(t: Teardown): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), FOLDER_PREFIX))
@@ -83,10 +85,18 @@ export async function openDescriptors(): Promise<number> {
   return (await readdir('/proc/self/fd')).length
 }
 
-
 /** Paths of the files below folders of `openFolder` that this process holds open. */
 export async function openStoredFiles(): Promise<readonly string[]> {
   const numbers = await readdir('/proc/self/fd')
   const paths = await Promise.all(numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')))
   return paths.filter((path) => path.includes(FOLDER_PREFIX))
+}
+
+/** Those that are open for good and were not `before`: some are closed a moment behind what a test waits for, and nobody waits for that. */
+export async function leftOpen(before: readonly string[] = []): Promise<readonly string[]> {
+  for (let nth = 0; ; nth++) {
+    const left = (await openStoredFiles()).filter((path) => !before.includes(path))
+    if (left.length === 0 || nth === CLOSING_LOOKS) return left
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
 }

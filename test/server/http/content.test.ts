@@ -9,7 +9,7 @@ import type { Content } from '../../../src/server/ports/byte-streams.ts'
 import { storedFile } from '../../../src/server/storage/descriptor-reader.ts'
 import { AUTHORIZATION, openFront, operation, type TestFront } from '../../support/front.ts'
 import { rawClient } from '../../support/raw-http.ts'
-import { openDescriptors, openFolder } from '../../support/storage.ts'
+import { leftOpen, openFolder, openStoredFiles } from '../../support/storage.ts'
 
 const PIECE = 64 * 1024
 const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
@@ -238,7 +238,7 @@ t.test('a client that leaves while its file is read ahead leaves neither a descr
       return ok({ kind: 'content', content, contentType: 'application/octet-stream', filename: 'x' })
     },
   })])
-  const before = await openDescriptors()
+  const before = await openStoredFiles()
   for (const bytes of [1, KEEPING_UP_BYTES, 2 * KEEPING_UP_BYTES, 3 * KEEPING_UP_BYTES]) {
     const client = rawClient(front.port)
     client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
@@ -248,5 +248,5 @@ t.test('a client that leaves while its file is read ahead leaves neither a descr
   }
   await front.untilSettled(4)
   while (closed < 4) await new Promise((resolve) => setTimeout(resolve, 5))
-  t.equal(await openDescriptors(), before)
+  t.same(await leftOpen(before), [])
 })

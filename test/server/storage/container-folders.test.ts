@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { FSYNCS_MAX } from '../../../src/schemas/file-limits.ts'
 import { must } from '../../support/must.ts'
-import { CONTAINER, openDescriptors, openDisk, putInContainer, type openFolder } from '../../support/storage.ts'
+import { CONTAINER, leftOpen, openDisk, openStoredFiles, putInContainer, type openFolder } from '../../support/storage.ts'
 
 /** Counts the calls of `fsync` on every handle until the test has ended. */
 async function watchSyncs(t: Parameters<typeof openFolder>[0]): Promise<{ count: number; most: number }> {
@@ -47,13 +47,13 @@ async function filled(t: Parameters<typeof openFolder>[0], count: number, make: 
 
 t.test('a listing ends when its caller leaves, and closes what it had open', async (t) => {
   const { list } = await filled(t, 5_000, (path) => writeFileSync(path, ''))
-  const before = await openDescriptors()
+  const before = await openStoredFiles()
   const leaving = new AbortController()
   const listing = list(CONTAINER, null, 1, leaving.signal)
   setImmediate(() => leaving.abort())
   t.match(await listing, { failure: { name: 'client_gone' } })
   t.match(await list(CONTAINER, null, 1, leaving.signal), { failure: { name: 'client_gone' } })
-  t.equal(await openDescriptors(), before)
+  t.same(await leftOpen(before), [])
 })
 
 t.test('a container with more folders than one listing may open is told from storage that is away', async (t) => {

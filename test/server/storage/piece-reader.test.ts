@@ -15,7 +15,7 @@ import type { StoredObject } from '../../../src/server/ports/storage.ts'
 import { storedFile } from '../../../src/server/storage/descriptor-reader.ts'
 import { PieceBuffers } from '../../../src/server/storage/piece-buffers.ts'
 import { PieceReader, type PieceSource } from '../../../src/server/storage/piece-reader.ts'
-import { drain, openDescriptors, openFolder } from '../../support/storage.ts'
+import { drain, leftOpen, openFolder, openStoredFiles } from '../../support/storage.ts'
 import { must, present } from '../../support/must.ts'
 
 const CONTENT = randomBytes(KEEPING_UP_BYTES + 10 * LARGE_PIECE_BYTES + 77)
@@ -126,7 +126,7 @@ t.test('readers that keep up share READ_AHEAD_BYTES_MAX, and the others go on in
 
 t.test('a reader that is left while it reads ahead gives back its buffers, and its file is closed behind that read', async (t) => {
   const { file, buffers } = await stand(t)
-  const before = await openDescriptors()
+  const before = await openStoredFiles()
   const object = await file()
   const reader = object.read(0, CONTENT.length)
   await hurry(reader)
@@ -135,7 +135,7 @@ t.test('a reader that is left while it reads ahead gives back its buffers, and i
   reader.close()
   await object.close()
   t.equal(buffers.lent.size, 0)
-  t.equal(await openDescriptors(), before)
+  t.same(await leftOpen(before), [])
 })
 
 t.test('a reader that is left while it waits for what is read ahead is told so', async (t) => {

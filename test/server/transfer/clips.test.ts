@@ -17,7 +17,7 @@ import { box, CLIP } from '../../support/boxes.ts'
 import { openFileStand } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
 import { openSessions } from '../../support/sessions.ts'
-import { drain, openDisk, openStoredFiles } from '../../support/storage.ts'
+import { drain, leftOpen, openDisk } from '../../support/storage.ts'
 
 const SIGNAL = new AbortController().signal
 
@@ -59,7 +59,7 @@ t.test('a clip is stored sealed, and read back as it was', async (t) => {
   t.equal(stored.sizeBytes, long.length)
   t.same(await read(stored), long)
   t.ok((must(await storage.stat(stored.objectId))?.sizeBytes ?? 0) > long.length, 'it is sealed')
-  t.same(await openStoredFiles(), [])
+  t.same(await leftOpen(), [])
 })
 
 const BAD: readonly (readonly [string, readonly Uint8Array[], string])[] = [

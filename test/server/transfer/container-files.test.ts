@@ -7,7 +7,7 @@ import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/storage.ts'
 import { must } from '../../support/must.ts'
 import { text } from '../../support/sessions.ts'
-import { drain, openDisk, openS3, openStoredFiles, putInContainer } from '../../support/storage.ts'
+import { drain, leftOpen, openDisk, openS3, openStoredFiles, putInContainer } from '../../support/storage.ts'
 import { failing, inContainer, openTransfers, wishOf, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/upload-echo.ts'
 
@@ -76,7 +76,7 @@ t.test('an unknown, an empty and a too large container file are not promoted', a
   t.match(await promote(stand, 'empty'), { failure: { name: 'file_empty' } })
   t.match(await promote(stand, 'large'), { failure: { name: 'file_too_large' } })
   t.same(await stand.census(), NOTHING)
-  t.same(await openStoredFiles(), [])
+  t.same(await leftOpen(), [])
 })
 
 t.test('a repeated promotion gets the first file, also when the container file is another one or gone', async (t) => {
@@ -114,7 +114,7 @@ t.test('a promotion whose caller leaves, or whose source fails, leaves nothing',
   isBroken = true
   t.match(await promote(stand, 'a'), { failure: { name: 'storage_unavailable' } })
   t.same(await stand.census(), NOTHING)
-  t.same(await openStoredFiles(), [])
+  t.same(await leftOpen(), [])
 })
 
 t.test('a write that was published is a success, whatever becomes of a second look', async (t) => {
@@ -171,7 +171,7 @@ t.test('an object stays open until the thread that reads it has let go', async (
   while (stand.sessions.load.unsealings > 0) await new Promise((resolve) => setTimeout(resolve, 5))
   t.equal((await openStoredFiles()).length, 1)
   letGo()
-  while ((await openStoredFiles()).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.same(await leftOpen(), [])
 })
 
 t.test('a write beyond the limit, or into a folder, is refused and leaves what was there', async (t) => {
@@ -226,7 +226,7 @@ t.test('a writer that leaves changes nothing', async (t) => {
   await stand.front.untilSettled(1)
   t.equal((await read(stand, 'out/a.txt')).toString(), 'before')
   t.equal(stand.sessions.load.intakes, 0)
-  t.same(await openStoredFiles(), [])
+  t.same(await leftOpen(), [])
 })
 
 /** Calls back at the second piece; it fails when that says so. */

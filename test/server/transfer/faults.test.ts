@@ -7,7 +7,7 @@ import { ok } from '../../../src/schemas/failures.ts'
 import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/file-limits.ts'
 import type { Storage } from '../../../src/server/ports/storage.ts'
 import { text } from '../../support/sessions.ts'
-import { openDisk, openS3, openStoredFiles, SHORT_STALL_MS } from '../../support/storage.ts'
+import { leftOpen, openDisk, openS3, openStoredFiles, SHORT_STALL_MS } from '../../support/storage.ts'
 import { openTransfers, swept, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, filePart, form, sendForm } from '../../support/upload-echo.ts'
 import type { S3Fault } from '../../support/s3.ts'
@@ -23,7 +23,7 @@ async function recovers(t: Test, stand: TransferStand, folder: string): Promise<
   await swept(stand)
   t.same(await readdir(join(folder, 'staging')), [])
   t.same(await stand.census(), NOTHING)
-  t.same(await openStoredFiles(), [])
+  t.same(await leftOpen(), [])
   t.match(stand.sessions.load, { intakes: 0, waiting: 0 })
   t.equal((await sendForm(stand.port, form([filePart('next')]))).status, 200)
 }
@@ -99,7 +99,7 @@ t.test('clients that leave at random instants leave exactly the files that they 
   const { ready, objects, ...rest } = await stand.census()
   t.equal(ready, objects)
   t.same(rest, { pending: 0, abandoned: 0, reservedBytes: 0, usedBytes: ready * 400_000 })
-  t.same([await openStoredFiles(), stand.sessions.load.intakes, stand.front.front.load], [[], 0, { calls: 0, timers: 0, bodyBytes: 0 }])
+  t.same([await leftOpen(), stand.sessions.load.intakes, stand.front.front.load], [[], 0, { calls: 0, timers: 0, bodyBytes: 0 }])
 })
 
 t.test('a committer whom the sweep overtook answers 500 and leaves nothing', async (t) => {

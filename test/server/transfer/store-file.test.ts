@@ -6,7 +6,7 @@ import { FILE_BYTES_MAX } from '../../../src/schemas/file-limits.ts'
 import type { FileRecord } from '../../../src/server/ports/files.ts'
 import { must } from '../../support/must.ts'
 import { text } from '../../support/sessions.ts'
-import { drain, openS3, openStoredFiles } from '../../support/storage.ts'
+import { drain, leftOpen, openS3 } from '../../support/storage.ts'
 import { failing, openTransfers, swept, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, fieldPart, filePart, form, sendForm } from '../../support/upload-echo.ts'
 
@@ -107,7 +107,7 @@ for (const [part, method, name, when] of FAULTS) {
     isBroken = false
     await swept(stand)
     t.same(await stand.census(), NOTHING)
-    t.same(await openStoredFiles(), [])
+    t.same(await leftOpen(), [])
     t.equal((await sendForm(stand.port, form([filePart('a')]))).status, 200)
   })
 }
