@@ -8,6 +8,8 @@ import { tally, type Program, type Proof } from './proof.ts'
 const CALLERS = { full: 200, short: 30 }
 /** USD of the first budget: more than is spent before it is lowered. */
 const AMPLE_USD = 1_000
+/** Of the budget that is lowered: less than has been spent by then. */
+const LOW_NANO = 1_000n
 /** Milliseconds between two calls of a caller of the short form: what changes the budgets then has cores to run on. */
 const SHORT_REST_MS = 100
 const ROUNDS = { full: 10, short: 1 }
@@ -48,10 +50,11 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   })
   const running = spenders.run()
   await pause(500 + proof.random(500))
+  await until(async () => (await bench.account(account)).spentNano > LOW_NANO)
 
-  const lowered = await bench.manage('PUT', budget, { limit_usd: 0.000001 })
+  const lowered = await bench.manage('PUT', budget, { limit_usd: usd(LOW_NANO) })
   const atLowering = await bench.account(account)
-  await settled(bench, account)
+  await settled({ bench, account, spenders, callers })
   const afterLowering = await bench.account(account)
   proof.check(
     name('lowered below what is spent, nothing more is lent'),
@@ -61,11 +64,12 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
 
   await bench.manage('DELETE', budget)
   await pause(OBEYED_MS + proof.random(500))
+  await until(async () => (await bench.account(account)).spentNano > afterLowering.spentNano)
   const afterDeletion = await bench.account(account)
   proof.check(name('deleted, calls are answered again'), afterDeletion.spentNano > afterLowering.spentNano, `${afterDeletion.spentNano} nano-USD`)
 
   await bench.manage('PUT', budget, { limit_usd: usd(afterDeletion.spentNano / 2n) })
-  await settled(bench, account)
+  await settled({ bench, account, spenders, callers })
   const remade = await bench.account(account)
   await pause(300)
   const later = await bench.account(account)
@@ -78,12 +82,13 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   const limitNano = later.spentNano + 20_000_000n
   await bench.manage('PUT', budget, { limit_usd: usd(limitNano) })
   await pause(2_000)
+  await until(async () => (await bench.account(account)).spentNano > later.spentNano)
   const raised = await bench.account(account)
   proof.check(
     name('raised, the rest is spent and not more'), raised.spentNano > later.spentNano && raised.spentNano <= limitNano, `${raised.spentNano} of ${limitNano}`,
   )
 
-  await deleteWorkspace({ proof, bench, spenders, name: name('a deleted workspace'), slug, id })
+  await deleteWorkspace({ proof, bench, spenders, callers, name: name('a deleted workspace'), slug, id })
   spenders.end()
   await running
   spenders.close()
@@ -97,10 +102,31 @@ function usd(nano: bigint): number {
   return Number(nano) / 1e9
 }
 
-/** Until no front spends by an older limit, and what was lent is spent or back. */
-async function settled(bench: SpendStand, account: string): Promise<void> {
+interface Settling {
+  readonly bench: SpendStand
+  readonly account: string
+  readonly spenders: Spenders
+  readonly callers: number
+}
+
+/** Until no front spends by an older limit, what was lent is spent or back, and what callers were told is in the books. */
+async function settled({ bench, account, spenders, callers }: Settling): Promise<void> {
   await pause(OBEYED_MS)
-  await until(async () => (await bench.account(account)).lentNano === 0n)
+  await refusedAll(spenders, callers)
+  await until(async () => {
+    const { lentNano, spentNano } = await bench.account(account)
+    return lentNano === 0n && spentNano === spenders.costNano
+  })
+}
+
+/** Until calls of all callers are refused in a row: how long a front that stalls obeys a limit that was is nobody's to say. */
+async function refusedAll({ statuses }: Spenders, callers: number): Promise<void> {
+  const answers = (): number => Object.values(statuses).reduce((sum, count) => sum + count, 0)
+  let [accepted, from] = [statuses[200] ?? 0, answers()]
+  await until(async () => {
+    if (accepted !== (statuses[200] ?? 0)) [accepted, from] = [statuses[200] ?? 0, answers()]
+    return answers() - from >= 2 * callers
+  })
 }
 
 async function until(is: () => Promise<boolean>): Promise<void> {
@@ -112,18 +138,21 @@ interface Deletion {
   readonly proof: Proof
   readonly bench: SpendStand
   readonly spenders: Spenders
+  readonly callers: number
   readonly name: string
   readonly slug: string
   readonly id: string
 }
 
-async function deleteWorkspace({ proof, bench, spenders, name, slug, id }: Deletion): Promise<void> {
+async function deleteWorkspace({ proof, bench, spenders, callers, name, slug, id }: Deletion): Promise<void> {
   await bench.manage('DELETE', `/workspaces/${slug}/budgets/lifetime`)
   await pause(OBEYED_MS)
   await bench.manage('DELETE', `/workspaces/${slug}`)
   await pause(OBEYED_MS)
+  await refusedAll(spenders, callers)
   const before = { ...spenders.statuses }
   await pause(300)
+  await until(async () => (spenders.statuses[401] ?? 0) > (before[401] ?? 0))
   const since = Object.fromEntries(Object.entries(spenders.statuses).map(([status, count]) => [status, count - (before[Number(status)] ?? 0)]))
   const accepted = since[200] ?? 0
   proof.check(`${name} accepts no call of its keys`, accepted === 0 && (since[401] ?? 0) > 0, tally(since))
