@@ -43,13 +43,13 @@ function keyOf({ hash, key }: Record<string, unknown>): Key {
 async function overlapping(proof: Proof, stand: Stand, old: Key, overlapS: number): Promise<Key> {
   const oldLoad = await loadOf(stand, old)
   const rotated = await stand.cli('keys', 'rotate', old.hash, '--overlap', String(overlapS))
-  const endsAt = instantOf(rotated)
+  const ends = instantOf(rotated)
   const fresh = keyOf(rotated)
   const newLoad = await loadOf(stand, fresh)
-  await after(Math.max(0, endsAt - monotonicMs()) + TAIL_MS)
+  await after(Math.max(0, ends.latest - monotonicMs()) + TAIL_MS)
   const [before, behind] = [await oldLoad.load.stop(), await newLoad.load.stop()]
-  const inTime = before.rows.filter((row) => row.endedAt < endsAt)
-  const late = before.rows.filter((row) => row.startedAt > endsAt)
+  const inTime = before.rows.filter((row) => row.endedAt < ends.earliest)
+  const late = before.rows.filter((row) => row.startedAt > ends.latest)
   proof.check('both fronts are under load by both keys', oldLoad.fronts === 2 && newLoad.fronts === 2, `${oldLoad.fronts} and ${newLoad.fronts} of 2`)
   proof.check('no request by the old key fails before the overlap ends', inTime.length > 0 && inTime.every(isGood), told(inTime))
   proof.check('none by it is accepted that began behind the end', late.length > 0 && late.every((row) => row.status === 401), told(late))
@@ -73,7 +73,9 @@ async function usages(stand: Stand, keys: readonly Key[]): Promise<readonly numb
 async function atOnce(proof: Proof, stand: Stand, old: Key): Promise<void> {
   const { load } = await loadOf(stand, old)
   const rotated = await stand.cli('keys', 'rotate', old.hash, '--overlap', '0')
-  const endsAt = instantOf(rotated)
+  const endsAt = instantOf(rotated).latest
+  // Both fronts have heard of it, and the load then asks both of them.
+  await settled(stand, old, 401)
   await after(TAIL_MS)
   const { rows, statuses }: LoadResult = await load.stop()
   const accepted = rows.filter((row) => isGood(row)).map((row) => row.startedAt - endsAt)
@@ -119,10 +121,12 @@ function loadOf(stand: Stand, { key }: Key): ReturnType<typeof loadOnBoth> {
   return loadOnBoth(stand, { requests: [stand.embeddings(key)], connections: CONNECTIONS, pace: { kind: 'open', ratePerS: RATE_PER_S } })
 }
 
-/** `monotonicMs()` at which the old key expires. */
-function instantOf({ previous }: Record<string, unknown>): number {
-  const { expires_at: expiresAt } = previous as { expires_at: string }
-  return monotonicMs() + Date.parse(expiresAt) - Date.now()
+/** `monotonicMs()` at which the old key expires, as near as a clock of whole milliseconds tells it. */
+function instantOf({ previous }: Record<string, unknown>): { readonly earliest: number; readonly latest: number } {
+  const expiresAtMs = Date.parse((previous as { expires_at: string }).expires_at)
+  const before = monotonicMs()
+  const leftMs = expiresAtMs - Date.now()
+  return { earliest: before + leftMs - 1, latest: monotonicMs() + leftMs }
 }
 
 function isGood(row: LoadRow): boolean {
