@@ -16,6 +16,8 @@ const CORE_PERCENT_MAX = 1
 /** Seconds before each measurement, in which connections are made and samplers begin. */
 const WARM_S = 1
 const CONNECTIONS = 16
+/** Milliseconds until a view that does not come is none. */
+const GIVE_UP_MS = 30_000
 
 export const program: Program = {
   text: 'An open page of the dashboard costs the node at most 1 % of a core at 1,000 requests a second (issue 9, acceptance 2)',
@@ -73,6 +75,9 @@ async function measured(stand: Stand, { pages, rate, seconds }: Wish): Promise<M
   await pause(WARM_S * 1_000)
   const [cpuS, ownS, atMs, seen] = [treeCpuS(stand.pid), processRow(stand.pid)?.cpuS ?? 0, performance.now(), viewsOf(open)]
   await pause(seconds * 1_000)
+  // A supervisor that stalls tells its views later.
+  const giveUpAt = performance.now() + GIVE_UP_MS
+  while (pages > 0 && viewsOf(open) === seen && performance.now() < giveUpAt) await pause(50)
   const tookS = (performance.now() - atMs) / 1_000
   const [cores, supervisorCores] = [(treeCpuS(stand.pid) - cpuS) / tookS, ((processRow(stand.pid)?.cpuS ?? 0) - ownS) / tookS]
   const views = viewsOf(open) - seen
