@@ -1,7 +1,7 @@
 /** Acceptance line 11: fronts die and are replaced under load, and only whoever was connected to a dead one notices. */
 import { startLoad } from '../support/load.ts'
 import { monotonicMs, type LoadPlan, type LoadResult } from '../support/load-plan.ts'
-import { clientPortsOf, listenersOn } from '../support/sockets.ts'
+import { clientPortsOf, clientPortsTo, listenersOn } from '../support/sockets.ts'
 import { pause } from '../support/spawned.ts'
 import { startStand, type Stand } from '../support/stand.ts'
 import { median, tally, type Program, type Proof } from './proof.ts'
@@ -27,6 +27,8 @@ export const program: Program = {
 }
 
 interface Kill {
+  /** When its connections were looked at, and when it had been told to die. */
+  readonly lookedAt: number
   readonly at: number
   readonly own: ReadonlySet<number>
   readonly backMs: number
@@ -66,12 +68,15 @@ async function killOne(proof: Proof, stand: Stand): Promise<Kill> {
   const fronts = stand.fronts()
   const pid = fronts[proof.random(fronts.length)]
   if (pid === undefined) throw new Error(`the stand has no fronts:\n${stand.output()}`)
-  const before = clientPortsOf(pid, stand.port)
-  const at = monotonicMs()
+  const lookedAt = monotonicMs()
+  // What no other front holds: a connection that nobody has accepted yet is in the queue of one of them.
+  const others = new Set(fronts.filter((other) => other !== pid).flatMap((other) => [...clientPortsOf(other, stand.port)]))
+  const own = new Set([...clientPortsTo(stand.port)].filter((port) => !others.has(port)))
   process.kill(pid, 'SIGKILL')
+  const at = monotonicMs()
   const isBack = (): boolean => !stand.fronts().includes(pid) && listenersOn(stand.port) === FRONTS
   while (!isBack() && monotonicMs() - at < GIVE_UP_MS) await pause(20)
-  return { at, own: before, backMs: monotonicMs() - at }
+  return { lookedAt, at, own, backMs: monotonicMs() - at }
 }
 
 /** Between the look at a front's connections and its end it may be given new ones; those are its own too. */
@@ -83,8 +88,9 @@ function cutByOthers(result: LoadResult, made: readonly Kill[]): readonly number
     .filter(
       (socket) =>
         !made.some((kill) => {
-          const isNear = Math.abs(socket.closedAt - kill.at) < BACK_MS_MAX
-          return isNear && (kill.own.has(socket.localPort) || Math.abs(socket.openedAt - kill.at) < LOOK_MS)
+          const isBehind = socket.closedAt > kill.lookedAt && socket.closedAt < kill.at + GIVE_UP_MS
+          const isOfTheLook = socket.openedAt > kill.lookedAt - LOOK_MS
+          return isBehind && socket.openedAt < kill.at + LOOK_MS && (isOfTheLook || kill.own.has(socket.localPort))
         }),
     )
     .map((socket) => socket.localPort)

@@ -55,6 +55,11 @@ export function clientPortsOf(pid: number, serverPort: number): ReadonlySet<numb
   )
 }
 
+/** Ports of all clients of a server, those that no process has accepted yet among them. */
+export function clientPortsTo(serverPort: number): ReadonlySet<number> {
+  return new Set(socketRows().filter((row) => row.localPort === serverPort && !row.isListening).map((row) => row.remotePort))
+}
+
 /** How many sockets listen on the port: one a front, since they share it. */
 export function listenersOn(port: number): number {
   return socketRows().filter((row) => row.isListening && row.localPort === port).length
