@@ -13,7 +13,7 @@ const SECRET = 'upstream_key'
 const HOST = 'localhost'
 const MODEL = 'prove/own'
 const LIVE_MS = 250
-const GIVE_UP_MS = 10_000
+const GIVE_UP_MS = 30_000
 const RACING = 50
 
 export const program: Program = {
@@ -56,8 +56,8 @@ interface Life {
   readonly node: FileStand
   readonly upstream: ScriptedProvider
   readonly fields: Readonly<Record<string, unknown>>
-  /** A kept-alive connection to each front. */
-  readonly fronts: readonly Agent[]
+  /** A kept-alive connection to each front; `reconnected` makes them anew. */
+  fronts: readonly Agent[]
   manage(method: string, path: string, body?: unknown): Promise<Told>
   call(method: string, path: string, body?: unknown, agent?: Agent): Promise<Told>
   embed(front: number, model?: string): Promise<Told>
@@ -70,13 +70,19 @@ async function openLife(proof: Proof, node: FileStand, upstream: ScriptedProvide
     base_url: `https://${HOST}:${new URL(upstream.origin).port}/v1`, secret_name: SECRET, pricing: { prompt: '0.000001', completion: '0' },
   }
   const call: Life['call'] = (method, path, body, agent) => ask({ port, key: keys.inference_key, method, path, body, agent })
-  const fronts = await connectToEach(node.stand)
-  proof.after(() => Promise.resolve(fronts.forEach((agent) => agent.destroy())))
-  return {
-    proof, node, upstream, fields, fronts, call,
+  const life: Life = {
+    proof, node, upstream, fields, fronts: [], call,
     manage: (method, path, body) => ask({ port, key: keys.management_key, method, path: `/private-endpoints${path}`, body }),
-    embed: (front, model = MODEL) => call('POST', '/embeddings', { model, input: 'some text' }, fronts[front]),
+    embed: (front, model = MODEL) => call('POST', '/embeddings', { model, input: 'some text' }, life.fronts[front]),
   }
+  proof.after(() => Promise.resolve(life.fronts.forEach((agent) => agent.destroy())))
+  return life
+}
+
+/** A connection that has rested for as long as a front lets it would end as it is used, or come to the other front. */
+async function reconnected(life: Life): Promise<void> {
+  for (const agent of life.fronts) agent.destroy()
+  life.fronts = await connectToEach(life.node.stand)
 }
 
 interface Asking {
@@ -186,6 +192,7 @@ async function mended(life: Life, id: string): Promise<void> {
   await manage('PATCH', `/${id}`, { upstream_model_id: 'own-embed' })
   const passed = await validate(life, id)
   proof.check('the mended draft passes', passed.body.data?.['passed'] === true, JSON.stringify(passed.body.data?.checks?.filter((check) => !check.passed)))
+  await reconnected(life)
   // Both fronts have to forget that the workspace has no endpoint.
   for (const front of [0, 1]) await life.embed(front)
   const active = await activate(life, id)
@@ -275,6 +282,7 @@ async function probes(life: Life): Promise<void> {
 /** What a front holds of a credential ends with the credential. */
 async function credential(life: Life, id: string): Promise<void> {
   const { proof, upstream, manage } = life
+  await reconnected(life)
   await manage('POST', `/${id}/enable`)
   await untilBoth(life, 200)
   await storeSecret(life, 'the-second-value')
@@ -304,6 +312,7 @@ async function beforeTheCatalogue(life: Life): Promise<void> {
   const id = await create(life, { model_permaslug: STAND_MODEL })
   await validate(life, id)
   await activate(life, id)
+  await reconnected(life)
   const isByok = async (front: number): Promise<boolean> => (await life.embed(front, STAND_MODEL)).body.usage?.is_byok === true
   const found = await untilEach(life, async (front) => isByok(front))
   proof.check('an endpoint of a model of the catalogue is tried before the catalogue\'s own', found, found ? 'on both fronts' : 'never')
