@@ -4,6 +4,7 @@ import { openEgress } from '../../src/server/egress/egress.ts'
 import { resolveBySystem } from '../../src/server/egress/lookups.ts'
 import type { Destination, Egress } from '../../src/server/ports/egress.ts'
 import { hostileDestinations, type Hostile } from './hostile-destinations.ts'
+import { freePort } from './spawned.ts'
 import { exchangeRequest, startTarget, textOf, type Target } from './vetted-stand.ts'
 
 /** An address of loopback that nothing else uses, and the only one that the allow-list of the attack admits. */
@@ -23,7 +24,8 @@ export interface Attack {
 
 /** Tries every hostile destination, for both purposes, against a trap on every address of this machine. */
 export async function attack(): Promise<Attack> {
-  const trap = await startTarget(null, hasIpv6() ? '::' : '0.0.0.0')
+  // A port that nobody was ever given by the system: another test may still ask for a server of its own that has ended.
+  const trap = await startTarget(null, hasIpv6() ? '::' : '0.0.0.0', await freePort())
   const target = await startTarget(null, GOOD_ADDRESS)
   const answers = new Map<string, readonly (readonly string[])[]>()
   const egress = openEgress({

@@ -17,8 +17,8 @@ export interface Target {
   close(): Promise<void>
 }
 
-/** @param tls key and certificate; null for plain HTTP. @param host where it listens */
-export async function startTarget(tls: { key: string; cert: string } | null = null, host = '127.0.0.1'): Promise<Target> {
+/** @param tls key and certificate; null for plain HTTP. @param host where it listens. @param port any unless given */
+export async function startTarget(tls: { key: string; cert: string } | null = null, host = '127.0.0.1', port = 0): Promise<Target> {
   let listener: RequestListener = (req, res) => void req.resume().on('end', () => res.end('here'))
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     req.on('error', () => undefined)
@@ -34,7 +34,7 @@ export async function startTarget(tls: { key: string; cert: string } | null = nu
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
   })
   server.on('tlsClientError', () => undefined)
-  await new Promise<void>((listening) => server.listen(0, host, listening))
+  await new Promise<void>((listening, failed) => server.once('error', failed).listen(port, host, listening))
   return {
     port: (server.address() as AddressInfo).port,
     get connections() { return connections },
