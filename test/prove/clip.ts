@@ -4,6 +4,7 @@ import { startGateway, type Gateway } from '../../bench/transfers/gateway.ts'
 import { tinyLatency, type Latency } from '../../bench/transfers/tiny.ts'
 import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, clipSize, type ClipSize } from '../../src/schemas/clip.ts'
 import { CLIP_FRAMES_PER_SECOND } from '../../src/schemas/clip-limits.ts'
+import { BACKGROUND_JOB_MS_MAX } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { startClipProcess } from '../support/clip-process.ts'
 import { clipWish, type ClipWish } from '../support/clips.ts'
@@ -40,7 +41,7 @@ type Render = (wish: Partial<ClipWish>) => Promise<Uint8Array>
 
 /** Through the pool, as the runner does. */
 function openRendering(proof: Proof): Render {
-  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, log: SILENT })
+  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, jobMsMax: BACKGROUND_JOB_MS_MAX, log: SILENT })
   proof.after(close)
   return async (wish) => {
     const clip = must(await jobs.run('render_clip', clipWish(wish), { caller: 'prove' }))
