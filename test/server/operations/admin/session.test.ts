@@ -47,7 +47,7 @@ t.test('the organization that operates the installation is the one that is set, 
 t.test('what the admin port alone serves is nowhere here, and its name is not told', async (t) => {
   const { call } = await openInternsFront(t)
   for (const method of ['GET', 'POST']) {
-    const { status, type, body } = await call(method, '/admin/live')
+    const { status, type, body } = await call(method, '/admin/live', { headers: { 'x-request-id': 'r' } })
     t.same([status, type], [404, 'route_unknown'])
     t.notMatch(JSON.stringify(body), /live|admin/)
   }

@@ -121,9 +121,10 @@ t.test('every bad value of the list query is told by its path, never by its valu
     limit: '1001', offset: '-1', sort: 'cheapest', context: '1.5', distillable: 'yes', zdr: '1', min_price: 'free', max_price: '-1',
     min_age_days: 'old', min_coding_index: 'high', category: '', providers: 'a,,b',
   })) {
-    const { status, body } = await front.get(`/models?${name}=${encodeURIComponent(value)}`)
+    const { status, headers, body } = await front.get(`/models?${name}=${encodeURIComponent(value)}`)
     t.match({ status, body }, { status: 400, body: { error: { metadata: { issues: [{ path: `/${name}` }] } } } }, name)
-    if (value.length > 2) t.notMatch(JSON.stringify(body), value, name)
+    // The id of the request is random, and may hold any short text.
+    if (value.length > 2) t.notMatch(JSON.stringify(body).replace(headers.get('x-request-id') ?? '', ''), value, name)
   }
 })
 
