@@ -69,7 +69,7 @@ t.test('without an address of its own a job calls back to the workspace\'s defau
   await store.sql`UPDATE workspaces SET default_callback_url = 'https://hooks.example/all' WHERE id = ${owners.workspaceId}`
   await front.post(BODY)
   await front.post({ ...BODY, callback_url: 'https://hooks.example/one' })
-  const rows = await store.sql<{ callback_url: string }[]>`SELECT callback_url FROM video_jobs ORDER BY id`
+  const rows = await store.sql<{ callback_url: string }[]>`SELECT callback_url FROM video_jobs ORDER BY callback_url`
   t.same(rows.map((row) => row.callback_url), ['https://hooks.example/all', 'https://hooks.example/one'])
 })
 
