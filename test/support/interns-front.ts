@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import type { ApiKeyKind } from '../../src/schemas/api-keys.ts'
 import { createAccess } from '../../src/server/access/access.ts'
+import type { HttpOptions } from '../../src/server/http/front.ts'
 import { openBudgetParts } from '../../src/server/main/budgets.ts'
 import { openDirectoryParts } from '../../src/server/main/directory.ts'
 import { openPresetParts } from '../../src/server/main/presets.ts'
@@ -61,7 +62,7 @@ interface CallMore {
 }
 
 /** @param ports adds what a test needs beside interns */
-export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Promise<InternsFront> {
+export async function openInternsFront(t: Test, ports: Partial<Ports> = {}, http: Pick<Partial<HttpOptions>, 'timers'> = {}): Promise<InternsFront> {
   const store = await openTestStore(t)
   const [{ organization, workspace }, foreign] = [
     must(await createOrganization(store, { name: 'o' })), must(await createOrganization(store, { name: 'foreign' })),
@@ -82,6 +83,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}): Pro
     throw new Error('this test calls no model')
   }
   const { url: origin } = await openFront(t, OPERATIONS, {
+    ...http,
     access,
     ports: {
       ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },

@@ -3,11 +3,12 @@ import { JSON_BODY_BYTES_MAX, SESSION_ID_CHARS_MAX } from '../../../../src/schem
 import { PRESET_BYTES_MAX, PRESET_SLUG_CHARS_MAX } from '../../../../src/schemas/preset-limits.ts'
 import { createInternKey } from '../../../../src/server/store/api-keys.ts'
 import { auditOf, CLI } from '../../../support/audit.ts'
+import { patient } from '../../../support/front.ts'
 import { openInternsFront, type Answered } from '../../../support/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
-/** Shared: every test has slugs of its own. */
-const front = await openInternsFront(t)
+/** Shared: every test has slugs of its own. Without deadlines: 200 requests at once wait for each other, for seconds on a loaded machine. */
+const front = await openInternsFront(t, {}, { timers: patient() })
 const { call, key, store, workspace, other, foreignKey } = front
 const internKey = must(await createInternKey(
   store, { name: 'k', rateLimitRpm: null, expiresAt: null, internId: await front.intern(), organizationId: front.organizationId }, CLI,
