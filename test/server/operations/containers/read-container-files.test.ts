@@ -80,7 +80,8 @@ t.test("containers.get_file 200: what OpenAI's clients expect, and a use that ke
     path: 'out/report.csv', source: 'assistant',
   })
   let rows: readonly unknown[] = []
-  for (let look = 0; look < 100 && rows.length === 0; look++) {
+  // Noted behind the answer, with nobody waiting for it.
+  for (let look = 0; look < 1_500 && rows.length === 0; look++) {
     rows = await front.store.sql`SELECT container_id FROM container_uses`
     await new Promise((resolve) => setTimeout(resolve, 20))
   }

@@ -113,7 +113,7 @@ t.test('another method on a path of several segments is told which ones it takes
   for (const [path, allowed] of [['a/b/c', 'PUT'], ['a', 'GET, HEAD, PUT'], ['a/content', 'GET, HEAD, PUT']]) {
     const client = rawClient(front.port)
     client.send(`PATCH /api/v1${FOLDER}${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\ncontent-length: 0\r\n\r\n`)
-    t.match(await client.until(/405/), new RegExp(`allow: ${allowed}\r`, 'i'))
+    t.match(await client.until(/405[^]*\r\n\r\n/), new RegExp(`allow: ${allowed}\r`, 'i'))
     client.destroy()
   }
 })

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import OpenAI, { toFile } from 'openai'
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
@@ -156,6 +155,6 @@ t.test('nothing is stored of an upload without a valid key, whatever it sends', 
   client.send('POST /api/v1/files HTTP/1.1\r\nhost: a\r\nauthorization: Bearer nobody\r\ncontent-length: 50000000\r\n\r\n')
   client.send(Buffer.alloc(1_000_000))
   t.match(await client.until(/401/), /key_unknown/)
-  if (!client.isClosed) await once(client.socket, 'close')
+  await client.closed()
   t.match(await stand.census(), { pending: 0, ready: 0, objects: 0 })
 })
