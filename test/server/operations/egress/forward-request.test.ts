@@ -1,6 +1,6 @@
 /** What of a request reaches its destination, what of the answer comes back, and what each failure is. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
 import t from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
 import { EGRESS_DEADLINE_MS } from '../../../../src/schemas/limits.ts'
@@ -144,12 +144,11 @@ t.test('egress.forward 502: nobody listens, and a target that speaks no HTTP', a
   const { url, ask, target } = await openEgressFront(t, { target: (req) => void req.socket.end('garbage\r\n\r\n') })
   const message = /^The destination failed\. /
   t.match(await errorOf(await ask('/')), { status: 502, type: 'upstream_failed', header: 'upstream_failed', message })
-  const other = createServer()
-  await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
-  const { port } = other.address() as AddressInfo
-  await new Promise((closed) => other.close(closed))
-  t.ok(target.listening)
-  t.match(await errorOf(await fetch(`${url}/egress/localhost:${port}/`, { headers: { 'x-sluice-key': KEY } })), { status: 502 })
+  // The near end of a connection: while it is open nobody else gets its port, and nobody listens there.
+  const held = connect((target.address() as AddressInfo).port, '127.0.0.1')
+  await once(held, 'connect')
+  t.teardown(() => held.destroy())
+  t.match(await errorOf(await fetch(`${url}/egress/localhost:${held.localPort}/`, { headers: { 'x-sluice-key': KEY } })), { status: 502 })
 })
 
 t.test('egress.forward 504: no answer within the deadline', async (t) => {
