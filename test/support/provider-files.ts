@@ -73,6 +73,8 @@ export async function startFilesProvider(t: Teardown): Promise<FilesProvider> {
     res.on('close', () => void (req.complete || provider.seen.broken++))
     behaviour({ req, res, honest: () => answer(provider, req, res) })
   })
+  // Longer than any stall: a connection that is closed just as it is used again is no fault that a test asks for.
+  server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
