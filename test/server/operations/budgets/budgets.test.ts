@@ -10,13 +10,16 @@ import { openInternsFront, type Answered, type InternsFront } from '../../../sup
 import { must } from '../../../support/must.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
+/** For tests of what a window has spent: theirs does not end while they run. */
+const TODAY = '2024-02-28'
 const INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 /** For tests that change nothing: their refusals need no store of their own. */
 const refusing = openInternsFront(t)
 const EVERY: readonly (readonly [string, string])[] = [['GET', ''], ['GET', '/daily'], ['PUT', '/daily'], ['DELETE', '/daily']]
 
 t.test('budgets.put 200: a budget is made and changed; budgets.get reads it by slug and by id', async (t) => {
-  const { call, workspace } = await openInternsFront(t)
+  const { call, workspace, store } = await openInternsFront(t)
+  await turnTo(store, TODAY)
   const made = await put({ call }, 'monthly', 250.5)
   const data = dataOf(made)
   t.equal(made.status, 200)
@@ -115,6 +118,7 @@ t.test('two changes that race leave the budgets in order', async (t) => {
 t.test('budgets.delete 200: gone, also when none was there; the same interval made again finds what was spent', async (t) => {
   const front = await openInternsFront(t)
   const account = workspaceAccount(front.workspace.id)
+  await turnTo(front.store, TODAY)
   await put(front, 'daily', 5)
   await setAccount(front.store, account, { daily_spent_nano: '4000000000' })
   const first = dataOf(await put(front, 'daily', 6))
@@ -173,6 +177,7 @@ t.test('inference and intern keys are the wrong kind for every operation of budg
 
 t.test('whether the workspace\'s own keys count is one flag of all budgets, and stays when it is left out', async (t) => {
   const front = await openInternsFront(t)
+  await turnTo(front.store, TODAY)
   await setAccount(front.store, workspaceAccount(front.workspace.id), { daily_spent_nano: '1', daily_byok_nano: '10', monthly_byok_nano: '100' })
   await put(front, 'monthly', 10)
   t.match(await put(front, 'daily', 5, { include_byok_in_budgets: true }), { body: { data: { spent_usd: 11e-9 }, include_byok_in_budgets: true } })
@@ -185,6 +190,7 @@ t.test('whether the workspace\'s own keys count is one flag of all budgets, and 
 t.test('a limit below what is spent and lent is pending until it is not, and one that is exactly met is in force', async (t) => {
   const front = await openInternsFront(t)
   const account = workspaceAccount(front.workspace.id)
+  await turnTo(front.store, TODAY)
   const effective = async (): Promise<unknown> => dataOf(await front.call('GET', '/workspaces/default/budgets/daily'))['effective']
   await setAccount(front.store, account, { daily_spent_nano: '3000000000', daily_byok_nano: '9000000000', daily_lent_nano: '2000000001' })
   t.match(dataOf(await put(front, 'daily', 5)), { effective: 'pending', lent_usd: 2.000000001 })

@@ -7,7 +7,7 @@ import { createKey, openKeyStore } from '../../../../src/server/store/api-keys.t
 import { createOrganization } from '../../../../src/server/store/organizations.ts'
 import { CLI } from '../../../support/audit.ts'
 import { openEmbeddings, type EmbeddingsReply } from '../../../support/embeddings-front.ts'
-import { setLimit } from '../../../support/money.ts'
+import { setLimit, turnTo } from '../../../support/money.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 import { answers, refuses } from '../../../support/provider-behaviours.ts'
@@ -23,6 +23,8 @@ type Limits = Readonly<Partial<Record<'organization' | 'workspace' | 'key', read
 /** One front whose one key has these limits. */
 async function stand(t: Test, limits: Limits = {}) {
   const store = await openTestStore(t, 6)
+  // No window of a limit ends while it is spent.
+  await turnTo(store.sql, '2024-02-28')
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
   const { apiKey, key } = must(await createKey(store, wish, CLI))

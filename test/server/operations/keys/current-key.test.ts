@@ -4,11 +4,13 @@ import { createInternKey } from '../../../../src/server/store/api-keys.ts'
 import { openStore } from '../../../../src/server/store/open.ts'
 import { CLI } from '../../../support/audit.ts'
 import { openInternsFront } from '../../../support/interns-front.ts'
-import { plantUsage } from '../../../support/key-usage.ts'
+import { plantUsage, turnTo } from '../../../support/key-usage.ts'
 import { openKeysFront } from '../../../support/keys-front.ts'
 import { must } from '../../../support/must.ts'
 
 const shared = await openKeysFront(t)
+// No day ends between what a key spends and the look at it.
+await turnTo(shared.store, '2024-02-28')
 
 t.test('keys.get_current 200: every member that existing clients require', async (t) => {
   const { call, make, store, workspace, organizationId } = shared

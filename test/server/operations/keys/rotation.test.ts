@@ -2,11 +2,13 @@ import t from 'tap'
 import { KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX } from '../../../../src/schemas/limits.ts'
 import { createInternKey } from '../../../../src/server/store/api-keys.ts'
 import { CLI } from '../../../support/audit.ts'
-import { plantUsage } from '../../../support/key-usage.ts'
+import { plantUsage, turnTo } from '../../../support/key-usage.ts'
 import { openKeysFront, type KeysFront } from '../../../support/keys-front.ts'
 import { must } from '../../../support/must.ts'
 
 const shared = await openKeysFront(t)
+// No day ends between what a key spends and the look at it.
+await turnTo(shared.store, '2024-02-28')
 
 const WISH = {
   name: 'Team', limit: 5, limit_reset: 'weekly', include_byok_in_limit: true, rate_limit_rpm: 600, allowed_models: ['a/*'], creator_user_id: 'ann',

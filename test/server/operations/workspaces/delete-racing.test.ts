@@ -14,7 +14,7 @@ import { openEmbeddings } from '../../../support/embeddings-front.ts'
 import { testHints } from '../../../support/hints.ts'
 import { openKeysFront, type KeysFront } from '../../../support/keys-front.ts'
 import { SILENT } from '../../../support/log.ts'
-import { setLimit } from '../../../support/money.ts'
+import { setLimit, turnTo } from '../../../support/money.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 import { answers } from '../../../support/provider-behaviours.ts'
@@ -129,6 +129,8 @@ t.test('calls that are under way while their workspace is deleted are answered a
 /** A front with a key whose workspace has a budget, and is not the only one. */
 async function payingFront(t: Test) {
   const store = await openTestStore(t, 6)
+  // The day that it counts does not end meanwhile.
+  await turnTo(store.sql, '2024-02-28')
   const { organization } = must(await createOrganization(store, { name: 'o' }))
   const workspace = must(await createWorkspace(store, { organizationId: organization.id, name: 'Team', slug: 'team' }))
   const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
