@@ -32,7 +32,7 @@ interface PtyWish {
 export const noPty: string | false = spawnSync('python3', ['-c', 'import pty, termios'], { stdio: 'ignore' }).status === 0
   ? false : 'python3 is not installed: nothing here opens a terminal'
 
-const PRINTED_MS_MAX = 30_000
+const PRINTED_MS_MAX = 60_000
 const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007)/g
 
 /** Starts a program as the leader of a session of its own; it is ended with the test. */
@@ -40,7 +40,8 @@ export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24,
   const order = JSON.stringify({ command, rows, columns, cwd, env: { ...plainEnvironment(), TERM: 'xterm-256color', ...env } })
   const host = spawn('python3', ['-c', PROGRAM, order], { stdio: ['pipe', 'pipe', 'pipe'] })
   let [output, told] = ['', '']
-  host.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()))
+  // A sign of several bytes may come in two pieces.
+  host.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   host.stderr.on('data', (bytes: Buffer) => (told += bytes.toString()))
   host.stdin.on('error', () => undefined)
   const ended = new Promise<PtyEnd>((resolve, reject) => {
