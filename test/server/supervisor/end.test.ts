@@ -2,8 +2,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { gate } from '../../support/gate.ts'
 import { firstKeys, isGone, nodeSettings, sluice, startNode, until, type Settings } from '../../support/node.ts'
 import { processes, tree, type ProcessRow } from '../../support/process-cpu.ts'
+import { startProvider } from '../../support/provider.ts'
+import { answers } from '../../support/provider-behaviours.ts'
 import { spawnServer, stopServer } from '../../support/spawned.ts'
 import { startStand, type Stand } from '../../support/stand.ts'
 
@@ -12,7 +15,12 @@ t.setTimeout(300_000)
 
 t.test('SIGTERM while a call is in flight', async (t) => {
   const { DATABASE_URL = '' } = await nodeSettings(t)
-  const stand = await startStand({ latencyMs: 1_500, settings: { DATABASE_URL } })
+  const provider = await startProvider()
+  t.teardown(() => provider.close())
+  // It answers when everything has been looked at, however long that takes.
+  const answering = gate()
+  provider.usually((asked) => void answering.opened.then(() => answers()(asked)))
+  const stand = await startStand({ provider: provider.origin, settings: { DATABASE_URL } })
   t.teardown(() => stand.stop())
   const family = tree(stand.pid).map((row) => row.pid)
   const url = `http://127.0.0.1:${stand.port}/api/v1/embeddings`
@@ -29,6 +37,7 @@ t.test('SIGTERM while a call is in flight', async (t) => {
   })
 
   t.test('it lets the call finish, and then nothing of the node is left', async (t) => {
+    answering.open()
     const answer = await call
     t.equal(answer.status, 200)
     t.equal(answer.headers.get('connection'), 'close')
@@ -46,7 +55,8 @@ t.test('nodes one after the other in the same data directory', async (t) => {
     const family = tree(npm.pid).map((row) => row.pid)
     process.kill(npm.pid, 'SIGKILL')
     await until('everything is gone', () => family.every(isGone))
-    t.match(npm.output(), /"why":"npm is gone"/)
+    // That it is gone is seen elsewhere than in what it said.
+    await until('it has said why', () => npm.output().includes('"why":"npm is gone"'))
   })
 
   t.test('kill -9 of the supervisor leaves nothing behind', async (t) => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { openStore } from '../../../src/server/store/open.ts'
 import { nodeSettings, runToEnd, sluice, startNode, until, type Settings, type TestNode } from '../../support/node.ts'
 
 // Whole nodes start here, on a machine that may be busy.
@@ -49,12 +50,13 @@ t.test('a running node', async (t) => {
   })
 
   await t.test('does a wish that comes during a reload after it, whoever else hangs up', async (t) => {
-    const count = (): number => node.lines().filter(({ event }) => event === 'reloaded').length
+    const told = (): readonly unknown[] => node.lines().map(({ event }) => event).filter((event) => event === 'reloaded' || event === 'scaled')
     process.kill(node.pid, 'SIGHUP')
     process.kill(node.pid, 'SIGHUP')
     await until('the reload began', () => node.pidsOf('front').length > 3)
     t.match(await scaled(settings, '--fronts', '2'), { fronts: 2, before: { fronts: 3 } })
-    t.ok(count() >= 1, 'not before it')
+    await until('the log has the third wish', () => told().filter((event) => event === 'scaled').length === 3)
+    t.ok(told().includes('reloaded') && told().indexOf('reloaded') < told().lastIndexOf('scaled'), 'not before it')
     t.match(await shown(node), { fronts: { ready: 2, wanted: 2 } })
     t.ok(await node.answers())
   })
@@ -67,14 +69,20 @@ t.test('a running node', async (t) => {
     t.equal(code, 0)
     t.same(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
     t.same((await shown(node)).fronts, { ready: 3, wanted: 3, configured: 3 })
-    const named = node.lines().filter(({ event }) => event === 'settings_need_restart')
-    t.match(named, [{ settings: ['SLUICE_ADMIN_HOST'], fix: 'restart' }])
+    const named = (): readonly unknown[] => node.lines().filter(({ event }) => event === 'settings_need_restart')
+    await until('the log names it', () => named().length > 0)
+    t.match(named(), [{ settings: ['SLUICE_ADMIN_HOST'], fix: 'restart' }])
   })
 })
 
 t.test('a node that is killed while it grows leaves nobody waiting', async (t) => {
   const settings = await nodeSettings(t)
   const node = await startNode(t, settings)
+  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  // No front is added before the node is killed: each is known in the store first.
+  await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_sleep(60); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON fronts FOR EACH ROW EXECUTE FUNCTION late()`)
   const growing = runToEnd(settings, sluice('scale', '--fronts', '4'))
   await until('it is taken', () => wishesIn(node.dataDir).some((text) => text.includes('taken')))
   await node.killHard()
