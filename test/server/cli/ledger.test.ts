@@ -34,7 +34,7 @@ t.test('close-node takes back what a node held that is gone, and refuses one tha
   await store.sql`
     UPDATE accounts SET daily_lent_nano = 40, weekly_lent_nano = 40, monthly_lent_nano = 40, lifetime_lent_nano = 40 WHERE id = ${accounts.workspace}`
   t.match(await run('close-node', 'gnoe'), { code: 1, stderr: /no node gnoe ever kept a journal/ })
-  await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now())`
+  await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now() + interval '1 h')`
   t.match(await run('close-node', 'gone', '--force'), { code: 1, stderr: /has 1 live fronts: end it first/ })
   await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '1 day'`
   t.match(await run('close-node', 'gone'), { code: 1, stderr: /fell silent without leaving/ })

@@ -22,7 +22,7 @@ import { openRelay } from '../../../support/relay.ts'
 import { FakeS3, s3Settings } from '../../../support/s3.ts'
 import { freePort } from '../../../support/spawned.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const HOUR_MS = 3_600_000
 /** Milliseconds after which a store that stands still is given up here. */
@@ -106,8 +106,8 @@ t.test('a clock of Postgres, or of the object store, that is not ours', async (t
   t.match(await clocksAt(Date.now), [{ level: 'ok', detail: /that of Postgres is within/ }, { level: 'ok', detail: /that of the object store is within/ }])
   const fix = /time servers/
   t.match(await clocksAt(() => Date.now() + HOUR_MS), [
-    { level: 'warning', detail: /^that of Postgres is 3(599|600)\.\d s behind ours$/, fix },
-    { level: 'warning', detail: /^that of the object store is 3(599|600)\.\d s behind ours$/, fix },
+    { level: 'warning', detail: /^that of Postgres is 3(59|60)\d\.\d s behind ours$/, fix },
+    { level: 'warning', detail: /^that of the object store is 3(59|60)\d\.\d s behind ours$/, fix },
   ])
   t.match(await clocksAt(() => Date.now() - HOUR_MS), [{ detail: /ahead of ours/, fix }, { detail: /ahead of ours/, fix }])
 })
@@ -155,7 +155,8 @@ for (const kind of REDIS_KINDS) {
     t.match(await redis(look), { level: 'warning', detail: /^it does not answer: /, fix: 'look at the log of the node' })
     server.thaw()
     await server.kill()
-    t.match(await redis(look), { level: 'warning', detail: /ENOENT|ECONNREFUSED/, fix: 'look at the log of the node' })
+    // It is told at once, and may take its time: this is not about how long.
+    t.match(await redis(lookFor({}, { runtime })), { level: 'warning', detail: /ENOENT|ECONNREFUSED/, fix: 'look at the log of the node' })
   })
 }
 
