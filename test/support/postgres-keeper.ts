@@ -22,6 +22,7 @@ interface Cluster {
 
 let leases = 0
 let count = 0
+let isEnding = false
 let idle: NodeJS.Timeout | undefined
 const server = createServer(serve)
 // The name is the lock: whoever has it is the keeper.
@@ -31,6 +32,8 @@ const booting = boot()
 let queue: Promise<unknown> = booting.catch(() => {})
 
 function serve(socket: Socket): void {
+  // Who comes now asks again until the next keeper is there.
+  if (isEnding) return void socket.on('error', () => {}).destroy()
   clearTimeout(idle)
   leases++
   const database = `test_${++count}`
@@ -76,8 +79,9 @@ async function boot(): Promise<Cluster> {
   return { ...cluster, admin }
 }
 
+/** The name is held to the end: the next keeper makes its cluster where this one is removed. */
 async function end(): Promise<void> {
-  server.close()
+  isEnding = true
   await queue.catch(() => {})
   const cluster = await booting.catch(() => null)
   await cluster?.admin.end({ timeout: 1 })

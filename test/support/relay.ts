@@ -1,4 +1,5 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { freePort } from './spawned.ts'
 import type { Teardown } from './teardown.ts'
 
 /** A TCP relay before a real server, for tests that take the server away from a client. */
@@ -18,7 +19,8 @@ export interface Relay {
 export async function openRelay(t: Teardown, target: { readonly host: string; readonly port: number }): Promise<Relay> {
   const sockets = new Set<Socket>()
   let isFrozen = false
-  let port = 0
+  // After a cut it must be had again: what the system gives out by itself may be anybody's by then.
+  const port = await freePort()
   let lost: string | null = null
   const keep = (socket: Socket): void => {
     sockets.add(socket)
@@ -47,7 +49,6 @@ export async function openRelay(t: Teardown, target: { readonly host: string; re
     await closed
   }
   await listen()
-  port = (server.address() as AddressInfo).port
   t.teardown(async () => {
     if (server.listening) await cut()
   })

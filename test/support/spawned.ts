@@ -89,15 +89,35 @@ const PORTS_FROM = 20_000
 const PORTS_OF_PROCESS = 20
 const PROCESSES = 600
 let portsAsked = 0
+let ownPorts: Promise<number> | null = null
 
 /** A port that was free a moment ago: programs take numbers, not sockets. */
 export async function freePort(): Promise<number> {
-  const first = PORTS_FROM + (process.pid % PROCESSES) * PORTS_OF_PROCESS
+  ownPorts ??= claimPorts()
+  const first = await ownPorts
   for (let tried = 0; tried < PORTS_OF_PROCESS; tried++) {
     const port = await listened(first + (portsAsked++ % PORTS_OF_PROCESS))
     if (port !== null) return port
   }
   return (await listened(0)) ?? 0
+}
+
+/** @returns the first of some ports that are this process' as long as it lives */
+async function claimPorts(): Promise<number> {
+  for (let nth = 0; nth < PROCESSES; nth++) {
+    const place = (process.pid + nth) % PROCESSES
+    if (await isClaimed(place)) return PORTS_FROM + place * PORTS_OF_PROCESS
+  }
+  throw new Error('every port for tests is claimed')
+}
+
+/** By an abstract name, which ends with its holder and is known wherever the ports are. */
+function isClaimed(place: number): Promise<boolean> {
+  if (process.platform !== 'linux') return Promise.resolve(true)
+  return new Promise((resolve) => {
+    const claim = createServer().unref()
+    claim.once('error', () => resolve(false)).listen(`\0sluice-test-ports-${place}`, () => resolve(true))
+  })
 }
 
 /** @returns null when somebody has it */
