@@ -23,8 +23,8 @@ const IDLE_SHARE_LEAST = 0.3
 const IDLE_LOOK_MS = 3_000
 /** Decision: beside them one of those that for most of their time wait for processes, leases and delays of the product's own. */
 const isWaiting = (path) => /^dist\/test\/(?:prove|server\/supervisor)\//.test(path)
-/** Decision: a test that has said nothing else may take 300 s, on a machine that does ten other things. */
-const TIMEOUT_S = 300
+/** Decision: a test file may take 600 s, on a machine that does ten other things: the longest has taken 210 s on one that does five. */
+const TIMEOUT_S = 600
 /** Behind tap's own limit, which names the test: for a file whose loop is blocked, in milliseconds. */
 const KILL_MS = (TIMEOUT_S + 30) * 1_000
 /** A file that takes longer is named: the suite is to stay short. */
@@ -115,8 +115,8 @@ function runFile(file) {
       const cpuS = cpuOfEnded()
       const done = () => resolve({ ...summaryOf({ stdout, stderr, code, signal }), cpuS })
       child.once('close', done)
-      // A grandchild that outlives the test would hold the pipes for ever.
-      setTimeout(done, PIPES_MS).unref()
+      // A grandchild that outlives the test would hold the pipes for ever. What lies in them is read first, however long we stood still.
+      setTimeout(() => setImmediate(done), PIPES_MS).unref()
     })
     child.once('error', (problem) => resolve({ ...summaryOf({ stdout, stderr: String(problem), code: null, signal: null }), cpuS: 0 }))
   })

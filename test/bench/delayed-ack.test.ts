@@ -10,7 +10,7 @@ import { pause } from '../support/spawned.ts'
 import { SplitClient, type SplitRequest } from '../support/split-client.ts'
 import { startStand, type Stand } from '../support/stand.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const CONNECTIONS = 8
 const REQUESTS = 200

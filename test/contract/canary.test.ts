@@ -16,7 +16,7 @@ const IMAGE_CANARY = 'canary-image-71d3f9'
 
 const LOOK_MS = 100
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const provider = await startProvider()
 const stand = await startStand({

@@ -6,7 +6,7 @@ import { axeFindings, LOOKS, openBrowser, showAs, skipWithoutBrowser as skip, wa
 import { openFront } from '../support/front.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 t.test(
   'the reference page shows every operation in a browser, leads to the guides, and asks nobody else for anything',

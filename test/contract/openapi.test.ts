@@ -5,7 +5,7 @@ import { openApiOf } from '../../src/server/http/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 interface Described {
   readonly operationId: string

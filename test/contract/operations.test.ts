@@ -7,7 +7,7 @@ import { CONTRACT_ROWS, type ContractRow } from './contract-rows.ts'
 import { coveredStatuses, sharedStatuses } from './status-coverage.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const tests = readSources('test').filter((file) => file.path.endsWith('.test.ts'))
 

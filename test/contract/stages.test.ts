@@ -11,7 +11,7 @@ import { rawClient, requestText } from '../support/raw-http.ts'
 import { failureIn } from '../support/scim-errors.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 /**
  * What the stages before and around an operation answer for every one of them, through the pipeline itself. These

@@ -12,7 +12,7 @@ const EVENTS = 55
 /** Between two looks of the page at what may still change. */
 const REFRESH_MS = 4_000
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const skip = skipWithoutBrowser
 const records = skip === false ? await openRecords(t) : null

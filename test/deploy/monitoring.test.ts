@@ -14,7 +14,7 @@ import { DEPLOY, deployFile, told, yamlOf } from '../support/deploy.ts'
 import { nodeSettings, startNode } from '../support/node.ts'
 import { readQuery } from '../support/promql.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(600_000)
 
 const RULES_FILE = 'prometheus/alerts.yaml'
 const [rules] = yamlOf(deployFile(RULES_FILE))

@@ -6,7 +6,7 @@ import { nodeSettings, runToEnd, startNode } from '../support/node.ts'
 import { ROOT } from '../support/source.ts'
 
 // A whole tree is compiled here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** What a clone holds, and what was built of it: what is compiled here is what differs. */
 const PARTS = [

@@ -15,7 +15,7 @@ import { keptLog, SILENT } from '../support/log.ts'
 import { must } from '../support/must.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const open = (t: Test, queueMax = 4, callerQueueMax = queueMax) => {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax, callerQueueMax, log: SILENT })

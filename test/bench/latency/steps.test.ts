@@ -6,7 +6,7 @@ import { GENERATOR_LATE_MS_MAX, lateNotes, latencyCurves, latencySteps, stepRows
 import type { SampleRecord } from '../../../bench/record.ts'
 import type { Target } from '../../../bench/target.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 async function target(t: { teardown(done: () => void): unknown }, answer: (res: ServerResponse, nth: number) => void): Promise<Target> {
   let count = 0

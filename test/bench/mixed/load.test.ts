@@ -5,7 +5,7 @@ import { startMixedStand } from '../../../bench/mixed/stand.ts'
 import { STAND_MODEL } from '../../support/stand.ts'
 import { sizesOf } from '../../support/load-request.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const embeddings = { method: 'POST', path: '/api/v1/embeddings', headers: {}, body: JSON.stringify({ model: STAND_MODEL, input: 'x' }) }
 const requests = mixedRequests({ embeddings, apiKey: 'k', fileId: 'file_1', seed: 1 })

@@ -5,7 +5,7 @@ import { readOperationsOptions } from '../../../bench/operations/options.ts'
 import { startWorld } from '../../../bench/operations/world.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 t.test('every operation has a preparation, and none is for one that is gone', async (t) => {
   t.same(Object.keys(PREPARATIONS).sort(), OPERATIONS.map(({ id }) => id).sort())

@@ -13,7 +13,7 @@ import { plainEnvironment } from '../../support/load.ts'
 import { ROOT } from '../../support/source.ts'
 
 // A minute of load at least, whatever else the machine does.
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 t.test('the sizes are those of the acceptance line unless the command line says otherwise', async (t) => {
   t.match(readSizeOptions([]), { keys: 1_000_000, models: 100_000, files: 1_000_000, json: null })

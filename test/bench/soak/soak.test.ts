@@ -10,7 +10,7 @@ import { plainEnvironment } from '../../support/load.ts'
 import type { LoadResult } from '../../support/load-plan.ts'
 import { ROOT } from '../../support/source.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 t.test('the load is that of the acceptance line unless the command line says otherwise', async (t) => {
   t.match(readSoakOptions([]), { duration: 600, rate: 1_000, dimensions: 1_536, fronts: 1, json: null })

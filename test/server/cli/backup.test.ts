@@ -12,7 +12,7 @@ import { openFolder } from '../../support/storage.ts'
 import { runVerb } from '../../support/verbs.ts'
 import { clip, insertClips, insertVideo, videoId } from '../../support/video-rows.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const CONTENT = 'a,b\n1,2\n'
 const FILE = `/api/v1/containers/sess_a/files/cfile_${Buffer.from('out/a.csv').toString('base64url')}/content`

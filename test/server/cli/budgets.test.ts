@@ -10,7 +10,7 @@ import { openTestStore } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
 import { runVerb } from '../../support/verbs.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 interface Stand {
   readonly store: Store

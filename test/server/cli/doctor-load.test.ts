@@ -3,7 +3,7 @@ import { adviceOn, loadFrom } from '../../../src/server/cli/doctor-load.ts'
 import { BUSY_SHARE_MAX, IDLE_CORES_MIN, THREAD_WAIT_MS_MAX, type FrontLoad } from '../../../src/server/observe/load-advice.ts'
 import { nodeSettings, runToEnd, sluice, startNode } from '../../support/node.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const QUIET: FrontLoad = { slot: 0, loopShare: 0.1, loopDelayMs: 1, sessionWaitMs: 2, sessionShare: 0.1, shortWaitMs: 3 }
 const IDLE = { all: 4, idle: 2 }

@@ -15,7 +15,7 @@ import { fieldPart, filePart, form, sendForm } from '../../support/upload-echo.t
 import { runVerb } from '../../support/verbs.ts'
 import { insertClips, videoId } from '../../support/video-rows.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const ROOT_KEY = randomBytes(32).toString('hex')
 const HOUR_MS = 3_600_000

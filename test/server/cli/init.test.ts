@@ -8,7 +8,7 @@ import { sluice } from '../../support/node.ts'
 import { noPty, openPty } from '../../support/pty.ts'
 import { runVerb } from '../../support/verbs.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const settingsIn = (file: string): Record<string, unknown> => JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
 const modeOf = (file: string): number => statSync(file).mode & 0o777

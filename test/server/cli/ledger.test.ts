@@ -5,7 +5,7 @@ import { openBooks, type Books } from '../../support/ledger.ts'
 import { runToEnd, sluice } from '../../support/node.ts'
 import { openFolder } from '../../support/storage.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 interface Stand extends Books {
   run(...args: readonly string[]): ReturnType<typeof runToEnd>

@@ -7,7 +7,7 @@ import { plantAnswers, plantDeliveries, plantJobs } from '../../support/retentio
 import { openFolder } from '../../support/storage.ts'
 import { runVerb } from '../../support/verbs.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const KEPT = { SLUICE_LEDGER_KEPT_MONTHS: '1', SLUICE_JOBS_KEPT_DAYS: '2' }
 

@@ -7,7 +7,7 @@ import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../
 import { noPty, openPty, plainText, type Pty } from '../../support/pty.ts'
 import { runVerb } from '../../support/verbs.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const settings = await nodeSettings(t)
 const node = await startNode(t, settings)

@@ -14,7 +14,7 @@ import { openFolder } from '../../support/storage.ts'
 import { BY, HOST, openVaultStand } from '../../support/vault-front.ts'
 import { runVerb } from '../../support/verbs.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 /** A vault with two secrets under a root key that the node made. */
 async function stand(t: Parameters<typeof openVaultStand>[0]) {

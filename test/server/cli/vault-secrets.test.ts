@@ -11,7 +11,7 @@ import { openFolder } from '../../support/storage.ts'
 import { openVaultStand } from '../../support/vault-front.ts'
 import { runVerb } from '../../support/verbs.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const VALUE = 'canary-value-1f6c'
 

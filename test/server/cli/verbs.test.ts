@@ -10,7 +10,7 @@ import { keptLog } from '../../support/log.ts'
 import { nodeSettings, runToEnd, sluice } from '../../support/node.ts'
 import { ROOT } from '../../support/source.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('a key that is made without a limit gets the operator’s', async (t) => {
   const settings = { ...(await nodeSettings(t)), SLUICE_RATE_LIMIT_RPM: '1200' }

@@ -13,7 +13,7 @@ import { openFolder } from '../../support/storage.ts'
 import { runVerb } from '../../support/verbs.ts'
 import { delivery, outboxed, wish } from '../../support/webhooks.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 interface Stand {
   readonly store: Store

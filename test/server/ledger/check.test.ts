@@ -5,7 +5,7 @@ import { newId } from '../../../src/server/store/ids.ts'
 import { must } from '../../support/must.ts'
 import { openBooks, type Books } from '../../support/ledger.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 /** Something of everything, on days of this week, this month and before. The calendar shows a Wednesday. */
 async function filled(books: Books): Promise<void> {

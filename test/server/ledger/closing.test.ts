@@ -10,7 +10,7 @@ import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
 import { runStep } from '../../support/retention.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const MONTH = { partition: 'ledger_2026_01', first: '2026-01-01' }
 

@@ -6,7 +6,7 @@ import { newId } from '../../../src/server/store/ids.ts'
 import type { Store } from '../../../src/server/store/open.ts'
 import { openBooks } from '../../support/ledger.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 async function exported(t: Test, store: Store, query: ExportQuery = {}): Promise<readonly string[]> {
   const out = new PassThrough()

@@ -6,7 +6,7 @@ import { auditOf, CLI } from '../../support/audit.ts'
 import { openBooks, type Books } from '../../support/ledger.ts'
 import { must } from '../../support/must.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const JOURNAL = newId()
 

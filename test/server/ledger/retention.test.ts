@@ -7,7 +7,7 @@ import { must } from '../../support/must.ts'
 import { turnTo } from '../../support/accounts.ts'
 import { accepted, openVideoStand, videoWish } from '../../support/video-jobs.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 async function filled(books: Books): Promise<void> {
   await books.book(

@@ -12,7 +12,7 @@ import { makeOwners, openJournal, openTake, setLimit, settlement, turnTo } from 
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/postgres.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const DAY = '2026-11-18'
 

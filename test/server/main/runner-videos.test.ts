@@ -11,7 +11,7 @@ interface Reply {
   readonly unsigned_urls?: readonly string[]
 }
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** A node with one video model at a provider that runs here, and two runners. */
 async function videoNode(t: Parameters<typeof nodeSettings>[0]) {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { nodeSettings, startNode, until } from '../../support/node.ts'
 
 // A whole node starts here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** Two signals that make any process of the node fail where nobody catches it. */
 const FAILING = `

@@ -24,7 +24,7 @@ import type { FakeS3 } from '../../support/s3.ts'
 import { openDescriptors, openDisk, openS3, put, putInContainer, staged } from '../../support/storage.ts'
 import { failing } from '../../support/transfers.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const NOTHING: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
 const AWAY = { name: 'storage_unavailable' } as const

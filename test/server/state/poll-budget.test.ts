@@ -7,7 +7,7 @@ import { openRateAuthority } from '../../../src/server/state/rates.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestRedis } from '../../support/redis.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 /** A budget with a clock of its own, and an authority that answers what the test says. */
 function budgetOf({ lend, liveRunners = 1 }: { readonly lend?: (ask: RateAsk) => Promise<RateGrant>; readonly liveRunners?: number } = {}) {

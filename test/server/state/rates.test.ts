@@ -10,7 +10,7 @@ import { SILENT } from '../../support/log.ts'
 import { openTestRedis, REDIS_KINDS, type RedisKind, type TestRedis } from '../../support/redis.ts'
 
 // Servers start here, on a machine that may be busy.
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 /** Nothing in these tests is meant to be late. */
 const PATIENT = 5_000

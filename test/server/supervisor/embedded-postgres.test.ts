@@ -13,7 +13,7 @@ import { clusterHome, type ClusterHome } from '../../support/cluster-home.ts'
 import { keptLog } from '../../support/log.ts'
 
 // Clusters are made here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** A cluster that is made once, for all tests that are not about the making. Each starts a server of it and stops that. */
 const made = clusterHome(t)

@@ -11,7 +11,7 @@ import { spawnServer, stopServer } from '../../support/spawned.ts'
 import { startStand, type Stand } from '../../support/stand.ts'
 
 // Whole nodes start here, on a machine that may be busy: as few as show the ways in which one ends.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('SIGTERM while a call is in flight', async (t) => {
   const { DATABASE_URL = '' } = await nodeSettings(t)

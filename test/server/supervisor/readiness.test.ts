@@ -4,7 +4,7 @@ import { outsideRedis } from '../../support/outside-stores.ts'
 import { openRelay } from '../../support/relay.ts'
 
 // Two whole nodes start here, on a machine that may be busy: one has everything, the other never had a Redis.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** Long enough to be seen within on a busy machine, short enough to be outlived. */
 const KEY_GRACE = '10s'

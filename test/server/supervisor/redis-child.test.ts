@@ -15,7 +15,7 @@ import { keptLog } from '../../support/log.ts'
 import { REDIS_KINDS } from '../../support/redis.ts'
 
 // Servers start here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const NOTHING = { debug() {}, info() {}, warn() {}, error() {} }
 const hasReal = REDIS_KINDS.includes('child') ? {} : { skip: 'no redis-server on the PATH' }

@@ -8,7 +8,7 @@ import { nodeSettings, runToEnd, sluice, startNode, until, type Settings, type T
 import { startStand } from '../../support/stand.ts'
 
 // Whole nodes start here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('a reload under load replaces every front and fails no request', async (t) => {
   const { DATABASE_URL = '' } = await nodeSettings(t)

@@ -5,7 +5,7 @@ import { openStore } from '../../../src/server/store/open.ts'
 import { nodeSettings, runToEnd, sluice, startNode, until, type Settings, type TestNode } from '../../support/node.ts'
 
 // Whole nodes start here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('a running node', async (t) => {
   const file = join(t.testdir(), 'sluice.json')

@@ -10,7 +10,7 @@ import { SILENT } from '../../support/log.ts'
 import { nodeSettings } from '../../support/node.ts'
 
 // A cluster is made here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('the embedded Postgres has connections for 64 fronts, also for a reload that doubles them', async (t) => {
   const { SLUICE_DATA = '' } = await nodeSettings(t, { isEmbedded: true })

@@ -13,7 +13,7 @@ import { ROOT } from '../../support/source.ts'
 import { freePort, spawnServer, stopServer, untilPrinted } from '../../support/spawned.ts'
 
 // Whole nodes start here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** A node that does nothing but run: for those that look at it, or want what it has. */
 const settings = await nodeSettings(t)

@@ -6,7 +6,7 @@ import { nodeSettings, sluice, startNode } from '../../support/node.ts'
 import { ROOT } from '../../support/source.ts'
 
 // Whole nodes start here, on a machine that may be busy.
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const isRoot = process.getuid?.() === 0
 /** `nobody`, on every system that this runs on. */

@@ -12,7 +12,7 @@ import { openDisk, openS3, putInContainer } from '../../support/storage.ts'
 import { failing, inContainer, openTransfers, type TransferOptions, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, chunkOf, filePart, form, sendForm, type Answer } from '../../support/upload-echo.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 interface QuotaStand extends TransferStand {
   readonly folder: string

@@ -13,7 +13,7 @@ import { openDisk, openS3, putInContainer } from '../../support/storage.ts'
 import { inContainer, openTransfers, type TransferStand } from '../../support/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/upload-echo.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 /** Where one side stands still, until it is let go. */
 class Hold {

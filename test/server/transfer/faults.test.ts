@@ -13,7 +13,7 @@ import { answerOf, beginUpload, filePart, form, sendForm } from '../../support/u
 import type { S3Fault } from '../../support/s3.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
 const HANGING = new URL('../../support/hanging-thread.js', import.meta.url)

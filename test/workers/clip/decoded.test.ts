@@ -4,7 +4,7 @@ import { plainPng } from '../../support/clip-images.ts'
 import { rendered } from '../../support/clips.ts'
 import { frameAt, hasFfmpeg, probe } from '../../support/ffmpeg.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 const skip = (await hasFfmpeg()) ? false : 'ffmpeg is not installed'
 
 const SIDE = 20

@@ -9,7 +9,7 @@ import { plainJpeg, plainPng, pngOf } from '../../support/clip-images.ts'
 import { clipWish, refusal, rendered } from '../../support/clips.ts'
 import { readMp4 } from '../../support/mp4-reader.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const SQUARE = { width: 40, height: 40 }
 const RED = [200, 20, 20] as const

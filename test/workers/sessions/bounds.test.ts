@@ -15,7 +15,7 @@ import { must } from '../../support/must.ts'
 import { openSessions, pushAll, text } from '../../support/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('a window that is full tells when there is room again', async (t) => {
   const { intake } = await openSessions(t)

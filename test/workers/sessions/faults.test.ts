@@ -10,7 +10,7 @@ import { openFiles, openSealed, openSessions, pushAll, text } from '../../suppor
 import { tinyDisk } from '../../support/tiny-disk.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const HANGING = new URL('../../support/hanging-thread.js', import.meta.url)
 

@@ -8,7 +8,7 @@ import { must } from '../../support/must.ts'
 import { openFiles, openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 

@@ -8,7 +8,7 @@ import { until } from '../../support/node.ts'
 import { openFiles, openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('a hundred uploads at once each get their own verdict, and nothing is left of them', async (t) => {
   const stand = await openSessions(t, { threadCount: 2 })

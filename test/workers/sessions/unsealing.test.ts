@@ -15,7 +15,7 @@ import { dataKey, openSealed, openSessions, pushAll, recordOf, type SessionStand
 import { drain } from '../../support/storage.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES
 const CONTENT = randomBytes(900_000)

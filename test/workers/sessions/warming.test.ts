@@ -5,7 +5,7 @@ import { must, present } from '../../support/must.ts'
 import { openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('no session thread is loaded before one is wanted, and the first sessions wait for theirs', async (t) => {
   const stand = await openSessions(t, { threadCount: 2 })

@@ -22,7 +22,7 @@ import { openRelay } from '../../../support/relay.ts'
 import { FakeS3, s3Settings } from '../../../support/s3.ts'
 import { freePort } from '../../../support/spawned.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const HOUR_MS = 3_600_000
 /** Milliseconds after which a store that stands still is given up here. */

@@ -20,7 +20,7 @@ import { freePort } from '../../../support/spawned.ts'
 import { openFolder } from '../../../support/storage.ts'
 import { tinyDisk } from '../../../support/tiny-disk.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** Settings of an installation that lacks nothing, and what this machine lacks all the same. */
 const base = await stand()

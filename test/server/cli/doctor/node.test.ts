@@ -13,7 +13,7 @@ import { ROOT } from '../../../support/source.ts'
 import { openFolder } from '../../../support/storage.ts'
 import { runVerb } from '../../../support/verbs.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** What a machine itself may lack beside a node that is well. */
 const whyNeverWell = [

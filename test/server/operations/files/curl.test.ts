@@ -7,7 +7,7 @@ import { openFilesFront, type FilesFront } from '../../../support/files-front.ts
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openFolder } from '../../../support/storage.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const HAS_CURL = spawnSync('curl', ['--version']).status === 0
 const SHAPES = [

@@ -7,7 +7,7 @@ import { must } from '../../../support/must.ts'
 import { text } from '../../../support/sessions.ts'
 import { openS3 } from '../../../support/storage.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const WRONG_SECRET = 'wrong-canary-secret-access-key'
 

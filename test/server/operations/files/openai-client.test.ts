@@ -9,7 +9,7 @@ import { KEY } from '../../../support/front.ts'
 import { text } from '../../../support/sessions.ts'
 import { openS3 } from '../../../support/storage.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 type Connected = FilesFront & { readonly client: OpenAI }
 

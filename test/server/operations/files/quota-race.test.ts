@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
 import { text } from '../../../support/sessions.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const FILE_BYTES = 50_000
 const [FITTING, RACING] = [10, 50]

@@ -4,7 +4,7 @@ import { WEBHOOK_ANSWER_BYTES_MAX } from '../../../../src/schemas/webhook-limits
 import { startTarget, until } from '../../../support/vetted-stand.ts'
 import { openWebhookStand, type Answer, type WebhookStand } from '../../../support/webhook-stand.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const [LONG_MS, SHORT_MS] = [20_000, 250]
 /** Of an attempt that has to run out after a head has come: as much as that may take on a slow machine. */

@@ -12,7 +12,7 @@ import { COMPRESSED, openWebhookStand } from '../../../support/webhook-stand.ts'
 import { wish } from '../../../support/webhooks.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhook-verifiers.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 t.test('a receiver gets what was written, and verifies it in either form', async (t) => {
   const { receiver, secrets, workspaceId, start, tell, settled } = await openWebhookStand(t)

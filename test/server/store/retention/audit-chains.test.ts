@@ -12,7 +12,7 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 import { plantEvents, runOut, runStep, turnOf } from '../../../support/retention.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 /** A chain whose events begin 400 days ago, all but the last of them older than the months that are kept. */
 async function chain(store: Store, count: number): Promise<string> {

@@ -7,7 +7,7 @@ import { openFileStand } from '../../../support/files.ts'
 import { nodesOf, rowsRead, type PlanNode, type ToldPlan } from '../../../support/plans.ts'
 import { plantAnswers, plantDeliveries, plantJobs, runStep } from '../../../support/retention.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const ROWS = 10_000
 const BATCH = 100

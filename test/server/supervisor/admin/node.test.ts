@@ -10,7 +10,7 @@ import { ask as askPort, type AskMore, type Asked } from '../../../support/admin
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../../support/node.ts'
 import { rawClient, type RawClient } from '../../../support/raw-http.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** One node for all of the file; the last test ends it. */
 const settings = await nodeSettings(t)
