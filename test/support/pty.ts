@@ -39,10 +39,11 @@ const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007)/g
 export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24, columns = 80 }: PtyWish): Pty {
   const order = JSON.stringify({ command, rows, columns, cwd, env: { ...plainEnvironment(), TERM: 'xterm-256color', ...env } })
   const host = spawn('python3', ['-c', PROGRAM, order], { stdio: ['pipe', 'pipe', 'pipe'] })
-  let [output, told] = ['', '']
+  let [output, told, isClosed] = ['', '', false]
   // A sign of several bytes may come in two pieces.
   host.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  host.stderr.on('data', (bytes: Buffer) => (told += bytes.toString()))
+  host.stderr.setEncoding('utf8').on('data', (text: string) => (told += text))
+  host.once('close', () => (isClosed = true))
   host.stdin.on('error', () => undefined)
   const ended = new Promise<PtyEnd>((resolve, reject) => {
     host.once('close', () => (told.startsWith('{') ? resolve(JSON.parse(told) as PtyEnd) : reject(new Error(`the terminal broke: ${told}`))))
@@ -58,7 +59,7 @@ export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24,
       for (;;) {
         const found = pattern.exec(plainText(output.slice(after)))
         if (found !== null) return output.length
-        if (performance.now() > endsAt || host.exitCode !== null) throw new Error(`${pattern} was never shown:\n${plainText(output)}\n${told}`)
+        if (performance.now() > endsAt || isClosed) throw new Error(`${pattern} was never shown:\n${plainText(output)}\n${told}`)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     },
@@ -85,10 +86,12 @@ child = subprocess.Popen(order['command'], stdin=slave, stdout=slave, stderr=sla
     start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
 waiting, is_open, text = [master, 0], True, b''
 while True:
-    readable = select.select(waiting, [], [], 0.05)[0]
+    # What it wrote last may come behind its end.
+    is_over = child.poll() is not None
+    readable = select.select(waiting, [], [], 0.3 if is_over else 0.05)[0]
     if master in readable:
         os.write(1, os.read(master, 65536))
-    elif child.poll() is not None:
+    elif is_over and 0 not in readable:
         break
     if 0 in readable:
         piece = os.read(0, 65536)
