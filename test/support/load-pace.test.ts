@@ -4,6 +4,9 @@ import { createServer } from 'node:http'
 import { runLoad, startLoad } from './load.ts'
 import { sizesOf } from './load-request.ts'
 import { bytesServer, loadPlan as plan, OK, portOf, rawServer } from './raw-server.ts'
+import { pause } from './spawned.ts'
+
+t.setTimeout(600_000)
 
 /** Answers at once, but for half a second from the hundredth request on: then nobody is answered. */
 function stallingServer(t: Parameters<typeof bytesServer>[0]): Promise<number> {
@@ -33,8 +36,8 @@ t.test('what was due and never found a connection counts as failed and as late a
   const found = await runLoad(plan(server.port, {
     pace: { kind: 'open', ratePerS: 50 }, durationMs: 400, drainMs: 200, answerTimeoutMs: 1_200,
   }))
-  t.ok(found.unsent >= 15)
-  t.equal(found.requests, found.unsent + 1)
+  t.ok(found.unsent >= 15 && found.requests > found.unsent)
+  t.ok([20, 21].includes(found.requests), 'each that was due counts once')
   t.same(found.statuses, { 0: found.requests })
   t.ok(found.failures.includes('not sent: no connection was free'))
   t.ok(found.latency.p50 >= 200)
@@ -50,22 +53,22 @@ t.test('a backlog that is answered behind the end is no throughput', async (t) =
 t.test('of a closed pace too what is answered behind the end took the time that it took', async (t) => {
   let firstAt = 0
   const port = await bytesServer(t, (socket) => {
-    if (firstAt > 0) return void setTimeout(() => socket.write(OK), firstAt + 1_200 - performance.now())
+    if (firstAt > 0) return void setTimeout(() => socket.write(OK), firstAt + 3_000 - performance.now())
     firstAt = performance.now()
     socket.write(OK)
   })
-  const found = await runLoad(plan(port, { durationMs: 1_000 }))
+  const found = await runLoad(plan(port, { durationMs: 2_500 }))
   t.same(found.statuses, { 200: 2 })
   // The first is sent soon after the begin.
-  t.ok(found.measuredMs >= 1_190, String(found.measuredMs))
+  t.ok(found.measuredMs >= 2_990, String(found.measuredMs))
 })
 
 t.test('a request that is never answered does not make the others slower', async (t) => {
   let count = 0
   const port = await bytesServer(t, (socket) => ++count <= 3 && socket.write(OK))
-  const found = await runLoad(plan(port, { durationMs: 500, answerTimeoutMs: 2_000 }))
+  const found = await runLoad(plan(port, { durationMs: 2_500, answerTimeoutMs: 4_000 }))
   t.same(found.statuses, { 0: 1, 200: 3 })
-  t.ok(found.measuredMs < 2_000, String(found.measuredMs))
+  t.ok(found.measuredMs < 4_000, String(found.measuredMs))
 })
 
 t.test('what is made up for keeps under the highest rate, and is sent all the same', async (t) => {
@@ -98,22 +101,22 @@ t.test('what the generator used in the warm-up is not of the time behind it', as
   let firstAt = 0
   const port = await bytesServer(t, (socket) => {
     firstAt ||= performance.now()
-    if (performance.now() - firstAt < 900) socket.write(OK)
+    if (performance.now() - firstAt < 2_400) socket.write(OK)
   })
-  const found = await runLoad(plan(port, { connections: 8, warmUpMs: 1_000, durationMs: 300, answerTimeoutMs: 200 }))
+  const found = await runLoad(plan(port, { connections: 8, warmUpMs: 2_500, durationMs: 300, answerTimeoutMs: 200 }))
   t.ok(found.requestsWithWarmUp > 100)
   t.ok(found.generatorCores < 0.5, String(found.generatorCores))
 })
 
 t.test('a generator that is itself late says so', async (t) => {
   const server = await rawServer(t, [OK])
-  const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 1_500 }))
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }))
+  while (server.heads.length === 0) await pause(5)
   process.kill(load.pid, 'SIGSTOP')
   await new Promise((resolve) => setTimeout(resolve, 500))
   process.kill(load.pid, 'SIGCONT')
   const { generatorLate, latency, requests } = await load.result
-  t.ok(requests >= 290, 'nothing is left out')
+  t.ok(requests >= 590, 'nothing is left out')
   t.ok(generatorLate.max >= 400 && generatorLate.p99 >= 300, JSON.stringify(generatorLate))
   t.ok(latency.max >= 400, 'and it stays in the latency')
 })
