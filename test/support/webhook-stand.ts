@@ -103,6 +103,19 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
   const log = keptLog()
   const outcomes: ('delivered' | WebhookReason)[] = []
   const told = new Set<(what: VideoWake) => void>()
+  let booking = 0
+  const deliveries = openDeliveries({ store })
+  const booked: typeof deliveries = {
+    ...deliveries,
+    async book(...how) {
+      booking++
+      try {
+        return await deliveries.book(...how)
+      } finally {
+        booking--
+      }
+    },
+  }
   const rows = async (): Promise<readonly Row[]> => {
     const found = await store.sql<Row[]>`SELECT url, state, tries, last_status, last_reason FROM webhook_deliveries ORDER BY id`
     return found.map((row) => ({ ...row }))
@@ -111,7 +124,7 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
     store, workspaceId, otherWorkspaceId, authority, receiver, secrets, log, outcomes, egress, rows,
     start(more = {}) {
       const sender = openWebhookSender({
-        deliveries: openDeliveries({ store }), secrets, egress, log, now: Date.now, random: Math.random, timing: COMPRESSED,
+        deliveries: booked, secrets, egress, log, now: Date.now, random: Math.random, timing: COMPRESSED,
         views: { onWake: (one) => (told.add(one), () => void told.delete(one)) },
         meters: { attempt: (outcome) => void outcomes.push(outcome) },
         ...more,
@@ -128,7 +141,8 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
     async settled() {
       for (;;) {
         const found = await rows()
-        if (found.every(({ state }) => state !== 'waiting')) return found
+        // A row may be read before the sender hears that it is written, which only then tells of it.
+        if (found.every(({ state }) => state !== 'waiting') && booking === 0) return found
         await new Promise((next) => setTimeout(next, 10))
       }
     },
