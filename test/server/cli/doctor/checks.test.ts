@@ -136,7 +136,7 @@ t.test('a Postgres that takes connections and answers nothing is given up', asyn
 
 t.test('a table that somebody has locked is told of, and Postgres is not called away', async (t) => {
   const store = await openTestStore(t)
-  const look = lookFor({ DATABASE_URL: store.options.url })
+  const look = lookFor({ DATABASE_URL: store.options.url }, { storeMsMax: 2 * STORE_MS_MAX })
   const found = await store.sql.begin(async (tx) => {
     await tx`LOCK TABLE webhook_deliveries IN ACCESS EXCLUSIVE MODE`
     return postgres(look)
