@@ -40,6 +40,7 @@ export async function startWebhookReceiver(statusOf: (path: string, nth: number)
       else response.writeHead(status).end()
     })
   })
+  server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
