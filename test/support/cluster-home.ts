@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/server/supervisor/embedded-postgres.ts'
 import { keptLog } from './log.ts'
-import type { Teardown } from './teardown.ts'
+import { REMOVAL, type Teardown } from './teardown.ts'
 
 /** Folders for one embedded Postgres: the data directory, and where root keeps what the lesser account must reach. */
 export interface ClusterHome {
@@ -25,7 +26,7 @@ export function clusterHome(t: Teardown): ClusterHome {
   const started: EmbeddedPostgres[] = []
   t.teardown(async () => {
     for (const server of started) await server.stop()
-    rmSync(home, { recursive: true, force: true })
+    await rm(home, REMOVAL)
   })
   return {
     dataDir,

@@ -163,14 +163,22 @@ export function heldBy(node: FileStand): readonly string[] {
 }
 
 function filesOf(pid: number): readonly string[] {
-  return readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
-    try {
-      return [readlinkSync(`/proc/${pid}/fd/${name}`)]
-    } catch {
-      // Closed since.
-      return []
-    }
-  })
+  const found: string[] = []
+  try {
+    for (const name of readdirSync(`/proc/${pid}/fd`)) found.push(pathAt(`/proc/${pid}/fd/${name}`))
+  } catch {
+    // It ended while we looked: it holds nothing.
+  }
+  return found
+}
+
+function pathAt(link: string): string {
+  try {
+    return readlinkSync(link)
+  } catch {
+    // Closed since.
+    return ''
+  }
 }
 
 export async function startFileStand(proof: Proof, { settings = {}, s3 }: FileStandWish = {}): Promise<FileStand> {

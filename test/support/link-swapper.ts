@@ -66,11 +66,19 @@ function place(from: string, to: string): void {
     try {
       return renameSync(from, to)
     } catch (cause) {
-      if (!/^(?:EEXIST|ENOTEMPTY|EISDIR|ENOTDIR)$/.test((cause as NodeJS.ErrnoException).code ?? '')) throw cause
+      if (!isTaken(cause)) throw cause
+    }
+    try {
+      rmSync(to, { recursive: true, force: true })
+    } catch (cause) {
       // Calls of the product go on making files in it.
-      rmSync(to, { recursive: true, maxRetries: 20, retryDelay: 1 })
+      if (!isTaken(cause)) throw cause
     }
   }
+}
+
+function isTaken(cause: unknown): boolean {
+  return /^(?:EEXIST|ENOTEMPTY|EISDIR|ENOTDIR)$/.test((cause as NodeJS.ErrnoException).code ?? '')
 }
 
 if (!isMainThread && workerData !== null) swap(workerData as SwapperWish)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ReadyFacts } from '../../src/server/supervisor/banner.ts'
@@ -8,7 +9,7 @@ import { openTestDatabase } from './postgres.ts'
 import { processRow, tree } from './process-cpu.ts'
 import { ROOT } from './source.ts'
 import { freePort, hasEnded, pause, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
-import type { Teardown } from './teardown.ts'
+import { REMOVAL, type Teardown } from './teardown.ts'
 
 /** A whole node in processes of its own, on ports and a data directory of its own. */
 export interface TestNode {
@@ -54,7 +55,7 @@ export async function nodeSettings(t: Teardown, { isEmbedded = false } = {}): Pr
   const dataDir = join(folder, 'data')
   t.teardown(() => {
     removeCluster(dataDir)
-    rmSync(folder, { recursive: true, force: true })
+    return rm(folder, REMOVAL)
   })
   return {
     SLUICE_PORT: String(await freePort()),

@@ -16,6 +16,7 @@ import { makeSocketFolder } from '../../src/server/supervisor/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../src/server/supervisor/step-down.ts'
 import { plainEnvironment } from './load.ts'
 import { freePort, hasEnded, stopServer, untilListening } from './spawned.ts'
+import { REMOVAL } from './teardown.ts'
 
 export interface OutsideStore {
   readonly url: string
@@ -73,7 +74,7 @@ export async function outsidePostgres({ isSynced = false } = {}): Promise<Outsid
     },
     async close() {
       if (running !== null) await stopPostmaster(running.identity)
-      await rm(home, { recursive: true, force: true })
+      await rm(home, REMOVAL)
     },
   }
 }
@@ -112,7 +113,7 @@ export async function outsideRedis(): Promise<OutsideRedis | null> {
     },
     async close() {
       if (running !== null) await stopServer(running)
-      await rm(home, { recursive: true, force: true })
+      await rm(home, REMOVAL)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Sql } from 'postgres'
@@ -7,6 +8,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/server/s
 import { migrate } from '../../src/server/store/migrate.ts'
 import { KEEPER_HOME, KEEPER_PATH } from './postgres-keeper-path.ts'
 import { freePort } from './spawned.ts'
+import { REMOVAL } from './teardown.ts'
 
 /** The process that owns the test cluster. It lends databases over a socket, and ends when nobody has one any more. */
 const IDLE_MS = 3_000
@@ -64,8 +66,8 @@ async function takeBack(database: string): Promise<void> {
 }
 
 async function boot(): Promise<Cluster> {
-  // Left by a keeper that was killed.
-  rmSync(KEEPER_HOME, { recursive: true, force: true })
+  // Left by a keeper that was killed, and whose server may be ending.
+  await rm(KEEPER_HOME, REMOVAL)
   const dataDir = join(KEEPER_HOME, 'data')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   chmodSync(KEEPER_HOME, 0o755)
@@ -86,7 +88,7 @@ async function end(): Promise<void> {
   const cluster = await booting.catch(() => null)
   await cluster?.admin.end({ timeout: 1 })
   await cluster?.running.stop()
-  rmSync(KEEPER_HOME, { recursive: true, force: true })
+  await rm(KEEPER_HOME, REMOVAL)
   process.exit(0)
 }
 

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { launchInMemory, launchServer, type RunningRedis } from '../../src/server/supervisor/redis-launch.ts'
-import type { Teardown } from './teardown.ts'
+import { REMOVAL, type Teardown } from './teardown.ts'
 
 /** `child` = a real server from the PATH. */
 export type RedisKind = 'in-memory' | 'child'
@@ -43,7 +44,7 @@ export async function openTestRedis(t: Teardown, kind: RedisKind = 'in-memory'):
   }
   t.teardown(async () => {
     await kill()
-    rmSync(home, { recursive: true, force: true })
+    await rm(home, REMOVAL)
   })
   return {
     socketPath,

@@ -10,6 +10,7 @@ import { removeCluster } from './node.ts'
 import { tree } from './process-cpu.ts'
 import { ROOT } from './source.ts'
 import { freePort, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
+import { REMOVAL } from './teardown.ts'
 
 export const STAND_MODEL = 'bench/embed'
 /** Name of the environment variable that holds the provider's key. */
@@ -91,7 +92,7 @@ export async function startStand(wish: StandWish = {}): Promise<Stand> {
     await stopServer(server.child, STOP_MS)
     await mock.stop()
     removeCluster(join(folder, 'data'))
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, REMOVAL)
   }
   try {
     await untilPrinted(server, /"event":"ready"/, READY_TIMEOUT_MS)

@@ -10,6 +10,7 @@ import { openS3Storage } from '../../src/server/storage/s3.ts'
 import type { S3Options } from '../../src/server/storage/s3-client.ts'
 import { must } from './must.ts'
 import { FakeS3 } from './s3.ts'
+import { REMOVAL } from './teardown.ts'
 
 interface Teardown {
   teardown(done: () => unknown): unknown
@@ -26,7 +27,7 @@ const CLOSING_LOOKS = 1_500
 
 export async function openFolder(t: Teardown): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), FOLDER_PREFIX))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  t.teardown(() => rm(folder, REMOVAL))
   return folder
 }
 
