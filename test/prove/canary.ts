@@ -23,6 +23,7 @@ export const program: Program = {
     await refused(proof, stand)
     await killed(proof, stand)
     await after(SETTLING_MS)
+    await until('a span or a broadcast has come', () => stand.sink.bodies.length > 0)
     proof.check('spans and broadcasts were taken', stand.sink.bodies.length > 0, `${stand.sink.bodies.length}`)
   report(proof, 'no value is found anywhere', await scanAll(stand), 0)
     await planted(proof, stand)
