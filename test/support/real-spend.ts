@@ -56,7 +56,7 @@ export async function openRealSpend(t: Teardown, store: Store, feed: Pick<EpochF
     async books() {
       await close()
       const ledger = await store.sql<LedgerRow[]>`
-        SELECT request_id, kind, cost_nano, provider, tokens, model, is_byok FROM ledger ORDER BY at, kind DESC`
+        SELECT request_id, kind, cost_nano, provider, tokens, model, is_byok FROM ledger ORDER BY at, request_id, kind DESC`
       const [leases] = await store.sql`SELECT count(*)::int AS count FROM leases`
       const rows = ledger.map(({ kind, cost_nano, provider }) => [kind, Number(cost_nano), provider] as const)
       return { ledger, rows, leases: Number(leases?.['count']), imbalances: await imbalances(store.sql) }
