@@ -62,7 +62,7 @@ async function openStand(t: Test): Promise<Stand> {
       const stateOf = (of: string) => journalState(store.sql, of)
       const recovery = openRecovery({ folder, lender, stateOf, bootId: 'b', isRunning: () => false, log: SILENT })
       recovery.frontEnded(id)
-      await recovery.settled(10_000)
+      await recovery.settled(60_000)
       await recovery.close()
     },
     async standing(accountId) {
@@ -86,7 +86,7 @@ async function callUntilRefused(spend: FrontSpend, key: KeyRecord, random: () =>
 
 function askOf(key: KeyRecord) {
   const facts = { requestId: newId(), operation: 'embeddings.create', model: 'acme/m' }
-  return { key, bound: { paidNano: BOUND, anyNano: BOUND }, facts, deadlineAt: performance.now() + 10_000 }
+  return { key, bound: { paidNano: BOUND, anyNano: BOUND }, facts, deadlineAt: performance.now() + 60_000 }
 }
 
 t.test('two fronts spend a budget to its end, and never above it', async (t) => {
