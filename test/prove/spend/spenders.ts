@@ -32,6 +32,8 @@ const ANSWER_MS_MAX = 25_000
 const REFUSALS_MAX = 3
 /** Between two refused calls of one that goes on. */
 const REST_MS = 20
+/** Of a connection. */
+const REST_MS_MAX = 4_000
 const NANO = 1e9
 
 /** Callers that spend what there is, until each is refused again and again. */
@@ -47,7 +49,8 @@ export class Spenders {
 
   constructor(wish: SpendersWish) {
     this.#wish = wish
-    this.#agent = new Agent({ keepAlive: true, maxSockets: wish.callers })
+    // A front ends connections that rest: these end theirs first.
+    this.#agent = new Agent({ keepAlive: true, maxSockets: wish.callers, timeout: REST_MS_MAX })
   }
 
   /** Until the money is spent, or `end` was called. */

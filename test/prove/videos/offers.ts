@@ -29,6 +29,8 @@ export interface Answer {
 const CALL_MS_MAX = 35_000
 const OFFER_MS_MAX = 90_000
 const RETRY_MS = 250
+/** Of a connection. */
+const REST_MS_MAX = 4_000
 
 interface CallMore {
   readonly body?: unknown
@@ -36,7 +38,8 @@ interface CallMore {
 }
 
 export class VideoClient {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  /** A front ends connections that rest: these end theirs first. */
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: REST_MS_MAX })
   readonly #port: number
   readonly #apiKey: string
 
