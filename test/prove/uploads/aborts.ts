@@ -1,4 +1,4 @@
-import type { FileStand } from '../../support/file-stand.ts'
+import { heldBy, type FileStand } from '../../support/file-stand.ts'
 import { until } from '../../support/node.ts'
 import { pause } from '../../support/spawned.ts'
 import type { Proof } from '../proof.ts'
@@ -39,7 +39,7 @@ async function atTheEnd(proof: Proof, node: FileStand): Promise<void> {
     client.leave(proof.random(2) === 0 ? 'FIN' : 'RST')
     return client
   }))
-  await until('all have ended', async () => (await node.rows()).every(({ state }) => state !== 'pending'))
+  await until('all have ended', async () => heldBy(node).length === 0 && (await node.rows()).every(({ state }) => state !== 'pending'))
   const stored = (await node.rows()).filter(({ state }) => state === 'ready')
   proof.say(`${clients.length} left after the last byte: ${stored.length} were stored`)
   for (const { id } of stored) await node.remove(id)

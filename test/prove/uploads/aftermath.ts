@@ -17,7 +17,7 @@ export interface Aftermath {
 /** Nothing is left of any upload that did not succeed, nothing is held, and the next one works. */
 export async function aftermath(proof: Proof, node: FileStand, { what, bySweep = false }: Aftermath): Promise<void> {
   if (bySweep) await sweepAll(node)
-  else await until('all is undone', async () => isClean(await node.debris()) && heldBy(node).length === 0).catch(() => undefined)
+  await until('all is undone', async () => isClean(await node.debris()) && heldBy(node).length === 0).catch(() => undefined)
   const debris = await node.debris()
   proof.check(`${what}: nothing is left`, isClean(debris), textOfDebris(debris))
   const held = heldBy(node)
@@ -31,6 +31,13 @@ export async function aftermath(proof: Proof, node: FileStand, { what, bySweep =
 export async function sweepAll(node: FileStand): Promise<void> {
   await node.expireLeases()
   const then = Date.now() / 1_000 - LONG_AGO_S
-  for (const path of node.staging()) utimesSync(path, then, then)
+  for (const path of node.staging()) {
+    try {
+      utimesSync(path, then, then)
+    } catch (problem) {
+      // A front that goes on may have removed it since.
+      if ((problem as NodeJS.ErrnoException).code !== 'ENOENT') throw problem
+    }
+  }
   await node.sweep()
 }

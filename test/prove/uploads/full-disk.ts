@@ -20,7 +20,7 @@ export async function fullDisk(proof: Proof): Promise<void> {
   } catch {
     return proof.say('a full disk: left out, no file system can be mounted here')
   }
-  proof.after(async () => execFileSync('umount', [folder]))
+  proof.after(async () => execFileSync('umount', ['-l', folder]))
   const node = await startFileStand(proof, { settings: { SLUICE_OBJECTS: folder } })
   const refused = node.client(80 * MIB)
   await refused.begin()

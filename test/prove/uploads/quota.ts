@@ -1,4 +1,5 @@
 import type { FileStand } from '../../support/file-stand.ts'
+import { until } from '../../support/node.ts'
 import type { Proof } from '../proof.ts'
 import { aftermath } from './aftermath.ts'
 
@@ -35,6 +36,8 @@ export async function quota(proof: Proof, node: FileStand): Promise<void> {
         `50 racing uploads ${how} into quota for 10: exactly 10 are stored`, stored.length === FITTING && others.length === 0,
         `${stored.length} stored, ${refused.length} refused, ${others.map(({ status, type }) => `${status} ${type}`).join(', ') || 'no other answer'}`,
       )
+      // What a refused one had reserved may come back behind its answer.
+      await until('nothing is reserved', async () => (await node.usage()).reservedBytes === 0).catch(() => undefined)
       const full = await node.usage()
       const taken = full.usedBytes - before.usedBytes
       const isExact = taken === stored.length * SIZE_BYTES && full.reservedBytes === 0

@@ -39,12 +39,14 @@ async function overtaken(node: FileStand, andThen: () => Promise<UploadAnswer>):
   const [pid = 0] = node.stand.fronts()
   process.kill(pid, 'SIGSTOP')
   try {
-    // What it had sent to the database is done by now.
     await pause(300)
-    await node.expireLeases()
-    // Its staging file is an hour from being old.
-    await node.sweep()
-    await until('the row is gone', async () => (await node.rows()).every(({ state }) => state === 'ready'))
+    await until('the row is gone', async () => {
+      // What the front had sent to the database may renew it once more.
+      await node.expireLeases()
+      // Its staging file is an hour from being old.
+      await node.sweep()
+      return (await node.rows()).every(({ state }) => state === 'ready')
+    })
   } finally {
     process.kill(pid, 'SIGCONT')
   }

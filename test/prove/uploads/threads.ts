@@ -1,4 +1,6 @@
+import { statSync } from 'node:fs'
 import type { FileStand } from '../../support/file-stand.ts'
+import { until } from '../../support/node.ts'
 import { pause } from '../../support/spawned.ts'
 import { breakThreads } from '../../support/thread-breaker.ts'
 import type { Proof } from '../proof.ts'
@@ -20,7 +22,8 @@ export async function threads(proof: Proof, node: FileStand): Promise<void> {
         await client.sendTo(SIZE_BYTES / 2)
         return client
       }))
-      await pause(300)
+      // What a client has sent may still be on its way: each file must have begun in a thread that is broken.
+      await until('each is in the midst of its file', () => begun(node) === UPLOADS)
       const [pid = 0] = node.stand.fronts()
       await breakThreads(pid, how)
       const what = `a thread that ${how === 'end' ? 'ends' : 'hangs'} under ${UPLOADS} uploads${leaver === 'none' ? '' : ` whose clients leave by ${leaver}`}`
@@ -38,4 +41,8 @@ export async function threads(proof: Proof, node: FileStand): Promise<void> {
       if (proof.isShort) break
     }
   }
+}
+
+function begun(node: FileStand): number {
+  return node.staging().filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0).length
 }
