@@ -34,6 +34,8 @@ export interface FakeVideos {
   /** Heads of all requests, the last thousand. */
   readonly heads: readonly IncomingMessage['headers'][]
   set(settings: Partial<VideoSettings>): void
+  /** All that was submitted so far is made now. */
+  finish(): void
   close(): Promise<void>
 }
 
@@ -94,6 +96,10 @@ class Videos {
 
   set(settings: Partial<VideoSettings>): void {
     this.#settings = { ...this.#settings, ...settings }
+  }
+
+  finish(): void {
+    for (const [id, job] of this.jobs) this.jobs.set(id, { ...job, doneMs: Math.min(job.doneMs, Date.now()) })
   }
 
   async receive(req: IncomingMessage, res: ServerResponse): Promise<void> {

@@ -8,6 +8,7 @@ export interface KindsTalk {
   readonly submissions: { readonly in: null; readonly out: readonly Submission[] }
   readonly polls: { readonly in: null; readonly out: readonly Poll[] }
   readonly seen: { readonly in: readonly SubmitKind[]; readonly out: readonly number[] }
+  readonly finish: { readonly in: null; readonly out: null }
   readonly set: { readonly in: { readonly kind: SubmitKind; readonly settings: Partial<VideoSettings> }; readonly out: null }
 }
 
@@ -25,6 +26,10 @@ const ANSWERS: { readonly [K in keyof KindsTalk]: (question: KindsTalk[K]['in'])
   ))),
   polls: () => [...fakes].flatMap(([kind, { log }]) => log.pollsOf.map(({ id, port, atMs }): Poll => ({ kind, upstreamId: id, port, atMs }))),
   seen: (kinds) => kinds.flatMap((kind) => seen(fakes.get(kind))).sort((a, b) => a - b),
+  finish() {
+    for (const fake of fakes.values()) fake.finish()
+    return null
+  },
   set({ kind, settings }) {
     fakes.get(kind)?.set(settings)
     return null

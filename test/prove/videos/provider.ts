@@ -25,6 +25,8 @@ export interface KindsProvider {
   seenAfterMs(kinds: readonly SubmitKind[]): Promise<readonly number[]>
   /** The prompt's words for a job are another way: `test/support/video-words.ts`. */
   set(kind: SubmitKind, settings: Partial<VideoSettings>): Promise<void>
+  /** All that was submitted so far is made now. */
+  finish(): Promise<void>
 }
 
 export async function startKindsProvider(proof: Proof, settings: Partial<VideoSettings> = {}): Promise<KindsProvider> {
@@ -50,6 +52,9 @@ export async function startKindsProvider(proof: Proof, settings: Partial<VideoSe
     submissions: () => ask('submissions', null),
     polls: () => ask('polls', null),
     seenAfterMs: (kinds) => ask('seen', kinds),
+    async finish() {
+      await ask('finish', null)
+    },
     async set(kind, changed) {
       await ask('set', { kind, settings: changed })
     },
