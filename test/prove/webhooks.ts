@@ -45,13 +45,14 @@ export const program: Program = {
     const { receivers, store } = stand
     const runners = await startRunners(RUNNERS, stand.order)
     proof.after(() => runners.end())
-    const offering = offer(stand, count)
-    let isOffered = false
+    let [isOffered, kills] = [false, 0]
+    const least = proof.isShort ? 2 : 20
+    const offering = offer(stand, count, () => kills >= least)
     void offering.then(() => (isOffered = true))
-    const kills = await killUntil(proof, runners, async () => isOffered && (await countDeliveries(store.sql)).waiting === 0)
+    await killUntil(proof, runners, { told: () => kills++, isDone: async () => isOffered && (await countDeliveries(store.sql)).waiting === 0 })
     await offering
     proof.say(`${kills} runners were killed; faults: ${Object.entries(receivers.faults).map(([what, times]) => `${what} × ${times}`).join(', ')}`)
-    proof.check('runners were killed', kills >= (proof.isShort ? 2 : 20), `${kills} with SIGKILL`)
+    proof.check('runners were killed', kills >= least, `${kills} with SIGKILL`)
     const dead = await judgeFirst(proof, stand, count)
     receivers.heal()
     const replayed = await stand.verb('webhooks', 'replay', '--dead', '--json')
@@ -97,20 +98,21 @@ async function openStand(proof: Proof): Promise<Stand> {
   }
 }
 
-/** As jobs that end: a few at a time. */
-async function offer({ store, workspaceId, receivers }: Stand, count: number): Promise<void> {
+/** As jobs that end: a few at a time, the last ones when enough runners were killed. */
+async function offer({ store, workspaceId, receivers }: Stand, count: number, mayEnd: () => boolean): Promise<void> {
   for (let nth = 0; nth < count; nth += LOT) {
+    while (nth + LOT >= count && !mayEnd()) await pause(LOT_MS)
     await outboxed(store, Array.from({ length: Math.min(LOT, count - nth) }, (_, of) => delivery(workspaceId, { url: receivers.url(nth + of) })))
     await pause(LOT_MS)
   }
 }
 
-/** @returns how many runners were really killed */
-async function killUntil(proof: Proof, runners: Runners, isDone: () => Promise<boolean>): Promise<number> {
-  for (let kills = 0; ;) {
+/** @param told of each runner that was really killed */
+async function killUntil(proof: Proof, runners: Runners, { told, isDone }: { told: () => void; isDone: () => Promise<boolean> }): Promise<void> {
+  for (;;) {
     await pause(KILL_MS)
-    if (await isDone()) return kills
-    if (await runners.kill(proof.random(RUNNERS), proof.random(KILL_MS))) kills++
+    if (await isDone()) return
+    if (await runners.kill(proof.random(RUNNERS), proof.random(KILL_MS))) told()
   }
 }
 
