@@ -1,14 +1,18 @@
 /** Acceptance line 9: a rate limit over two fronts holds, and is worth using. */
 import { RATE_BURST_DIVISOR, RATE_SLACK_MS } from '../../src/schemas/limits.ts'
 import { runLoad } from '../support/load.ts'
-import type { LoadRow } from '../support/load-plan.ts'
+import type { LoadResult, LoadRow } from '../support/load-plan.ts'
 import { startStand, type Stand } from '../support/stand.ts'
 import { tally, type Program, type Proof } from './proof.ts'
 
 const LIMIT_RPM = 600
+/** Of the lone client in short: so little that a machine which does ten other things reaches it. */
+const POLITE_SHORT_RPM = 60
 const CONNECTIONS = 64
 /** Of limit + burst. */
 const ACCEPTED_MIN = 0.97
+/** Times that the lone client begins until it was told to wait: a slow machine does not use the burst up at once. */
+const POLITE_RUNS_MAX = 20
 
 export const program: Program = {
   text: 'a limit of 600 a minute over two fronts and 64 connections, every interval against the bound; a client that waits',
@@ -27,7 +31,7 @@ async function greedy(proof: Proof, stand: Stand, durationMs: number): Promise<v
     connections: CONNECTIONS,
     durationMs,
     pace: { kind: 'closed' },
-    requests: [stand.embeddings(await limitedKey(stand, 'greedy'))],
+    requests: [stand.embeddings(await limitedKey(stand, 'greedy', LIMIT_RPM))],
     keepRows: { except: [429] },
   })
   const accepted = result.rows.filter((row) => row.status === 200)
@@ -75,24 +79,29 @@ export function worstInterval(
 
 /** One client that waits as told: after each 429 its next request succeeds. */
 async function polite(proof: Proof, stand: Stand, durationMs: number): Promise<void> {
-  const result = await runLoad({
-    host: '127.0.0.1',
-    port: stand.port,
-    connections: 1,
-    durationMs,
-    pace: { kind: 'polite' },
-    requests: [stand.embeddings(await limitedKey(stand, 'polite'))],
-    keepRows: { except: [] },
-  })
-  const after = result.rows.filter((_, index) => result.rows[index - 1]?.status === 429)
+  const requests = [stand.embeddings(await limitedKey(stand, 'polite', proof.isShort ? POLITE_SHORT_RPM : LIMIT_RPM))]
+  const once = async (): Promise<{ readonly statuses: LoadResult['statuses']; readonly after: readonly LoadRow[] }> => {
+    const { statuses, rows } = await runLoad({
+      host: '127.0.0.1',
+      port: stand.port,
+      connections: 1,
+      durationMs,
+      pace: { kind: 'polite' },
+      requests,
+      keepRows: { except: [] },
+    })
+    return { statuses, after: rows.filter((_, index) => rows[index - 1]?.status === 429) }
+  }
+  let { statuses, after } = await once()
+  for (let runs = 1; after.length === 0 && runs < POLITE_RUNS_MAX; runs++) ({ statuses, after } = await once())
   proof.check(
     'a lone client that waits for Retry-After succeeds',
     after.length > 0 && after.every((row) => row.status === 200),
-    `${after.filter((row) => row.status === 200).length} of ${after.length} waits, ${tally(result.statuses)}`,
+    `${after.filter((row) => row.status === 200).length} of ${after.length} waits, ${tally(statuses)}`,
   )
 }
 
-async function limitedKey(stand: Stand, name: string): Promise<string> {
+async function limitedKey(stand: Stand, name: string, limitRpm: number): Promise<string> {
   const made = await stand.cli(
     'keys',
     'create',
@@ -103,7 +112,7 @@ async function limitedKey(stand: Stand, name: string): Promise<string> {
     '--workspace',
     'default',
     '--rpm',
-    String(LIMIT_RPM),
+    String(limitRpm),
   )
   return String(made['key'])
 }

@@ -1,5 +1,6 @@
 /** Issue 5, acceptance 2: all limits at once, each in turn the tightest, and each refusal names the one that was hit. */
 import { keyAccount, organizationAccount, workspaceAccount } from '../../src/schemas/accounts.ts'
+import { until } from '../support/node.ts'
 import { pause } from '../support/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
@@ -53,6 +54,7 @@ async function take(part: Part): Promise<void> {
   const { proof, bench, key, turn } = part
   await turnPage(bench, turn.day)
   await pause(HEARD_MS)
+  await untilTurned(bench, turn.day)
   await setLimits(part)
   const callers = proof.isShort ? CALLERS.short : CALLERS.full
   const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers, random: (below) => proof.random(below) })
@@ -78,6 +80,14 @@ async function take(part: Part): Promise<void> {
 /** The calendar of the authority, which no front looks at by itself. */
 async function turnPage({ store }: SpendStand, day: string): Promise<void> {
   await store.sql.unsafe(`CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT '${day}'::date $$`)
+}
+
+/** What a front holds of an older day it gives back as soon as it hears of this one: until then it counts in the wider windows. */
+async function untilTurned({ store }: SpendStand, day: string): Promise<void> {
+  await until('all fronts have heard of the day', async () => {
+    const [row] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM leases WHERE day < ${day}::date`
+    return row?.count === 0
+  })
 }
 
 /** All limits leave more than the turn's own; those of the workspace decrease strictly, as they must. */
