@@ -14,7 +14,7 @@ const SAMPLED = 3
 /** Milliseconds on top of what a section takes: a loop that waits for what never comes is cut then. */
 const PATIENCE_MS = 4_000
 /** Milliseconds that a section may take by itself. */
-const ALONE_MS_MAX = 60_000
+const ALONE_MS_MAX = 120_000
 
 /** What a run that ended early may have left behind, by section, and what puts it right. */
 const PUT_RIGHT: Readonly<Record<string, string>> = { Interns: 'bin/sluice workspaces set default --programme on --vault-writes on' }

@@ -12,6 +12,8 @@ import { dayAfter, isTogether, Oracle } from './windows/oracle.ts'
 import { SimFront, type Payer } from './windows/sim-front.ts'
 
 const FULL = { events: 1_000_000, calls: 700, fronts: 4 }
+/** Of so many rounds the last one is a day before the one that it follows. */
+const BACK_EVERY = 10
 const SHORT = { events: 4_000, calls: 60, fronts: 3 }
 
 /** First and last days of stretches in which every kind of window ends: years, leap and other Februaries, months on a Monday. */
@@ -45,7 +47,8 @@ export const program: Program = {
     let [rounds, turns, backs] = [0, 0, 0]
     let today = ''
     for (; oracle.events < size.events; rounds++) {
-      const next = dayOf(proof, oracle.events / size.events)
+      // Chance alone sets it back in most runs, not in each.
+      const next = rounds % BACK_EVERY === BACK_EVERY - 1 ? dayBefore(today) : dayOf(proof, oracle.events / size.events)
       if (next < today) backs += 1
       turns += next === today ? 0 : 1
       today = next
@@ -74,6 +77,10 @@ export const program: Program = {
 function dayOf(proof: Proof, share: number): Day {
   const at = Math.floor(share * DAYS.length) + ([0, 0, 0, 1, -1, -2][proof.random(6)] ?? 0)
   return DAYS[Math.max(0, Math.min(DAYS.length - 1, at))] ?? ''
+}
+
+function dayBefore(day: Day): Day {
+  return DAYS[Math.max(0, DAYS.indexOf(day) - 1)] ?? ''
 }
 
 /** In shares of what one caller asks for on one day. */

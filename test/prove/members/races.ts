@@ -12,7 +12,7 @@ const RACES_SHORT = 60
 const LANES = 4
 /** Milliseconds that one of the two may begin later. */
 const LATER_MS = 4
-const GIVE_UP_MS = 10_000
+const GIVE_UP_MS = 30_000
 
 interface Told {
   readonly status: number

@@ -37,7 +37,7 @@ export interface RunResult {
 }
 
 /** Milliseconds in which pollers see how a job has ended, once its row says so. */
-const SEEN_MS_MAX = 5_000
+const SEEN_MS_MAX = 30_000
 
 export async function remainsOf({ sql }: Store, { owners, views, storage }: {
   readonly owners: Owners
