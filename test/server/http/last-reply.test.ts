@@ -55,7 +55,8 @@ t.test('small answers that nobody reads end their connection once the socket is 
     client.send(second.repeat(20))
     sent += 20
     // One batch in one read: a request cut in its first line would end the connection by itself.
-    while (settled.length < sent && !isOver()) await new Promise(setImmediate)
+    // The last of it may be the one that the socket did not take: it waits, until the next batch comes behind it.
+    while (settled.length + front.load.calls < sent && !isOver()) await new Promise(setImmediate)
   }
   t.ok(settled.length < 10_000, `${settled.length} answers were written for nobody`)
   t.equal(settled.at(-1)?.isClientGone, true)
@@ -171,14 +172,18 @@ t.test('a small body that is still on its way is read away before its connection
   }
 })
 
-t.test('an answer that waits for the rest of a body is written when the drain ends', async (t) => {
-  const { port, front } = await open(t, { timers: patient() })
-  const client = rawClient(port)
-  const head = { authorization: 'Bearer nobody', connection: 'close', 'content-length': String(body.length) }
-  client.send(requestText('POST /api/v1/echo', head, body.slice(0, 5)))
-  while (front.load.calls === 0) await new Promise(setImmediate)
-  for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
-  t.equal(client.text, '')
-  await front.drain(0)
-  t.match(await client.closed(), /^HTTP\/1\.1 401 [\s\S]*\}$/)
-})
+for (const [how, stalls] of [['', false], [', though the loop stands still then', true]] as const) {
+  t.test(`an answer that waits for the rest of a body is written when the drain ends${how}`, async (t) => {
+    const { port, front } = await open(t, { timers: patient() })
+    const client = rawClient(port)
+    const head = { authorization: 'Bearer nobody', connection: 'close', 'content-length': String(body.length) }
+    client.send(requestText('POST /api/v1/echo', head, body.slice(0, 5)))
+    while (front.load.calls === 0) await new Promise(setImmediate)
+    for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+    t.equal(client.text, '')
+    const drained = front.drain(0)
+    if (stalls) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    await drained
+    t.match(await client.closed(), /^HTTP\/1\.1 401 [\s\S]*\}$/)
+  })
+}
