@@ -116,10 +116,11 @@ t.test('a body that stalls while we read is refused, not one that we keep waitin
   const timers = new Timers(() => clock.now)
   const failures: Failure[] = []
   const ready = gate()
-  const { port } = await openFront(t, [uploadEcho('raw', { before: () => ready.opened, onFailure: (failure) => failures.push(failure) })], { timers })
+  const echo = uploadEcho('raw', { before: () => ready.opened, onFailure: (failure) => failures.push(failure) })
+  const { port, front } = await openFront(t, [echo], { timers })
   const client = beginUpload(port, 1_000_000)
   client.send('abc')
-  await until(() => client.socket.writableLength === 0)
+  await until(() => client.socket.writableLength === 0 && front.load.calls === 1)
   clock.now += BODY_STALL_MS * 1.5
   await steps()
   t.same(failures, [])
