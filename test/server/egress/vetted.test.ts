@@ -2,7 +2,7 @@ import t from 'tap'
 import { exchangeRequest, rigged, textOf } from '../../support/vetted-stand.ts'
 
 t.test('an exchange with an admitted address goes there under its name, and comes back as it is', async (t) => {
-  const { target, exchange, egress } = await rigged(t)
+  const { target, exchange, egress, rest } = await rigged(t)
   target.answer((req, res) => {
     res.writeHead(418, ['X-Twice', 'a', 'x-twice', 'b', 'Location', 'http://169.254.169.254/'])
     res.end(`${req.method} ${req.url} ${req.headers.host} ${req.headers['accept-encoding']} ${req.headers['x-one']}`)
@@ -13,6 +13,7 @@ t.test('an exchange with an admitted address goes there under its name, and come
   t.equal(outcome.value.status, 418)
   t.same(outcome.value.headers.slice(0, 6), ['x-twice', 'a', 'x-twice', 'b', 'location', 'http://169.254.169.254/'])
   t.equal(await textOf(outcome), `PURGE /a?b=c good.example:${target.port} br 1`)
+  await rest()
   t.same(egress.load, { heldBytes: 0, calls: 0 })
 })
 

@@ -10,6 +10,7 @@ import {
 } from '../../../../src/schemas/file-limits.ts'
 import type { HostedUpload } from '../../../../src/server/ports/file-hosts.ts'
 import { must, present } from '../../../support/must.ts'
+import { atPace } from '../../../support/pace.ts'
 import { hostAt, openFilesStand, PROVIDER_KEY, send, until, type FilesStand } from '../../../support/provider-files.ts'
 import { PushedUpload } from '../../../support/pushed-upload.ts'
 import { text } from '../../../support/sessions.ts'
@@ -250,12 +251,14 @@ t.test('a provider that takes nothing, or answers nothing, is slow', async (t) =
 })
 
 t.test('a client that pauses for long is not the provider being slow', async (t) => {
-  // A busy machine stands still for a while with a form that is full.
-  const stand = await openFilesStand(t, { times: { stallMs: 600, answerMs: 30_000 } })
-  const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })
-  const storing = store(stand, upload)
-  await until(() => stand.provider.seen.fileBytes > 0)
-  await new Promise((waited) => setTimeout(waited, 800))
-  upload.finish()
-  must(await storing)
+  await atPace(600, async (stallMs) => {
+    const stand = await openFilesStand(t, { times: { stallMs, answerMs: 30_000 } })
+    const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })
+    const storing = store(stand, upload)
+    await until(() => stand.provider.seen.fileBytes > 0 || upload.isStopped)
+    await new Promise((waited) => setTimeout(waited, stallMs + 200))
+    upload.finish()
+    // A busy machine stands still for a while with a form that is full.
+    return (await storing).ok
+  })
 })
