@@ -35,6 +35,7 @@ export async function raceLinksOverHttp(node: FileStand, opens: number): Promise
   for (const path of ['file', 'dir/file']) await writeFile(join(container, path), 'inside')
   const agent = new Agent({ connections: 8 })
   const swapper = startSwapper({ container, outside })
+  await swapper.begun
   const leaks: string[] = []
   const counts = { read: 0, unknown: 0 }
   // The thread may begin late, or stand still.

@@ -31,6 +31,7 @@ export async function raceLinks(storage: Storage, folder: string, opens: number)
   await writeFile(join(container, 'dir', 'file'), 'inside')
   const before = await openDescriptors()
   const swapper = startSwapper({ container, outside })
+  await swapper.begun
   const leaks: string[] = []
   const counts = { read: 0, unknown: 0 }
   // The thread may begin late, or stand still.

@@ -15,20 +15,27 @@ export interface SwapperWish {
 }
 
 export interface Swapper {
+  /** Resolves when it swaps: a thread takes its time to start. */
+  readonly begun: Promise<unknown>
   /** @returns how often it swapped */
   stop(): Promise<number>
 }
 
 export function startSwapper(wish: SwapperWish): Swapper {
   const worker = new Worker(fileURLToPath(import.meta.url), { workerData: wish })
-  const count = new Promise<number>((resolve, reject) => worker.on('message', resolve).on('error', reject))
+  const begun = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+  const count = begun.then(() => new Promise<number>((resolve, reject) => worker.on('message', resolve).on('error', reject)))
   return {
+    begun,
     async stop() {
       worker.postMessage('end')
       return count
     },
   }
 }
+
+/** Swaps of one turn. */
+const FIRST_SWAPS = 100
 
 function swap({ container, outside }: SwapperWish): void {
   const aside = join(container, 'aside')
@@ -52,6 +59,7 @@ function swap({ container, outside }: SwapperWish): void {
       symlinkSync(join(outside, 'file'), join(aside, 'file-link'))
       count += 2
     }
+    if (count === FIRST_SWAPS) parentPort?.postMessage(count)
     if (isOver) {
       parentPort?.postMessage(count)
       parentPort?.close()

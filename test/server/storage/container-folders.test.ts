@@ -76,7 +76,8 @@ t.test('what a crash left in the trash goes when it is old, and what was just mo
   writeFileSync(join(folder, 'trash', 'left', 'a', 'f'), 'x')
   writeFileSync(join(folder, 'trash', 'file'), 'x')
   t.equal(must(await emptyTrash(60_000)), 0)
-  t.equal(must(await emptyTrash(0)), 2)
+  // The clock of files is finer than ours: what was made in this millisecond may seem to come yet.
+  t.equal(must(await emptyTrash(-1)), 2)
   t.same(await readdir(join(folder, 'trash')), [])
 })
 
