@@ -164,6 +164,7 @@ t.test('an object stays open until the thread that reads it has let go', async (
   })
   await put(stand, 'a', text(2_000_000))
   const { file } = must(await promote(stand, 'a'))
+  t.same(await leftOpen(), [])
   const content = must(await stand.transfers.openFile(file, new AbortController().signal))
   const reader = must(await content.read(0, content.sizeBytes))
   reader.close()

@@ -80,7 +80,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 
   t.test(`uploads and container writes that race share one quota (${driver})`, async (t) => {
-    const stand = await standOn(t, driver, { files: { ...files(10_000), quotaWaitMs: 20_000 } })
+    const stand = await standOn(t, driver, { files: { ...files(10_000), quotaWaitMs: 60_000 } })
     const body = form([filePart('x'.repeat(1_000))])
     const content = 'x'.repeat(1_000)
     const ways = [() => sendForm(stand.port, body), (name: string) => write(stand, name, content), (name: string) => writeInChunks(stand, name, content)]

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/file-limits.ts'
 import type { Storage } from '../../../src/server/ports/storage.ts'
 import { text } from '../../support/sessions.ts'
 import { leftOpen, openDisk, openS3, openStoredFiles, SHORT_STALL_MS } from '../../support/storage.ts'
@@ -53,7 +52,7 @@ t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
   const { storage, folder } = await openDisk(t)
   const stand = await openTransfers(t, {
     storage,
-    sessions: { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX / 10 },
+    sessions: { entry: HANGING },
     wrap: (parts) => ({ ...parts, storage: { ...parts.storage, stage: async (bytes) => {
       const staged = await parts.storage.stage(bytes)
       if (!staged.ok || !isFirst) return staged

@@ -73,7 +73,7 @@ t.test('a file that just fits is stored although its form is longer than what is
 })
 
 t.test('racing uploads are stored exactly as far as the quota goes', async (t) => {
-  const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000, quotaWaitMs: 10_000 } })
+  const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000, quotaWaitMs: 60_000 } })
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) =>
     sendForm(stand.port, form([filePart(text(100_000))]), index % 2 === 0 ? { declared: null } : {})))
   t.equal(answers.filter(({ status }) => status === 200).length, 10)
@@ -208,7 +208,7 @@ t.test('the same key and bytes give the first answer again, other bytes are a mi
 })
 
 t.test('racing repetitions store one file and all get it', async (t) => {
-  const stand = await openTransfers(t, { files: { idempotencyWaitMs: 20_000 } })
+  const stand = await openTransfers(t, { files: { idempotencyWaitMs: 60_000 } })
   const answers = await Promise.all(Array.from({ length: 8 }, () =>
     sendForm(stand.port, form([filePart(text(50_000))]), { headers: { 'idempotency-key': 'k' } })))
   t.same(answers.map(({ status }) => status), Array(8).fill(200))
