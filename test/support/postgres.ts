@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
-import { openStore, type Store } from '../../src/server/store/open.ts'
+import { openStore, Store, type Sql } from '../../src/server/store/open.ts'
 import { KEEPER_FILE, KEEPER_PATH } from './postgres-keeper-path.ts'
 import type { Teardown } from './teardown.ts'
 
@@ -10,6 +10,8 @@ export interface TestDatabase {
 
 /** Milliseconds for the first start of the cluster on a busy machine. */
 const KEEPER_MS_MAX = 60_000
+/** Milliseconds that a store waits at least where its bounds are not what a test is about. */
+const STORE_MS_MIN = 30_000
 
 /**
  * A database of its own for a test, migrated, dropped when the test ends. All test processes of a run share one
@@ -27,6 +29,18 @@ export async function openTestStore(t: Teardown, poolMax = 4): Promise<Store> {
   const store = openStore({ url, poolMax, applicationName: 'sluice-test' })
   t.teardown(() => store.close())
   return store
+}
+
+/**
+ * Has every store of this process wait long, for tests that are not about its bounds: the shortest, that of a poll of the epoch,
+ * is 400 ms, and a machine that stands still for it would be an outage. @returns what makes the bounds those of the product again
+ */
+export function waitLong(): () => void {
+  const bounded = Object.getOwnPropertyDescriptor(Store.prototype, 'within')?.value as Store['within']
+  Store.prototype.within = function <T>(this: Store, timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    return Reflect.apply(bounded, this, [Math.max(timeoutMs, STORE_MS_MIN), run]) as Promise<T>
+  }
+  return () => void (Store.prototype.within = bounded)
 }
 
 /** The open connection is the lease: the keeper drops the database when it ends, also by our death. */

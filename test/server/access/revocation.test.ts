@@ -11,9 +11,11 @@ import { newId } from '../../../src/server/store/ids.ts'
 import { SILENT } from '../../support/log.ts'
 import { CLI } from '../../support/audit.ts'
 import { must } from '../../support/must.ts'
-import { openTestDatabase } from '../../support/postgres.ts'
+import { openTestDatabase, waitLong } from '../../support/postgres.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
+
+waitLong()
 
 const TRIES = 20
 const POLL_MS = 25

@@ -8,7 +8,9 @@ import { CLI } from '../../support/audit.ts'
 import { testHints } from '../../support/hints.ts'
 import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/postgres.ts'
+
+waitLong()
 
 for (const [channel, hints] of [['hints', testHints()], ['polls alone', null]] as const) {
   t.test(`by ${channel}: a front learns of a workspace's programme and vault writes, for the keys of the organization too`, async (t) => {

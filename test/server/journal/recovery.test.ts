@@ -13,8 +13,10 @@ import type { Store } from '../../../src/server/store/open.ts'
 import { journalIn, TEST_BOOT } from '../../support/journal.ts'
 import { keptLog, SILENT } from '../../support/log.ts'
 import { imbalances, makeOwners, openTake, setLimit, settlement, type Owners } from '../../support/money.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/postgres.ts'
 import { openFolder } from '../../support/storage.ts'
+
+waitLong()
 
 const BOUND = 1_000
 const COST = 400

@@ -10,9 +10,10 @@ import { auditOf, CLI } from '../../support/audit.ts'
 import { SILENT } from '../../support/log.ts'
 import { makeOwners, openJournal, openTake, setLimit, settlement, turnTo } from '../../support/money.ts'
 import { must } from '../../support/must.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/postgres.ts'
 
 t.setTimeout(600_000)
+waitLong()
 
 const DAY = '2026-11-18'
 

@@ -8,9 +8,11 @@ import { pruneFronts } from '../../../src/server/store/prune.ts'
 import { testHints } from '../../support/hints.ts'
 import { newId } from '../../../src/server/store/ids.ts'
 import { SILENT } from '../../support/log.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/postgres.ts'
 
 type Tap = Parameters<typeof openTestStore>[0]
+
+waitLong()
 
 const NEVER_MS = 2 ** 30
 

@@ -3,9 +3,11 @@ import { openLender } from '../../../src/server/store/lender.ts'
 import { ensurePartitions, withPartitions } from '../../../src/server/store/lending/partitions.ts'
 import { keptLog, SILENT } from '../../support/log.ts'
 import { imbalances, makeOwners, openJournal, openTake, setLimit, settlement, turnTo } from '../../support/money.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/postgres.ts'
 
 type Tap = Parameters<typeof openTestStore>[0]
+
+waitLong()
 
 const DAY = '2026-11-18'
 

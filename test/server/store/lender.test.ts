@@ -3,9 +3,11 @@ import { WANTED_MS } from '../../../src/schemas/money-limits.ts'
 import { openLender } from '../../../src/server/store/lender.ts'
 import { SILENT } from '../../support/log.ts'
 import { imbalances, makeOwners, openJournal, setLimit, settlement, turnTo } from '../../support/money.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/postgres.ts'
 
 type Tap = Parameters<typeof openTestStore>[0]
+
+waitLong()
 
 async function stand(t: Tap, day = '2026-11-18') {
   const store = await openTestStore(t, 8)

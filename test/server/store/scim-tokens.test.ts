@@ -12,9 +12,11 @@ import { auditOf, CLI } from '../../support/audit.ts'
 import { testHints } from '../../support/hints.ts'
 import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
-import { openTestStore } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/postgres.ts'
 
 type Tap = Parameters<typeof openTestStore>[0]
+
+waitLong()
 
 async function openTokens(t: Tap) {
   const store = await openTestStore(t)
