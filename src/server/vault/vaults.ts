@@ -24,18 +24,19 @@ export interface VaultParts {
   readonly rows: SecretRows
   readonly keys: VaultKeys
   readonly jobs: Pick<ShortJobs, 'run'>
+  readonly turnWaitMs?: number
 }
 
 /** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
 export function openVaults(parts: VaultParts): Vaults {
-  const { rows } = parts
+  const { rows, turnWaitMs: waitMs = TURN_WAIT_MS_MAX } = parts
   const copies = new Turns({
-    places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs: TURN_WAIT_MS_MAX,
+    places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs,
   })
   // Writes of one vault wait for each other in the store, where each holds a connection: they wait here instead, so that
   // keys, polls and releases find one.
   const writes = new Turns({
-    places: VAULT_WRITES_MAX, waitingMax: VAULT_WRITES_WAITING_MAX, waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX, waitMs: TURN_WAIT_MS_MAX,
+    places: VAULT_WRITES_MAX, waitingMax: VAULT_WRITES_WAITING_MAX, waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX, waitMs,
   })
   const inTurn = <T>({ workspaceId }: VaultScope, work: () => Promise<Outcome<T>>) => writes.within({ workspaceId, weight: 1 }, work)
   const puts = new GatheredPuts({

@@ -85,7 +85,7 @@ t.test('a work that fails or throws leaves its place', async (t) => {
 t.test('many callers that copy at once read no more secrets at a time than one may, and all get their copies', async (t) => {
   const { rows, keys, jobs, workspace, addIntern } = await openVaultStand(t)
   let [reading, most] = [0, 0]
-  const vaults = openVaults({ keys, jobs, rows: {
+  const vaults = openVaults({ keys, jobs, turnWaitMs: OPTIONS.waitMs, rows: {
     ...rows,
     sources(scope, names) {
       reading += names.length
