@@ -1,4 +1,4 @@
-import { Agent, get } from 'node:http'
+import { Agent, get, type AgentOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
 import { startLoad, type RunningLoad } from '../support/load.ts'
@@ -44,10 +44,10 @@ export async function loadOnBoth(stand: Stand, wish: BothLoad): Promise<{ readon
 }
 
 /** A kept-alive connection to each front. The kernel gives connections to fronts as it likes: opens more until each has one. */
-export async function connectToEach(stand: Stand): Promise<readonly Agent[]> {
+export async function connectToEach(stand: Stand, more: AgentOptions = {}): Promise<readonly Agent[]> {
   const found = new Map<number, Agent>()
   for (let tried = 0; tried < CONNECTIONS_MAX && found.size < stand.fronts().length; tried++) {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ...more })
     await once(stand, agent)
     const [socket] = Object.values(agent.freeSockets).flat() as readonly (Socket | undefined)[]
     const front = stand.fronts().find((pid) => clientPortsOf(pid, stand.port).has(socket?.localPort ?? 0))

@@ -7,6 +7,7 @@ import { checkLedger } from '../../src/server/ledger/check.ts'
 import { verifyAudit } from '../../src/server/store/audit-log.ts'
 import { openStore, type Store } from '../../src/server/store/open.ts'
 import { runtimeOf } from '../../src/server/supervisor/data-directory.ts'
+import { connected } from '../support/connected.ts'
 import { must } from '../support/must.ts'
 import { until } from '../support/node.ts'
 import { coresOf, nodeCpu } from '../support/node-cores.ts'
@@ -32,7 +33,7 @@ export const program: Program = {
   async run(proof) {
     const gateway = await startGateway(SETTINGS)
     proof.after(() => gateway.stop())
-    const store = openStore({ url: runtimeOf(gateway.stand.dataDir)?.databaseUrl ?? '', poolMax: 2, applicationName: 'sluice-prove' })
+    const store = await connected(openStore({ url: runtimeOf(gateway.stand.dataDir)?.databaseUrl ?? '', poolMax: 2, applicationName: 'sluice-prove' }))
     proof.after(() => store.close())
     await stopPruning(store)
     const history = await plantHistory(store, proof.isShort ? SHORT : FULL)

@@ -3,6 +3,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import type { Invalidation } from '../../src/server/ports/keys.ts'
 import { endKey, revokeKey } from '../../src/server/store/api-keys.ts'
 import { openStore, type Store } from '../../src/server/store/open.ts'
+import { connected } from '../support/connected.ts'
 import { gate } from '../support/gate.ts'
 import { monotonicMs, type LoadResult } from '../support/load-plan.ts'
 import { outsidePostgres } from '../support/outside-stores.ts'
@@ -25,7 +26,7 @@ export const program: Program = {
     proof.after(() => postgres.close())
     const stand = await startStand({ settings: { SLUICE_FRONTS: '2', DATABASE_URL: postgres.url } })
     proof.after(() => stand.stop())
-    const store = openStore({ url: postgres.url, poolMax: 4, applicationName: 'sluice-prove' })
+    const store = await connected(openStore({ url: postgres.url, poolMax: 4, applicationName: 'sluice-prove' }))
     proof.after(() => store.close())
     const revoking: Revoking = { proof, stand, store, tries: proof.isShort ? 1 : 20 }
     await waited(revoking)

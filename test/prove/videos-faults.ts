@@ -12,6 +12,7 @@ import { openDiskStorage } from '../../src/server/storage/disk.ts'
 import type { Storage } from '../../src/server/ports/storage.ts'
 import { newId } from '../../src/server/store/ids.ts'
 import { openStore, type Store } from '../../src/server/store/open.ts'
+import { connected } from '../support/connected.ts'
 import { plainEnvironment } from '../support/load.ts'
 import { SILENT } from '../support/log.ts'
 import { makeOwners, setLimit, type Owners } from '../support/money.ts'
@@ -93,7 +94,7 @@ async function openLanes(proof: Proof, { count, catalogue }: { readonly count: n
     const redis = await openTestRedis(t, REDIS_KINDS.at(-1))
     const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'faults-proof' })
     // While processes start by the dozen, connecting takes too long.
-    await store.warm()
+    await connected(store)
     const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
     const views = openVideoViews(state)
     proof.after(() => Promise.all([store.close(), views.close().then(() => state.close())]))

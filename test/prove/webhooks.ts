@@ -14,6 +14,7 @@ import { openKeyRing } from '../../src/server/vault/key-ring.ts'
 import { openRootKeys } from '../../src/server/vault/root-keys.ts'
 import { openWebhookSecrets } from '../../src/server/vault/webhook-secrets.ts'
 import { startAuthority } from '../support/certificate-authority.ts'
+import { connected } from '../support/connected.ts'
 import { must, present } from '../support/must.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 import { runVerb } from '../support/verbs.ts'
@@ -74,7 +75,7 @@ interface Stand {
 async function openStand(proof: Proof): Promise<Stand> {
   const scope = { teardown: (done: () => Promise<void> | void) => proof.after(async () => done()) }
   const { url } = await openTestDatabase(scope)
-  const store = openStore({ url, poolMax: 2, applicationName: 'sluice-prove' })
+  const store = await connected(openStore({ url, poolMax: 2, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
   const { workspace } = must(await createOrganization(store, { name: 'o' }))
   const rootKey = randomBytes(32).toString('hex')

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { openStore, type Store } from '../../src/server/store/open.ts'
 import { runtimeOf } from '../../src/server/supervisor/data-directory.ts'
 import type { Proof } from '../prove/proof.ts'
+import { connected } from './connected.ts'
 import { until } from './node.ts'
 import { s3Settings, type FakeS3 } from './s3.ts'
 import { clientPortsOf } from './sockets.ts'
@@ -186,7 +187,7 @@ export async function startFileStand(proof: Proof, { settings = {}, s3 }: FileSt
   proof.after(() => stand.stop())
   const runtime = runtimeOf(stand.dataDir)
   if (runtime === null) throw new Error(`the node published nothing:\n${stand.output()}`)
-  const store = openStore({ url: runtime.databaseUrl, poolMax: 4, applicationName: 'sluice-prove' })
+  const store = await connected(openStore({ url: runtime.databaseUrl, poolMax: 4, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
   return new FileStand(stand, store, { s3: s3 ?? null, folder: settings['SLUICE_OBJECTS'] ?? join(stand.dataDir, 'files') })
 }

@@ -5,6 +5,7 @@ import { tinyLatency, type Latency } from '../../../bench/transfers/tiny.ts'
 import { newId } from '../../../src/server/store/ids.ts'
 import { openStore, type Store } from '../../../src/server/store/open.ts'
 import { runtimeOf } from '../../../src/server/supervisor/data-directory.ts'
+import { connected } from '../../support/connected.ts'
 import { coresOf, nodeCpu } from '../../support/node-cores.ts'
 import type { Stand } from '../../support/stand.ts'
 import { median, type Proof } from '../proof.ts'
@@ -36,7 +37,7 @@ export async function crowd(proof: Proof): Promise<void> {
   const gateway = await startGateway({})
   proof.after(() => gateway.stop())
   const { stand } = gateway
-  const store = openStore({ url: runtimeOf(stand.dataDir)?.databaseUrl ?? '', poolMax: 2, applicationName: 'sluice-prove' })
+  const store = await connected(openStore({ url: runtimeOf(stand.dataDir)?.databaseUrl ?? '', poolMax: 2, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
   const members = proof.isShort ? MEMBERS_SHORT : MEMBERS
   const groupId = await plant(store, stand.keys.organization_id, members)

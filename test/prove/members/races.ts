@@ -13,6 +13,8 @@ const LANES = 4
 /** Milliseconds that one of the two may begin later. */
 const LATER_MS = 4
 const GIVE_UP_MS = 30_000
+/** Of a connection: a front ends those that rest, and these are to end first. */
+const REST_MS_MAX = 4_000
 
 interface Told {
   readonly status: number
@@ -61,7 +63,7 @@ export async function races(proof: Proof): Promise<void> {
 }
 
 async function openLane(proof: Proof, { stand, store }: FileStand): Promise<{ readonly life: Life; readonly lane: Lane }> {
-  const fronts = await connectToEach(stand)
+  const fronts = await connectToEach(stand, { timeout: REST_MS_MAX })
   proof.after(() => Promise.resolve(fronts.forEach((agent) => agent.destroy())))
   const { organization_id: organizationId, management_key: key } = stand.keys
   const ask: Life['ask'] = (method, path, { body, front = 0 } = {}) => send({ port: stand.port, key, method, path, body, agent: fronts[front] })

@@ -8,6 +8,7 @@ import { openStore, type Store } from '../../../src/server/store/open.ts'
 import { openSecretRows } from '../../../src/server/store/secrets.ts'
 import { runtimeOf } from '../../../src/server/supervisor/data-directory.ts'
 import { answerTask } from '../../../src/workers/tasks.ts'
+import { connected } from '../../support/connected.ts'
 import { SILENT } from '../../support/log.ts'
 import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../../support/node.ts'
 import { CLI } from '../../support/audit.ts'
@@ -52,7 +53,7 @@ export async function startRotationStand(proof: Proof): Promise<RotationStand> {
   const [organizationId, workspaceId] = [keys['organization_id'] ?? '', keys['workspace_id'] ?? '']
   const stand: RotationStand = {
     settings, organizationId, workspaceId, targetPort, node,
-    store: storeOf(node.dataDir),
+    store: await storeOf(node.dataDir),
     async call(method, path, { headers = {}, body } = {}) {
       const isEgress = path.startsWith('/egress')
       const answer = await fetch(`${stand.node.ready.url}${isEgress ? '' : '/api/v1'}${path}`, {
@@ -76,17 +77,17 @@ export async function startRotationStand(proof: Proof): Promise<RotationStand> {
       await stand.store.close()
       await stand.node.stop()
       stand.node = await startNode(home, settings)
-      stand.store = storeOf(node.dataDir)
+      stand.store = await storeOf(node.dataDir)
     },
   }
   proof.after(() => stand.store.close())
   return stand
 }
 
-function storeOf(dataDir: string): Store {
+async function storeOf(dataDir: string): Promise<Store> {
   const runtime = runtimeOf(dataDir)
   if (runtime === null) throw new Error('no node runs there')
-  return openStore({ url: runtime.databaseUrl, poolMax: 3, applicationName: 'sluice-prove' })
+  return connected(openStore({ url: runtime.databaseUrl, poolMax: 3, applicationName: 'sluice-prove' }))
 }
 
 async function startTarget(proof: Proof): Promise<number> {

@@ -1,4 +1,5 @@
 import { openStore, type Store } from '../../../src/server/store/open.ts'
+import { connected } from '../../support/connected.ts'
 import { outsidePostgres, outsideRedis, type OutsideRedis, type OutsideStore } from '../../support/outside-stores.ts'
 import { answers } from '../../support/provider-behaviours.ts'
 import { startProvider } from '../../support/provider.ts'
@@ -54,7 +55,7 @@ export async function startSpendStand(proof: Proof, { fronts, settings = {} }: S
     },
   })
   proof.after(() => stand.stop())
-  const store = openStore({ url: postgres.url, poolMax: 2, applicationName: 'sluice-prove' })
+  const store = await connected(openStore({ url: postgres.url, poolMax: 2, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
   const manage = manager(stand)
   return {

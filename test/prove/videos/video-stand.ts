@@ -1,5 +1,6 @@
 import { organizationAccount } from '../../../src/schemas/accounts.ts'
 import { openStore, type Store } from '../../../src/server/store/open.ts'
+import { connected } from '../../support/connected.ts'
 import { outsidePostgres, outsideRedis, type OutsideRedis, type OutsideStore } from '../../support/outside-stores.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../../support/stand.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhook-receiver.ts'
@@ -57,7 +58,7 @@ export async function startVideoStand(proof: Proof, wish: VideoStandWish): Promi
     },
   })
   proof.after(() => stand.stop())
-  const store = openStore({ url: postgres.url, poolMax: 2, applicationName: 'sluice-prove' })
+  const store = await connected(openStore({ url: postgres.url, poolMax: 2, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
   await stand.cli('credits', 'add', String(CREDIT_USD), '--note', 'prove')
   const client = new VideoClient(stand.port, stand.keys.inference_key)
