@@ -38,7 +38,7 @@ export interface TestNode {
 
 export type Settings = Readonly<Record<string, string>>
 
-const READY_MS_MAX = 60_000
+const READY_MS_MAX = 180_000
 const STOP_MS_MAX = 45_000
 const UNTIL_MS_MAX = 60_000
 /** Many of these looks are requests of a node that shares its cores with other tests. */

@@ -7,7 +7,7 @@ import { plainEnvironment } from './load.ts'
 import { ROOT } from './source.ts'
 import { freePort, spawnServer, stopServer, untilListening, untilPrinted, type Spawned } from './spawned.ts'
 
-const READY_MS_MAX = 60_000
+const READY_MS_MAX = 180_000
 /** Above a node's own drain. */
 const STOP_MS = 90_000
 

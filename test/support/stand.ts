@@ -15,7 +15,7 @@ import { REMOVAL } from './teardown.ts'
 export const STAND_MODEL = 'bench/embed'
 /** Name of the environment variable that holds the provider's key. */
 export const PROVIDER_KEY = 'STAND_PROVIDER_API_KEY'
-const READY_TIMEOUT_MS = 60_000
+const READY_TIMEOUT_MS = 180_000
 /** Above the node's own drain. */
 const STOP_MS = 45_000
 

@@ -16,13 +16,15 @@ export interface KillWish {
   readonly pid: number
   readonly redis: { kill(): Promise<void>; start(): Promise<void> } | null
   readonly everyMs: number
+  /** Kills after which it is left in peace; left out: none. */
+  readonly most?: number
   readonly random: (below: number) => number
 }
 
 const REDIS_AWAY_MS = 300
 
 /** One of {front, runner, Redis} each `everyMs`; the three take turns in a random order, so that none is left out. */
-export function startKilling({ pid, redis, everyMs, random }: KillWish): Killing {
+export function startKilling({ pid, redis, everyMs, most = Infinity, random }: KillWish): Killing {
   const kills: Record<Victim, number> = { front: 0, runner: 0, redis: 0 }
   let isOver = false
   let deck: Victim[] = []
@@ -49,7 +51,7 @@ export function startKilling({ pid, redis, everyMs, random }: KillWish): Killing
     }
   }
   const running = (async () => {
-    for (let at = performance.now(); !isOver; at += everyMs) {
+    for (let at = performance.now(); !isOver && kills.front + kills.runner + kills.redis < most; at += everyMs) {
       await strike(next())
       await pause(Math.max(0, at + everyMs - performance.now()))
     }
