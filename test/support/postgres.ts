@@ -38,7 +38,7 @@ export async function openTestStore(t: Teardown, poolMax = 4): Promise<Store> {
 export function waitLong(): () => void {
   const bounded = Object.getOwnPropertyDescriptor(Store.prototype, 'within')?.value as Store['within']
   Store.prototype.within = function <T>(this: Store, timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
-    return Reflect.apply(bounded, this, [Math.max(timeoutMs, STORE_MS_MIN), run]) as Promise<T>
+    return Reflect.apply<Store, [number, (sql: Sql) => PromiseLike<T>], Promise<T>>(bounded, this, [Math.max(timeoutMs, STORE_MS_MIN), run])
   }
   return () => void (Store.prototype.within = bounded)
 }
