@@ -93,7 +93,16 @@ t.test('tells how many calls are refused and why, and leads to where that can be
   const finding = page.getByRole('listitem').filter({ hasText: 'most of them with key_unknown' })
   try {
     await finding.waitFor()
-    t.notMatch(await page.locator('.tile', { hasText: 'Refused (4xx)' }).locator('dd').innerText(), /^0\/s/)
+    await until('the tile counts them', async () => !/^0\/s/.test(await page.locator('.tile', { hasText: 'Refused (4xx)' }).locator('dd').innerText()))
+    const item = await finding.elementHandle()
+    const text = await finding.innerText()
+    const good = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
+    try {
+      await until('its figures change', async () => (await finding.innerText()) !== text)
+    } finally {
+      await good.end()
+    }
+    t.equal(await item?.isVisible(), true, 'who is about to click it still has it')
     await finding.getByRole('link', { name: 'Look at keys' }).click()
   } finally {
     await load.end()

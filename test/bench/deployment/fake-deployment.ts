@@ -55,6 +55,8 @@ export interface Ran {
 }
 
 export const KEY = 'sk-fake-0123456789'
+/** Of each cell: a generator that stands still for as long has asked nothing when its time is over. */
+const SECONDS = '3'
 const PROGRAM = fileURLToPath(new URL('../../../bench/deployment.js', import.meta.url))
 
 export function loadTest(target: string, ...args: readonly string[]): Promise<Ran> {
@@ -66,7 +68,7 @@ export async function interruptedTest(target: string, args: readonly string[], i
   const folder = await mkdtemp(join(tmpdir(), 'sluice-deployment-'))
   try {
     const file = join(folder, 'record.json')
-    const all = [PROGRAM, '--target', target, '--key', KEY, '--record', file, '--duration', '1', '--rate', '20', ...args]
+    const all = [PROGRAM, '--target', target, '--key', KEY, '--record', file, '--duration', SECONDS, '--rate', '20', ...args]
     const child = spawn(process.execPath, all, { env: plainEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => void (output += bytes.toString()))

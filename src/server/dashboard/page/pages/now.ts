@@ -50,11 +50,23 @@ interface Latest {
 }
 
 function Findings({ latest: { findings } }: Latest): ComponentChild {
+  const keys = keysOf(findings)
   return h('section', { 'aria-label': 'What hurts' }, findings.length === 0
     ? h('p', { class: 'notice good' }, 'Nothing hurts.')
-    : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix, page }) =>
-      h('li', { key: text, class: severity }, h('strong', null, text), h('span', { class: 'hint' }, withCode(fix)),
+    : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix, page }, at) =>
+      h('li', { key: keys[at], class: severity }, h('strong', null, text), h('span', { class: 'hint' }, withCode(fix)),
         page !== undefined && h('a', { href: `#/${page}` }, `Look at ${page.replace(/\?.*/, '')}`)))))
+}
+
+/** The same for a finding as long as only its figures change: what somebody is about to click must not be made anew under the pointer. */
+function keysOf(findings: LiveView['findings']): readonly string[] {
+  const counts = new Map<string, number>()
+  return findings.map(({ text }) => {
+    const kind = text.replace(/[\d.,]+/g, '#')
+    const nth = counts.get(kind) ?? 0
+    counts.set(kind, nth + 1)
+    return `${kind} ${nth}`
+  })
 }
 
 /** What stands between back-ticks is a command. */
