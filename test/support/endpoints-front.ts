@@ -134,7 +134,7 @@ async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, id
   const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']) })
   const feed = openEpochFeed({ store, hints, log: SILENT })
   t.teardown(() => Promise.all([feed.close(), egress.close()]))
-  await feed.poll()
+  while (!(await feed.poll())) continue
   const models = catalogueOf(t, catalogue(shipped.origin, keyed.origin.replace('127.0.0.1', 'localhost')))
   const privateEndpoints = openPrivateEndpoints({ store, hints })
   const jobs = threads()

@@ -77,7 +77,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}, http
     idempotency.close()
     await feed.close()
   })
-  await feed.poll()
+  while (!(await feed.poll())) continue
   const woken: VideoWake[] = []
   const unused = (): never => {
     throw new Error('this test calls no model')

@@ -23,6 +23,8 @@ export interface TestNode {
   output(): string
   /** Pids of a role that run now. */
   pidsOf(role: 'front' | 'runner'): readonly number[]
+  /** To one of that role, once one runs: of no process, a signal would go to the test's own group. */
+  signal(role: 'front' | 'runner', signal: NodeJS.Signals): Promise<void>
   /** GET on the public port, with the first inference key. */
   get(path: string): Promise<{ readonly status: number; readonly body: string }>
   /** True when it serves a known key. */
@@ -126,6 +128,12 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
     pidsOf: (role) => tree(pid)
       .filter((row) => row.state !== 'Z' && row.arguments.join(' ').trim().startsWith(`sluice ${role}`))
       .map((row) => row.pid),
+    async signal(role, signal) {
+      await until(`a ${role} runs`, () => {
+        const [first] = this.pidsOf(role)
+        return first !== undefined && process.kill(first, signal)
+      })
+    },
     get: (path) => ask(ready.url + path, { authorization: `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}` }),
     answers() {
       return this.get('/api/v1/models/count').then(({ status }) => status === 200, () => false)

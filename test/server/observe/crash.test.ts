@@ -17,7 +17,7 @@ t.test('what nobody catches is logged without secrets and ends the process, in e
   const crashOf = (role: string): Record<string, unknown> | undefined =>
     node.lines().find((line) => line['event'] === 'crashed' && line['role'] === role)
   for (const [role, signal] of [['front', 'SIGUSR2'], ['runner', 'SIGURG']] as const) {
-    process.kill(node.pidsOf(role)[0] ?? 0, signal)
+    await node.signal(role, signal)
     await until(`the ${role} tells`, () => crashOf(role) !== undefined)
     const isEnd = (line: Record<string, unknown>): boolean => line['event'] === 'child_ended' && line['child'] === role
     await until(`the ${role} is gone`, () => node.lines().some(isEnd))

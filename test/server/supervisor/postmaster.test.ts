@@ -51,7 +51,7 @@ kill -9 $pid
 `, { mode: 0o755 })
   t.teardown(() => {
     process.kill(Number(readFileSync(sleeper, 'utf8')), 'SIGKILL')
-    rmSync(home, { recursive: true })
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 })
   })
   return { home, data }
 }

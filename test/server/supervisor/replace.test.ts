@@ -65,7 +65,7 @@ t.test('a node with a catalogue of its own', async (t) => {
     // again.
     const [copy = ''] = copiesIn(node.dataDir)
     writeFileSync(join(node.dataDir, copy), '{')
-    process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
+    await node.signal('front', 'SIGKILL')
     t.equal(await node.ended, 1)
     t.match(node.output(), /front 0 ended 5 times in a row before it was ready; .*the catalogue has/)
   })
@@ -95,7 +95,7 @@ async function killed(t: Test, { node, settings, catalogue }: OwnCatalogue): Pro
       (await store.sql<{ id: string }[]>`SELECT id FROM fronts`).map(({ id }) => id)
     await until('the front stands in the store', async () => (await rows()).length === 1)
     const [dead = ''] = await rows()
-    process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
+    await node.signal('front', 'SIGKILL')
     await until('its row is gone', async () => !(await rows()).includes(dead))
     await until('its replacement has one', async () => (await rows()).length === 1)
     await until('it is back', back(2))
@@ -103,7 +103,7 @@ async function killed(t: Test, { node, settings, catalogue }: OwnCatalogue): Pro
 
   await t.test('comes back while an operator is editing the catalogue', async (t) => {
     writeFileSync(catalogue, '{')
-    process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
+    await node.signal('front', 'SIGKILL')
     await until('it is back', back(3))
     t.equal((await node.get('/api/v1/models/count')).status, 200)
   })
@@ -143,7 +143,7 @@ t.test('a certificate that is deleted cannot keep a front from coming back', { s
   for (const copy of copiesIn(node.dataDir)) t.equal(statSync(join(node.dataDir, copy)).mode & 0o777, 0o600, copy)
   t.equal(copiesIn(node.dataDir).length, 2)
   for (const file of [certFile, keyFile]) rmSync(file)
-  process.kill(node.pidsOf('front')[0] ?? 0, 'SIGKILL')
+  await node.signal('front', 'SIGKILL')
   await until('it is back', () => eventOf(node, 'child_restarted') !== undefined)
 })
 

@@ -140,7 +140,7 @@ async function payingFront(t: Test) {
   const hints = testHints()
   const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: 60_000 })
   t.teardown(() => feed.close())
-  await feed.poll()
+  while (!(await feed.poll())) continue
   const spend = await openRealSpend(t, store, feed)
   const access = createAccess({ keys: openKeyStore(store), feed, graceMs: 60_000, now: Date.now })
   const front = await openEmbeddings(t, { spend, access })
