@@ -57,13 +57,26 @@ const FrontView = Type.Object({
 })
 export type FrontView = Static<typeof FrontView>
 
-/** What a provider did lately; `failing`: at least half of its last attempts failed; `idle`: nobody asked it. */
-export const PROVIDER_STATES = ['ok', 'failing', 'idle'] as const
+/**
+ * What a provider did lately. `open`: the circuit breaker of an endpoint of it is open, so that calls pass it over;
+ * `failing`: at least half of its last attempts failed; `idle`: it was not asked.
+ */
+export const PROVIDER_STATES = ['ok', 'failing', 'open', 'idle'] as const
+
+const BreakerView = Type.Object({
+  endpoints: Type.Array(Type.String(), { description: 'Tags of the endpoints whose breaker is open in at least one front.' }),
+  since: Type.String({ format: 'date-time', description: 'When the first of them opened, to the second.' }),
+  next_probe_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'Until then no call reaches the first of them to be probed, to the second; null: the next call probes it.',
+  }),
+})
+export type BreakerView = Static<typeof BreakerView>
 const ProviderView = Type.Object({
   provider: Type.String({ description: 'Slug of the catalogue.' }),
   per_second: Type.Number({ description: 'Attempts at it, submissions and polls of videos among them.' }),
   failed_per_second: Type.Number({ description: 'Of them those that failed by its doing.' }),
-  state: Type.Enum(PROVIDER_STATES, { description: 'Over `quantile_seconds`.' }),
+  state: Type.Enum(PROVIDER_STATES, { description: 'Over `quantile_seconds`; `open` at this moment.' }),
+  breaker: Type.Union([BreakerView, Type.Null()], { description: 'Null while every breaker is closed.' }),
 })
 export type ProviderView = Static<typeof ProviderView>
 

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { FAILURES } from '../../src/schemas/failures.ts'
 import { FAILED_SHARE_MAX, JOURNAL_LAG_MS_MAX } from '../../src/server/observe/findings.ts'
+import { watchBreakers } from '../../src/server/observe/breaker-metrics.ts'
 import { watchFrontLoad } from '../../src/server/observe/front-metrics.ts'
 import { BUSY_SHARE_MAX, THREAD_WAIT_MS_MAX } from '../../src/server/observe/load-advice.ts'
 import { createMetrics } from '../../src/server/observe/metrics.ts'
@@ -93,6 +94,7 @@ async function declared(): Promise<ReadonlyMap<string, readonly string[]>> {
   const pool = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
   watchMoney(metrics.registry, () => { throw new Error('not to be read') })
   watchSessions(metrics.registry, () => { throw new Error('not to be read') })
+  watchBreakers(metrics.registry, () => [])
   watchFrontLoad(metrics.registry, 0, () => ({ loop: { active: 0, idle: 0 }, shortJobs: pool, sessions: pool, nowMs: 0 }))
   createVideoMeters(metrics, [])
   watchHeldVideos(metrics.registry, () => ({ accepted: 0, submitting: 0, running: 0, storing: 0 }))

@@ -11,6 +11,7 @@ import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Egress } from '../../src/server/ports/egress.ts'
 import type { KeyRecord } from '../../src/server/ports/keys.ts'
 import type { Spend } from '../../src/server/ports/money.ts'
+import type { BreakerReading } from '../../src/server/ports/observe.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Trace } from '../../src/schemas/trace.ts'
 import { createEmbedder } from '../../src/server/upstream/embedder.ts'
@@ -30,6 +31,7 @@ export interface EmbeddingsFront extends TestFront {
   readonly foreign: ScriptedProvider
   readonly egress: Egress
   readonly log: ReturnType<typeof keptLog>
+  breakers(): readonly BreakerReading[]
   readonly traced: readonly Trace[]
   /** Posts to /embeddings; members that are undefined are left out. */
   post(body: Record<string, unknown>, headers?: Readonly<Record<string, string>>): Promise<EmbeddingsReply>
@@ -116,6 +118,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
     foreign,
     egress,
     log,
+    breakers: () => embedder.breakers(),
     traced,
     post: (body, headers = {}) => post(served.url, body, headers),
     rest: async () => {

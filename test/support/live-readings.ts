@@ -14,7 +14,8 @@ export const MONEY: MoneyReading = {
 /** A process that has done nothing yet. */
 export function readingAt(atMs: number, more: Partial<LiveReading> = {}): LiveReading {
   return {
-    atMs, cpuS: 0, memoryBytes: 0, inFlight: 0, calls: [], refusals: {}, providers: [], front: null, money: null, heldVideos: null, deliveries: null, ...more,
+    atMs, cpuS: 0, memoryBytes: 0, inFlight: 0, calls: [], refusals: {}, providers: [], breakers: [],
+    front: null, money: null, heldVideos: null, deliveries: null, ...more,
   }
 }
 

@@ -25,7 +25,7 @@ export function liveView(more: Partial<LiveView>): LiveView {
       ],
     }],
     cpu_share: 1.25, memory_bytes: 512 * 2 ** 20, inflight: 4,
-    providers: [{ provider: 'openai', per_second: 12, failed_per_second: 0, state: 'ok' }],
+    providers: [{ provider: 'openai', per_second: 12, failed_per_second: 0, state: 'ok', breaker: null }],
     videos: { held: { accepted: 0, running: 3 } },
     webhooks: { waiting: 2, dead: 0 },
     money: { calls_open: 1, calls_waiting: 0, refused_per_second: 0, held_usd: 0.5, journal_lag_ms: 12, is_journal_broken: false },

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { startHttp, type HttpFront } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
+import { watchBreakers } from '../observe/breaker-metrics.ts'
 import { watchFrontLoad, type FrontReading } from '../observe/front-metrics.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { createObserver } from '../observe/observer.ts'
@@ -15,7 +16,7 @@ import { openTracing, type CallTracer } from '../observe/tracing.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { EpochFeed } from '../ports/keys.ts'
-import type { Log, Observer } from '../ports/observe.ts'
+import type { BreakerReading, Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../state/hints.ts'
 import { openState, type State } from '../state/open.ts'
 import { openRateAuthority } from '../state/rates.ts'
@@ -106,7 +107,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     },
     observer,
   })
-  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: fileParts.intake })
+  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: fileParts.intake, embedder })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onLook(() => metrics.live.read())
   channel.onScaled((connections) => void heartbeat.scaled(connections))
@@ -131,10 +132,11 @@ interface Watched {
   readonly feed: EpochFeed
   readonly state: Pick<State, 'isReachable'>
   readonly intake: FileParts['intake']
+  readonly embedder: { breakers(): readonly BreakerReading[] }
 }
 
 /** What is read whenever somebody asks for metrics. */
-function watchFront(metrics: Metrics, { slot, http, pools, log, feed, state, intake }: Watched): void {
+function watchFront(metrics: Metrics, { slot, http, pools, log, feed, state, intake, embedder }: Watched): void {
   metrics.watch({
     inFlight: () => http.load.calls,
     connections: () => http.connections,
@@ -151,7 +153,9 @@ function watchFront(metrics: Metrics, { slot, http, pools, log, feed, state, int
     loop: performance.eventLoopUtilization(), shortJobs: pools.shortJobsLoad, sessions: pools.sessions.load, nowMs: performance.now(),
   })
   watchFrontLoad(metrics.registry, slot, load)
-  metrics.live.add({ front: { slot, load } })
+  const breakers = (): readonly BreakerReading[] => embedder.breakers()
+  watchBreakers(metrics.registry, breakers)
+  metrics.live.add({ front: { slot, load }, breakers })
 }
 
 /** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */

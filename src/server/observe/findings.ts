@@ -1,4 +1,4 @@
-import type { FindingView, LiveView } from '../../schemas/live-view.ts'
+import type { BreakerView, FindingView, LiveView } from '../../schemas/live-view.ts'
 import { refusals, type Refused } from './refusals.ts'
 import { loadAdvice, msText, percentText, type Advice, type Cores, type NodeLoad } from './load-advice.ts'
 
@@ -94,6 +94,20 @@ function behind({ money: { journal_lag_ms: lagMs } }: Found['view']): readonly A
 }
 
 function providers({ providers: all }: Found['view']): readonly Advice[] {
+  const open = all.flatMap(({ provider, breaker }) => (breaker === null ? [] : [breakerAdvice(provider, breaker)]))
+  return [...open, ...failingProviders(all)]
+}
+
+function breakerAdvice(provider: string, { endpoints, since, next_probe_at: probeAt }: BreakerView): Advice {
+  const next = probeAt === null ? 'the next call probes it' : `the next probe may go out at ${probeAt}`
+  return {
+    detail: `the circuit breaker of ${provider} is open since ${since} (${endpoints.join(', ')}): calls pass it over, ${next}`,
+    fix: 'it closes by itself once a probe succeeds; see the status page of the provider and its key',
+    page: 'models',
+  }
+}
+
+function failingProviders(all: Found['view']['providers']): readonly Advice[] {
   return all.filter(({ state }) => state === 'failing').map(({ provider }) => ({
     detail: `at least half of the attempts at ${provider} fail`,
     fix: 'see its status page and its key; `sluice models list` tells what else serves its models',

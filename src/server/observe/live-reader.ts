@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { BreakerReading } from '../ports/observe.ts'
 import type { MoneyReading } from '../ports/money.ts'
 import type { HeldVideoState } from '../ports/video-engine.ts'
 import type { DeliveryCounts } from '../ports/webhooks.ts'
@@ -48,6 +49,8 @@ export interface LiveReading {
   /** Calls answered 4xx, by the code of their failure. */
   readonly refusals: Readonly<Record<string, number>>
   readonly providers: readonly AttemptsReading[]
+  /** Of a front: providers whose circuit breaker ever opened. */
+  readonly breakers: readonly BreakerReading[]
   /** Of a front. */
   readonly front: { readonly slot: number; readonly delay: LoopDelay; readonly load: FrontReading } | null
   readonly money: MoneyReading | null
@@ -60,6 +63,7 @@ export interface LiveReading {
 export interface LiveParts {
   readonly inFlight?: () => number
   readonly front?: { readonly slot: number; readonly load: () => FrontReading }
+  readonly breakers?: () => readonly BreakerReading[]
   readonly money?: () => MoneyReading
   readonly heldVideos?: () => Readonly<Record<HeldVideoState, number>>
   /** Null before they were counted. */
@@ -94,7 +98,7 @@ export class LiveReader {
   }
 
   read(): LiveReading {
-    const { inFlight, front, money, heldVideos, deliveries } = this.#parts
+    const { inFlight, front, breakers, money, heldVideos, deliveries } = this.#parts
     const { user, system } = process.cpuUsage()
     return {
       atMs: performance.now(),
@@ -104,6 +108,7 @@ export class LiveReader {
       calls: this.#readCalls(),
       refusals: this.#readRefusals(),
       providers: this.#readAttempts(),
+      breakers: breakers?.() ?? [],
       front: front === undefined ? null : { slot: front.slot, delay: this.#loop.read(), load: front.load() },
       money: money?.() ?? null,
       heldVideos: heldVideos?.() ?? null,

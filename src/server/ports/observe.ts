@@ -73,6 +73,15 @@ export interface TracedCall {
   readonly notes: CallNotes
 }
 
+/** The circuit breakers of one provider of the catalogue, as one front sees them. */
+export interface BreakerReading {
+  readonly provider: string
+  /** Since the start of the process. */
+  readonly openings: number
+  /** Endpoints whose breaker is open now; milliseconds; a probe in 0 ms is the next call. */
+  readonly open: readonly { readonly endpoint: string; readonly openForMs: number; readonly probeInMs: number }[]
+}
+
 /** Figures that stages outside `http` count; every argument comes from a closed set. */
 export interface Meters {
   keyLookup(source: 'cache' | 'unknown_cache' | 'store'): void

@@ -4,7 +4,7 @@ import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingJob, EmbeddingPlan, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { Endpoint } from '../ports/models.ts'
-import type { FailedAttempt, Log, Meters } from '../ports/observe.ts'
+import type { BreakerReading, FailedAttempt, Log, Meters } from '../ports/observe.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { costBoundOf, mostTokens } from './bounds.ts'
 import { isStrike, mayFallBack } from './fallbacks.ts'
@@ -32,7 +32,7 @@ export interface EmbedderOptions {
 }
 
 /** The embedder of a front: endpoints by preferences and health, attempts inside the call's deadline. Design §10. */
-export function createEmbedder(options: EmbedderOptions): Embedder {
+export function createEmbedder(options: EmbedderOptions): Embedder & { breakers(): readonly BreakerReading[] } {
   return new RoutingEmbedder(options)
 }
 
@@ -47,6 +47,10 @@ class RoutingEmbedder implements Embedder {
     this.#log = options.log
     this.#meters = options.meters
     this.#now = options.now
+  }
+
+  breakers(): readonly BreakerReading[] {
+    return this.#targets.breakers(this.#now())
   }
 
   plan(job: EmbeddingJob): Outcome<EmbeddingPlan> {
@@ -157,7 +161,7 @@ class RoutingEmbedder implements Embedder {
     const attemptEndsAt = startedAt + endpoint.provider.timeoutMs
     // Cut by the call's own deadline, it might have answered within the time that it has.
     const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
-    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller)
+    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller, this.#targets.isAlone(job.model.endpoints))
     else if (name === 'upstream_refused') health.alive()
     else health.unknown(job.caller)
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
@@ -166,7 +170,10 @@ class RoutingEmbedder implements Embedder {
     if (job.call.notes !== undefined) (job.call.notes.failedAttempts ??= []).push(attempt)
     const fields = { ...attempt, endpoint: endpoint.tag, failure: name, durationMs }
     this.#log.debug('upstream.attempt_failed', fields)
-    if (health.isOpen && !wasOpen) this.#log.warn('upstream.breaker_opened', fields)
+    if (health.isOpen && !wasOpen) {
+      this.#targets.opened(target)
+      this.#log.warn('upstream.breaker_opened', fields)
+    }
     const isDeadline = name === 'upstream_slow' && attemptEndsAt >= job.deadlineAt
     return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
   }

@@ -12,10 +12,18 @@ export const STRIKES_OF_TIMEOUT = 3
 /** Milliseconds that an open breaker rests, doubled by each failed probe. Decision. */
 const REST_MS_MIN = 1_000
 const REST_MS_MAX = 30_000
+/** Milliseconds of the longest rest where the model has no other endpoint: each rest refuses every call of the model. Decision. */
+export const REST_ALONE_MS_MAX = 2_000
 /** Share of the rest that chance adds, so that fronts do not probe together. */
 const REST_JITTER = 0.2
 /** Answers whose speed is remembered. */
 const REMEMBERED = 64
+
+/** How long a breaker has been open, and when it lets the next probe through. Milliseconds. */
+export interface OpenBreaker {
+  readonly openForMs: number
+  readonly probeInMs: number
+}
 
 /**
  * What one front has seen of an endpoint: how fast it answers, and whether it answers at all. The breaker opens
@@ -33,6 +41,8 @@ export class EndpointHealth {
   readonly #struckBy = new Set<string>()
   #restMs = 0
   #openUntil = 0
+  #openedAt = 0
+  #isAlone = false
   /** Callers of the round of probes, how many of them failed, and when the next round may begin. */
   readonly #probers = new Set<string>()
   #failedProbes = 0
@@ -45,6 +55,11 @@ export class EndpointHealth {
 
   get isOpen(): boolean {
     return this.#restMs > 0
+  }
+
+  /** Null while the breaker is closed. `probeInMs` is 0 when the next call probes the endpoint. */
+  breaker(nowMs: number): OpenBreaker | null {
+    return this.isOpen ? { openForMs: nowMs - this.#openedAt, probeInMs: Math.max(0, this.#openUntil - nowMs) } : null
   }
 
   /** Milliseconds until the caller may probe; 0 when that is open, or when the breaker is closed. */
@@ -81,13 +96,17 @@ export class EndpointHealth {
     this.#restMs = 0
   }
 
-  struck(nowMs: number, strikes: number, caller: string): void {
+  /** @param isAlone whether the model has no other endpoint that is set up */
+  struck(nowMs: number, strikes: number, caller: string, isAlone = false): void {
+    this.#isAlone = isAlone
     if (this.isOpen) return this.#probeFailed(nowMs, caller)
     if (this.#strikes === 0) this.#struckSince = nowMs
     this.#strikes += strikes
     if (this.#struckBy.size < 2) this.#struckBy.add(caller)
     const isShared = this.#struckBy.size > 1 || nowMs - this.#struckSince >= STRIKES_ALONE_MS
-    if (this.#strikes >= STRIKES_MAX && isShared) this.#openUntil = this.#restFrom(nowMs)
+    if (this.#strikes < STRIKES_MAX || !isShared) return
+    this.#openedAt = nowMs
+    this.#openUntil = this.#restFrom(nowMs)
   }
 
   /** Nothing was learned: the call ended before the endpoint could answer, or its input says too little. */
@@ -111,7 +130,8 @@ export class EndpointHealth {
 
   /** Doubles the rest. */
   #restFrom(nowMs: number): number {
-    this.#restMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, this.#restMs * 2))
+    const mostMs = this.#isAlone ? REST_ALONE_MS_MAX : REST_MS_MAX
+    this.#restMs = Math.min(mostMs, Math.max(REST_MS_MIN, this.#restMs * 2))
     return nowMs + this.#restMs * (1 + REST_JITTER * this.#random())
   }
 

@@ -2,6 +2,7 @@ import { hasEmbeddings } from '../../schemas/protocols.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { Endpoint, Provider } from '../ports/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
+import type { BreakerReading } from '../ports/observe.ts'
 import { EndpointHealth } from './health.ts'
 import type { Credential } from './link.ts'
 import { LexicalEmbeddings } from './local.ts'
@@ -31,6 +32,10 @@ export class TargetTable {
   /** Private endpoints come and go: what is known of one goes with it. */
   readonly #ownHealth = new WeakMap<Endpoint, EndpointHealth>()
   readonly #lexical: LexicalEmbeddings
+  /** Endpoints of the catalogue whose breaker opened, until a reading finds it closed. */
+  readonly #opened = new Map<string, Target>()
+  /** Openings since the start, by provider. */
+  readonly #openings = new Map<string, number>()
 
   constructor(options: TargetOptions) {
     this.#options = options
@@ -54,6 +59,35 @@ export class TargetTable {
     if (endpoint.ownWay === undefined) this.#health.set(endpoint.tag, health)
     else this.#ownHealth.set(endpoint, health)
     return health
+  }
+
+  /** Whether a model has one endpoint alone that is set up here. */
+  isAlone(endpoints: readonly Endpoint[]): boolean {
+    return endpoints.filter((endpoint) => this.of(endpoint) !== null).length < 2
+  }
+
+  /** Notes that the breaker of an endpoint opened. A private endpoint is its owner's: the node's metrics leave it out. */
+  opened(target: Target): void {
+    const { tag, provider, ownWay } = target.endpoint
+    if (ownWay !== undefined) return
+    this.#opened.set(tag, target)
+    this.#openings.set(provider.slug, (this.#openings.get(provider.slug) ?? 0) + 1)
+  }
+
+  /** Breakers by provider, of all providers whose breaker ever opened. */
+  breakers(nowMs: number): readonly BreakerReading[] {
+    return Array.from(this.#openings, ([provider, openings]) => ({ provider, openings, open: this.#openOf(provider, nowMs) }))
+  }
+
+  #openOf(provider: string, nowMs: number): BreakerReading['open'] {
+    const found = []
+    for (const [tag, { endpoint, health }] of this.#opened) {
+      if (endpoint.provider.slug !== provider) continue
+      const breaker = health.breaker(nowMs)
+      if (breaker === null) this.#opened.delete(tag)
+      else found.push({ endpoint: tag, ...breaker })
+    }
+    return found
   }
 
   #protocolOf(endpoint: Endpoint): EmbeddingProtocol | null {

@@ -40,6 +40,15 @@ t.test('one look tells what the node does and what hurts, the worst first', asyn
   ])
 })
 
+t.test('an open circuit breaker says since when, and when it is probed', async (t) => {
+  const row = { provider: 'openai', per_second: 0, failed_per_second: 0, state: 'open' } as const
+  const breaker = { endpoints: ['openai/a'], since: '2026-11-21T10:11:02.000Z', next_probe_at: '2026-11-21T10:11:14.000Z' }
+  const last = (one: typeof breaker | { next_probe_at: null } & Omit<typeof breaker, 'next_probe_at'>): string | undefined =>
+    frame(liveView({ providers: [{ ...row, breaker: one }] })).at(-1)
+  t.match(last(breaker), 'open since 10:11:02, probe at 10:11:14')
+  t.match(last({ ...breaker, next_probe_at: null }), 'open since 10:11:02, next call probes')
+})
+
 t.test('no screen is too small: never a line more, never a column wider', async () => {
   const findings = Array.from({ length: 9 }, (_, nth) => ({ severity: 'warn' as const, text: `finding ${nth} 東京 ${'long '.repeat(30)}`, fix: 'mend it' }))
   const [operation] = liveView({}).operations

@@ -263,7 +263,7 @@ t.test('the variant :floor is tried by price', async (t) => {
 t.test('an open breaker sends calls straight to the next endpoint', async (t) => {
   // Its rest lasts a second, which a busy machine may take for these calls.
   const at = performance.now()
-  const { post, first, second, log } = await openEmbeddings(t, { now: () => at })
+  const { post, first, second, log, breakers } = await openEmbeddings(t, { now: () => at })
   first.usually(refuses(500))
   for (let nth = 0; nth < 14; nth++) {
     const key = nth % 2 === 0 ? KEY : OTHER_KEY
@@ -275,6 +275,7 @@ t.test('an open breaker sends calls straight to the next endpoint', async (t) =>
     log.events.filter(({ event }) => event === 'upstream.breaker_opened'),
     [{ fields: { endpoint: 'first/embed-1' } }],
   )
+  t.same(breakers(), [{ provider: 'first', openings: 1, open: [{ endpoint: 'first/embed-1', openForMs: 0, probeInMs: 1_100 }] }])
 })
 
 t.test('one key alone does not open the breaker, nor do vectors that are missing', async (t) => {

@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   EndpointHealth,
   PROBES_MAX,
+  REST_ALONE_MS_MAX,
   STRIKES_ALONE_MS,
   STRIKES_OF_FAILURE,
   STRIKES_OF_TIMEOUT,
@@ -105,4 +106,24 @@ t.test('percentiles are of the last answers only', async (t) => {
   for (let nth = 0; nth < 100; nth++) health.answered(nth < 50 ? 1_000 : 10, 20)
   t.equal(health.latencyMs(50), 10)
   t.equal(health.throughput(50), 2_000)
+})
+
+t.test('an open breaker says since when it is open and when the next probe may go out', async (t) => {
+  const health = opened()
+  t.same(health.breaker(400), { openForMs: 400, probeInMs: 600 })
+  t.same(health.breaker(1_500), { openForMs: 1_500, probeInMs: 0 })
+  health.answered(5, 10)
+  t.equal(health.breaker(1_500), null)
+})
+
+t.test('an endpoint without another one beside it rests shortly, however many probes fail', async (t) => {
+  const health = new EndpointHealth(() => 0)
+  for (let nth = 0; nth < 10; nth++) health.struck(0, STRIKES_OF_FAILURE, nth % 2 === 0 ? 'a' : 'b', true)
+  let now = 0
+  for (let round = 0; round < 8; round++) {
+    now += health.breaker(now)?.probeInMs ?? 0
+    for (let nth = 0; nth < PROBES_MAX; nth++) health.admit(now, `caller ${nth}`)
+    for (let nth = 0; nth < PROBES_MAX; nth++) health.struck(now, STRIKES_OF_FAILURE, `caller ${nth}`, true)
+    t.ok((health.breaker(now)?.probeInMs ?? Infinity) <= REST_ALONE_MS_MAX)
+  }
 })

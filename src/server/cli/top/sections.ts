@@ -127,11 +127,23 @@ function poolOf({ pools }: FrontView, name: PoolView['pool']): PoolView | undefi
   return pools.find(({ pool }) => pool === name)
 }
 
-const PROVIDER_TONES: Readonly<Record<ProviderView['state'], Tone>> = { ok: 'good', failing: 'bad', idle: 'faint' }
+const PROVIDER_TONES: Readonly<Record<ProviderView['state'], Tone>> = { ok: 'good', failing: 'bad', open: 'bad', idle: 'faint' }
 
 const PROVIDERS: readonly Column<ProviderView>[] = [
   { title: 'PROVIDER', side: 'left', rank: 0, cell: ({ provider }) => provider },
   { title: 'ATTEMPTS/s', side: 'right', rank: 1, cell: ({ per_second: rate }) => rateText(rate) },
   { title: 'FAILED/s', side: 'right', rank: 2, cell: ({ failed_per_second: rate }) => rateText(rate) },
-  { title: 'STATE', side: 'left', rank: 0, cell: ({ state }) => state, tone: ({ state }) => PROVIDER_TONES[state] },
+  { title: 'STATE', side: 'left', rank: 0, cell: stateText, tone: ({ state }) => PROVIDER_TONES[state] },
 ]
+
+/** With an open circuit breaker since when, and when a call may probe the endpoint next. */
+function stateText({ state, breaker }: ProviderView): string {
+  if (breaker === null) return state
+  const { since, next_probe_at: probeAt } = breaker
+  return `${state} since ${clockText(since)}, ${probeAt === null ? 'next call probes' : `probe at ${clockText(probeAt)}`}`
+}
+
+/** Hours to seconds in UTC of an ISO instant. */
+function clockText(instant: string): string {
+  return instant.slice(11, 19)
+}

@@ -1,4 +1,4 @@
-import type { FrontView, LiveView, OperationView, ProviderView } from '../../../schemas/live-view.ts'
+import type { BreakerView, FrontView, LiveView, OperationView, ProviderView } from '../../../schemas/live-view.ts'
 import { usdOfNano } from '../../../schemas/usd.ts'
 import { frontLoadBetween } from '../../observe/front-metrics.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
@@ -82,7 +82,7 @@ export function quantileMs(buckets: readonly number[], quantile: number): number
   return (CALL_BUCKETS.at(-1) ?? 0) * 1_000
 }
 
-export function providerViews(processes: readonly ProcessSpans[]): ProviderView[] {
+export function providerViews(processes: readonly ProcessSpans[], now: Date): ProviderView[] {
   const found = new Map<string, Sums>()
   for (const { last, window } of processes) {
     eachAttempt(last, (provider, { all, failed }) => {
@@ -96,12 +96,33 @@ export function providerViews(processes: readonly ProcessSpans[]): ProviderView[
       sums.failed += failed
     })
   }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([provider, { perSecond, failedPerSecond, all, failed }]) => ({
-    provider,
-    per_second: rounded(perSecond),
-    failed_per_second: rounded(failedPerSecond),
-    state: all === 0 ? 'idle' : failed >= all * FAILING_SHARE ? 'failing' : 'ok',
-  }))
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([provider, { perSecond, failedPerSecond, all, failed }]) => {
+    const breaker = breakerOf(provider, processes, now)
+    return {
+      provider,
+      per_second: rounded(perSecond),
+      failed_per_second: rounded(failedPerSecond),
+      state: breaker !== null ? 'open' : all === 0 ? 'idle' : failed >= all * FAILING_SHARE ? 'failing' : 'ok',
+      breaker,
+    }
+  })
+}
+
+/** Each front has breakers of its own: the one that opened first, and the probe that is due first. */
+function breakerOf(provider: string, processes: readonly ProcessSpans[], now: Date): BreakerView | null {
+  const open = processes.flatMap(({ last: { to } }) => to.breakers.filter((one) => one.provider === provider).flatMap((one) => one.open))
+  if (open.length === 0) return null
+  const probeInMs = Math.min(...open.map((one) => one.probeInMs))
+  return {
+    endpoints: [...new Set(open.map(({ endpoint }) => endpoint))].sort(),
+    since: secondOf(now.getTime() - Math.max(...open.map(({ openForMs }) => openForMs))),
+    next_probe_at: probeInMs === 0 ? null : secondOf(now.getTime() + probeInMs),
+  }
+}
+
+/** Readings come by IPC: below a second an instant would change from look to look. */
+function secondOf(ms: number): string {
+  return new Date(Math.round(ms / 1_000) * 1_000).toISOString()
 }
 
 export function frontViews(processes: readonly ProcessSpans[]): FrontView[] {

@@ -45,7 +45,7 @@ export function liveView({ version, now, readiness, processes, silent, own, core
     cpu_share: rounded(own.cpuShare + sumOf(processes, ({ from, to }) => (to.cpuS - from.cpuS) / secondsOf({ from, to }))),
     memory_bytes: own.memoryBytes + sumOf(processes, ({ to }) => to.memoryBytes),
     inflight: sumOf(processes, ({ to }) => to.inFlight),
-    providers: providerViews(processes),
+    providers: providerViews(processes, now),
     videos: { held: heldVideos(processes) },
     webhooks: webhooksView(processes),
     money: moneyView(processes),

@@ -62,6 +62,24 @@ t.test('a process that comes or goes takes nothing of the others along', (t) => 
   t.end()
 })
 
+t.test('a provider whose breaker is open says so, since when and until when, though nobody asks it', (t) => {
+  const reading = (atMs: number, openForMs: number, probeInMs: number) => readingAt(atMs, {
+    providers: [{ provider: 'acme', attempts: 10, failed: 10 }],
+    breakers: [{ provider: 'acme', openings: 1, open: [{ endpoint: 'acme/embed-1', openForMs, probeInMs }] }],
+  })
+  const begun = [look(1, reading(0, 0, 1_000)), look(2, reading(0, 0, 1_000))]
+  const view = seen(begun, [look(1, reading(1_000, 5_000, 3_000)), look(2, reading(1_000, 7_000, 4_000))])
+  t.match(view.providers, [{
+    provider: 'acme', per_second: 0, state: 'open',
+    breaker: { endpoints: ['acme/embed-1'], since: '1969-12-31T23:59:53.000Z', next_probe_at: '1970-01-01T00:00:03.000Z' },
+  }])
+  t.match(view.findings, [{ severity: 'warn', text: /^the circuit breaker of acme is open since 1969-12-31T23:59:53.000Z \(acme\/embed-1\)/, page: 'models' }])
+  const due = seen([look(1, reading(0, 0, 0))], [look(1, reading(1_000, 0, 0))])
+  t.equal(due.providers[0]?.breaker?.next_probe_at, null)
+  t.ok(Compile(LiveView).Check(view))
+  t.end()
+})
+
 t.test('one that did not answer is found, and later counts over the time that it took', (t) => {
   const one = (atMs: number, count: number) => look(7, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
   const silent = seen([one(0, 0)], [look(7, null)])
@@ -119,9 +137,9 @@ t.test('a provider fails when at least half of its attempts do, and is idle when
     [{ provider: 'a', attempts, failed }, { provider: 'b', attempts: 5, failed: 5 }, { provider: 'c', attempts, failed: 0 }]
   const view = seen([look(1, readingAt(0, { providers: providers(0, 0) }))], [look(1, readingAt(1_000, { providers: providers(10, 5) }))])
   t.same(view.providers, [
-    { provider: 'a', per_second: 10, failed_per_second: 5, state: 'failing' },
-    { provider: 'b', per_second: 0, failed_per_second: 0, state: 'idle' },
-    { provider: 'c', per_second: 10, failed_per_second: 0, state: 'ok' },
+    { provider: 'a', per_second: 10, failed_per_second: 5, state: 'failing', breaker: null },
+    { provider: 'b', per_second: 0, failed_per_second: 0, state: 'idle', breaker: null },
+    { provider: 'c', per_second: 10, failed_per_second: 0, state: 'ok', breaker: null },
   ])
   t.match(view.findings, [{ severity: 'warn', text: /^at least half of the attempts at a fail/ }])
   t.end()

@@ -34,7 +34,7 @@ export function ModelDialog({ context, id, videoPrice, onClose }: ModelDialogPro
 
 function Served({ context, model, videoPrice }: Pick<ModelDialogProps, 'context' | 'videoPrice'> & { readonly model: Endpoints }): ComponentChild {
   const { latest } = useLive(context.live)
-  const states = new Map(latest?.providers.map(({ provider, state }) => [provider, state]))
+  const providers = new Map(latest?.providers.map((row) => [row.provider, row]))
   const { architecture, created, description, endpoints } = model
   return h('div', { class: 'stack' },
     description !== '' && h('p', null, description),
@@ -46,15 +46,15 @@ function Served({ context, model, videoPrice }: Pick<ModelDialogProps, 'context'
     ] }),
     h('h3', null, 'Endpoints'),
     h(DataTable<ModelEndpoint>, {
-      caption: `Endpoints of ${model.name}`, columns: columnsOf(states, videoPrice), rows: endpoints, keyOf: ({ name, tag }) => `${name} ${tag}`,
+      caption: `Endpoints of ${model.name}`, columns: columnsOf(providers, videoPrice), rows: endpoints, keyOf: ({ name, tag }) => `${name} ${tag}`,
       empty: 'Nobody serves it.',
     }))
 }
 
-function columnsOf(states: ReadonlyMap<string, ProviderView['state']>, videoPrice: string | undefined): readonly Column<ModelEndpoint>[] {
+function columnsOf(providers: ReadonlyMap<string, ProviderView>, videoPrice: string | undefined): readonly Column<ModelEndpoint>[] {
   return [
     { title: 'Provider', isName: true, cell: ({ provider_name: name, tag }) => [name, h('small', { key: 'tag', class: 'hint line' }, tag)] },
-    { title: 'Health', cell: ({ tag }) => h(ProviderBadge, { state: states.get(slugOf(tag)) }) },
+    { title: 'Health', cell: ({ tag }) => h(ProviderBadge, providers.get(slugOf(tag)) ?? { state: undefined }) },
     { title: 'Context', isNumber: true, cell: ({ context_length: length }) => (length === 0 ? NONE : count(length)) },
     { title: 'Most output', isNumber: true, cell: ({ max_completion_tokens: most }) => count(most) },
     { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },

@@ -40,7 +40,7 @@ function columnsOf(query: URLSearchParams): readonly Column<ProviderView>[] {
       title: 'Provider', isName: true, sortBy: ({ provider }) => provider,
       cell: ({ provider }) => h('a', { href: linkWith('models', query, { provider, offset: null }), title: 'Models that it serves' }, provider),
     },
-    { title: 'State', cell: ({ state }) => h(ProviderBadge, { state }), sortBy: ({ state }) => state },
+    { title: 'State', cell: (row) => h(ProviderBadge, row), sortBy: ({ state }) => state },
     { title: 'Attempts', isNumber: true, cell: (row) => `${figure(row.per_second)}/s`, sortBy: (row) => row.per_second },
     { title: 'Failed', isNumber: true, cell: (row) => `${figure(row.failed_per_second)}/s`, sortBy: (row) => row.failed_per_second },
     { title: 'Share', isNumber: true, cell: (row) => (row.per_second > 0 ? share(row.failed_per_second / row.per_second) : '') },

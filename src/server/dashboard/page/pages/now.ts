@@ -7,6 +7,7 @@ import { Badge } from '../parts/badge.ts'
 import { DataTable, type Column } from '../parts/data-table.ts'
 import { bytes, count, duration, figure, share, Time } from '../parts/figures.ts'
 import { Plot, type PlotLine } from '../parts/plot.ts'
+import { ProviderBadge } from '../parts/provider-badge.ts'
 import { Tile } from '../parts/tile.ts'
 
 export const nowPage: Page = { path: 'now', title: 'Now', letter: 'n', view: (context) => h(Now, context) }
@@ -170,7 +171,6 @@ function Processes({ latest: { fronts, readiness: { workers, runners } } }: Late
 }
 
 const NODE_TONES = { ready: 'good', degraded: 'warn', unavailable: 'bad' } as const
-const PROVIDER_TONES = { ok: 'good', failing: 'bad', idle: 'plain' } as const
 
 function Stores({ latest }: Latest): ComponentChild {
   const { version, readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
@@ -190,8 +190,8 @@ function Stores({ latest }: Latest): ComponentChild {
         ? h('a', { key: 'dead', href: hashOf('webhooks', { state: 'dead' }) }, h(Badge, { text: `${count(webhooks.dead)} dead`, tone: 'bad' }))
         : 'none dead',
     ]),
-    h(Fact, { name: 'Providers' }, providers.length === 0 ? 'None was asked yet.' : providers.map(({ provider, state, per_second: rate }) =>
-      h('span', { key: provider }, h(Badge, { text: `${provider} ${state}`, tone: PROVIDER_TONES[state] }), ` ${figure(rate)}/s `))))
+    h(Fact, { name: 'Providers' }, providers.length === 0 ? 'None was asked yet.' : providers.map((row) =>
+      h('span', { key: row.provider }, `${row.provider} `, h(ProviderBadge, row), ` ${figure(row.per_second)}/s `))))
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children?: ComponentChildren }): ComponentChild {

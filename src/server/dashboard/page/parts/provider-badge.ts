@@ -1,10 +1,22 @@
 import { h, type ComponentChild } from 'preact'
 import type { ProviderView } from '../../../../schemas/live-view.ts'
 import { Badge, type Tone } from './badge.ts'
+import { Time } from './figures.ts'
 
-const TONES: Readonly<Record<ProviderView['state'], Tone>> = { ok: 'good', failing: 'bad', idle: 'plain' }
+const TONES: Readonly<Record<ProviderView['state'], Tone>> = { ok: 'good', failing: 'bad', open: 'bad', idle: 'plain' }
 
-/** How a provider did lately; undefined: the node has not asked it since it started. */
-export function ProviderBadge({ state }: { readonly state: ProviderView['state'] | undefined }): ComponentChild {
-  return state === undefined ? h('span', { class: 'hint' }, 'not asked yet') : h(Badge, { text: state, tone: TONES[state] })
+export interface ProviderBadgeProps {
+  /** Undefined: the node has not asked the provider since it started. */
+  readonly state: ProviderView['state'] | undefined
+  readonly breaker?: ProviderView['breaker']
+}
+
+/** How a provider did lately; with an open circuit breaker since when, and when a call may probe it next. */
+export function ProviderBadge({ state, breaker = null }: ProviderBadgeProps): ComponentChild {
+  if (state === undefined) return h('span', { class: 'hint' }, 'not asked yet')
+  const badge = h(Badge, { text: state, tone: TONES[state] })
+  if (breaker === null) return badge
+  const { endpoints, since, next_probe_at: probeAt } = breaker
+  const next = probeAt === null ? ', the next call probes' : [', next probe ', h(Time, { key: 'probe', at: probeAt })]
+  return h('span', { title: `Open circuit breakers: ${endpoints.join(', ')}` }, badge, h('span', { class: 'hint' }, ' since ', h(Time, { at: since }), next))
 }
