@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
+import { installIfPossible } from './install.mjs'
 import { summaryOf } from './tap-summary.mjs'
 
 /** Decision: two test files at once. Many of them start several processes of their own. */
@@ -43,6 +44,8 @@ if (positionals.length === 0) {
   rmSync('dist/.tsbuildinfo', { force: true })
 }
 await build()
+// Clients of other vendors: tests alone need them, and `npm start` does not wait for them.
+installIfPossible('tools/clients')
 const files = positionals.length > 0 ? positionals : testFiles()
 /** Those of the supervisor are the longest. */
 const isOfSupervisor = (path) => path.includes('/supervisor/')

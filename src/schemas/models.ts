@@ -144,7 +144,9 @@ export const ModelEndpointsAnswer = Type.Object({
     name: Type.String(),
     created: Type.Integer(),
     description: Type.String(),
-    architecture: Architecture,
+    architecture: Type.Object({
+      ...Architecture.properties, tokenizer: nullable(Type.String({ description: 'The family; null when the catalogue does not say.' })),
+    }),
     endpoints: Type.Array(ModelEndpoint),
   }),
 })

@@ -6,6 +6,7 @@ import { kindOf, type EmbeddingInput } from '../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
 import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX } from '../schemas/limits.ts'
+import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { jsonFault } from './json-fault.ts'
 import { memberSpan } from './member-span.ts'
@@ -65,9 +66,13 @@ function parseBody({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   const fault = jsonFault(value, text)
   if (fault !== null) return malformed(fault)
   if (isExtended) return fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
-  if (VALIDATORS.get(name)?.Check(value) === true) return ok(value)
+  const validator = VALIDATORS.get(name)
+  if (validator?.Check(value) === true) return ok(value)
   if (isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX) return UNEXPLAINED
-  return fail('body_invalid', { metadata: { issues: issuesOf(schema, value) } })
+  // Only what is refused is looked through: bodies without such nulls cost nothing more. C35.
+  const without = withoutNulls(schema, value)
+  if (without !== value && validator?.Check(without) === true) return ok(without)
+  return fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })
 }
 
 function bulkOf(bytes: Uint8Array, name: string, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {

@@ -103,3 +103,11 @@ t.test('a small body is read as JSON.parse reads it, less prototypes', async () 
 function withoutProto(this: unknown, name: string, value: unknown): unknown {
   return name === '__proto__' ? undefined : value
 }
+
+t.test('an optional member that is null is as if it had been left out, small and large', async (t) => {
+  const nulls = { dimensions: null, encoding_format: null, user: null, input_type: null }
+  t.same(read(JSON.stringify({ model: 'm', input: 'x', ...nulls })), { ok: true, value: { model: 'm', input: 'x' }, bulk: null })
+  t.match(read(JSON.stringify(large(['a', 'b'], nulls))), { ok: true, value: { model: 'm', dimensions: undefined }, bulk: { count: 2 } })
+  t.match(read('{"model":"m","input":null}'), { ok: false, failure: { metadata: { issues: [{ path: '/input' }] } } })
+  t.match(read('{"model":"m","input":"x","dimensions":null,"user":5}'), { failure: { metadata: { issues: [{ path: '/user' }] } } })
+})

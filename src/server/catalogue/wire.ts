@@ -83,7 +83,8 @@ export function wireEndpoints(shown: Shown): object {
       name: entry.name,
       created: createdOf(entry),
       description: entry.description ?? '',
-      architecture: architectureOf(entry),
+      // Clients refuse this list, and no other answer, without the member. B3.1.
+      architecture: { tokenizer: null, ...architectureOf(entry) },
       endpoints: shown.offers.map((offer) => wireEndpoint(shown, offer)),
     },
   }

@@ -84,7 +84,8 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
       title: 'Sluice',
       version: INTERFACE_VERSION,
       summary: 'A self-hosted AI gateway.',
-      description: '`HEAD` is served wherever `GET` is, with the same headers and no body.',
+      description: '`HEAD` is served wherever `GET` is, with the same headers and no body. An optional member of a JSON body may be '
+        + '`null`, which is the same as leaving it out wherever its schema gives null no meaning of its own.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: API_PREFIX }],

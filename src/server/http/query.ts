@@ -10,6 +10,8 @@ export interface UrlReader {
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i
+/** Plain decimal digits: a count or a size is never written with an exponent or a fraction. */
+const INTEGER = /^-?\d+$/
 
 interface Member {
   readonly name: string
@@ -74,7 +76,8 @@ function decoded(text: string): string | null {
 /** A text stays a text where it does not read as what the schema wants; the validator then says so. */
 function coerced(schema: TSchema, text: string): unknown {
   const kinds = kindsOf(schema)
-  if ((kinds.has('integer') || kinds.has('number')) && NUMBER.test(text)) return Number(text)
+  if (kinds.has('integer') && INTEGER.test(text)) return Number(text)
+  if (kinds.has('number') && NUMBER.test(text)) return Number(text)
   if (kinds.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }
@@ -88,6 +91,7 @@ function reworded(issue: Issue, members: Readonly<Record<string, TSchema>> = {},
   if (text === '') return { ...issue, message: 'is empty' }
   const kinds = kindsOf(schema)
   if (kinds.has('string')) return issue
+  if (kinds.has('integer') && NUMBER.test(text)) return { ...issue, message: 'is not a whole number in plain digits' }
   if (kinds.has('integer') || kinds.has('number')) return { ...issue, message: 'is not a number' }
   return kinds.has('boolean') ? { ...issue, message: 'is not a boolean' } : issue
 }

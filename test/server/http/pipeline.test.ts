@@ -101,6 +101,9 @@ t.test('path and query come decoded once, coerced and checked', async (t) => {
   t.match(await ask('a/b?limit=ten'), [400, { error: { metadata: {
     issues: [{ path: '/limit', message: 'is not a number', expected: 'integer of at least 1' }],
   } } }])
+  for (const text of ['1e3', '1E3', '5.0', '1e0']) t.match(await ask(`a/b?limit=${text}`), [400, { error: { metadata: {
+    issues: [{ path: '/limit', message: 'is not a whole number in plain digits' }],
+  } } }], text)
   t.match(await ask('a/b?limit='), [400, { error: { metadata: { issues: [{ path: '/limit', message: 'is empty' }] } } }])
   t.match(await ask('a/b?tags=x&tags=y'), [400, { error: { metadata: { issues: [{ path: '/tags', message: 'is given more than once' }] } } }])
   t.match(await ask('a/b?limit=1&limit=2'), [400, { error: { metadata: { issues: [{ message: 'is given more than once' }] } } }])

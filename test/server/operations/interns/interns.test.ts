@@ -143,10 +143,21 @@ t.test('interns.update 200: what is given changes, null takes away, the rest sta
   ])
 })
 
+t.test('interns.update 200: a name that is null is left out, and a description that is null is taken away', async (t) => {
+  const { call, intern } = await openInternsFront(t)
+  const id = await intern()
+  const { body: before } = await call('PATCH', `/interns/${id}`, { body: { description: 'd' } })
+  const { body: after } = await call('PATCH', `/interns/${id}`, { body: { name: null, description: null } })
+  const nameOf = (body: unknown): unknown => (body as Record<string, unknown>)['name']
+  t.type(nameOf(before), 'string')
+  t.equal(nameOf(after), nameOf(before))
+  t.match(JSON.stringify(after), /"description":null/)
+})
+
 t.test('interns.update 400: a body that is not one', async (t) => {
   const { call, intern } = await openInternsFront(t)
   const id = await intern()
-  t.match(await call('PATCH', `/interns/${id}`, { body: { name: null } }), { status: 400, type: 'body_invalid' })
+  t.match(await call('PATCH', `/interns/${id}`, { body: { name: 5 } }), { status: 400, type: 'body_invalid' })
   t.match(await call('PATCH', `/interns/${id}`, { body: '[]' }), { status: 400, type: 'body_invalid' })
   t.match(await call('PATCH', `/interns/${id}`, { body: { vault_id: NOBODY } }), { status: 404, type: 'vault_unknown' })
 })

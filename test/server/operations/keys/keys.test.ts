@@ -225,7 +225,7 @@ t.test('a limit moves with its resets, and its account says which change is the 
 t.test('keys.update 400: a body that breaks a member', async (t) => {
   const { call, make } = shared
   const { data: { hash } } = await make()
-  for (const body of [{ name: null }, { disabled: 'no' }, { limit: -0.1 }, { limit_reset: 'lifetime' }, { allowed_models: ['*'] }, '[]']) {
+  for (const body of [{ name: 5 }, { disabled: 'no' }, { limit: -0.1 }, { limit_reset: 'lifetime' }, { allowed_models: ['*'] }, '[]']) {
     t.match(await call('PATCH', `/keys/${hash}`, { body }), { status: 400, type: 'body_invalid' }, JSON.stringify(body))
   }
 })

@@ -82,13 +82,13 @@ t.test('workspaces.create 400: each wrong member by its path; a slug that is tak
     slug: ['', 'A', '-a', 'a--b', 's'.repeat(SLUG_CHARS_MAX + 1), null],
     description: ['d'.repeat(DESCRIPTION_CHARS_MAX + 1), 7, '\u0000'],
     default_text_model: ['', 'm'.repeat(KEPT_TEXT_CHARS_MAX + 1), 7],
-    io_logging_sampling_rate: [0, 1.1, '1', null],
+    io_logging_sampling_rate: [0, 1.1, '1'],
     io_logging_api_key_ids: [[0.5], 'x', Array.from({ length: KEPT_LIST_MAX + 1 }, () => 1)],
-    is_observability_io_logging_enabled: ['yes', null],
-    disabled_server_tools: ['web', null],
+    is_observability_io_logging_enabled: ['yes'],
+    disabled_server_tools: ['web'],
     default_callback_url: [`https://public.example/${'c'.repeat(CALLBACK_URL_CHARS_MAX)}`, 7],
     storage_quota_bytes: [-1, 0.5, '5', 2 ** 53],
-    programme: [null, 'on'], vault_writes: [0], include_byok_in_budgets: [null],
+    programme: ['on'], vault_writes: [0], include_byok_in_budgets: [0],
   }
   for (const [name, values] of Object.entries(wrong)) {
     for (const value of values) {

@@ -1,0 +1,61 @@
+import type { TSchema } from 'typebox'
+import { fits } from './fits.ts'
+
+interface Shape {
+  readonly anyOf?: readonly TSchema[]
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: boolean | TSchema
+  readonly items?: TSchema
+}
+
+/**
+ * A value without the optional members that are null although their shape does not take null, at any depth: clients of many
+ * languages write what they leave out as null. Members that take null keep it, for there it has a meaning. C35.
+ * What holds no such member is returned itself, not a copy.
+ */
+export function withoutNulls(schema: TSchema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const shape: Shape = schema
+  if (shape.anyOf !== undefined) return ofUnion(shape.anyOf, value)
+  if (Array.isArray(value)) return shape.items === undefined ? value : ofArray(shape.items, value)
+  return shape.properties === undefined && typeof shape.additionalProperties !== 'object' ? value : ofObject(shape, value)
+}
+
+/** The first branch that takes the value once its nulls are gone; the value as it is when none does. */
+function ofUnion(branches: readonly TSchema[], value: object): unknown {
+  for (const branch of branches) {
+    const without = withoutNulls(branch, value)
+    if (fits(branch, without)) return without
+  }
+  return value
+}
+
+function ofArray(items: TSchema, value: readonly unknown[]): readonly unknown[] {
+  const without = value.map((item) => withoutNulls(items, item))
+  return without.some((item, at) => item !== value[at]) ? without : value
+}
+
+function ofObject(shape: Shape, value: object): object {
+  const { properties = {}, required = [], additionalProperties: others } = shape
+  let hasChanged = false
+  const kept: [string, unknown][] = []
+  for (const [name, member] of Object.entries(value)) {
+    const isNamed = Object.hasOwn(properties, name)
+    const schema = isNamed ? properties[name] : others
+    if (typeof schema !== 'object') {
+      kept.push([name, member])
+      continue
+    }
+    if (isNamed && member === null && !required.includes(name) && !fits(schema, null)) {
+      hasChanged = true
+      continue
+    }
+    const without = withoutNulls(schema, member)
+    hasChanged ||= without !== member
+    kept.push([name, without])
+  }
+  // Own members whatever their names are, `__proto__` among them.
+  return hasChanged ? Object.fromEntries(kept) : value
+}
