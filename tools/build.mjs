@@ -1,6 +1,6 @@
 // Compiles src, bench and test into dist, and the dashboard's page beside them; puts what /docs serves beside the code: files of the reference, guides;
 // and joins the modules that a node runs.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { bundle } from './bundle.mjs'
@@ -9,25 +9,37 @@ import { writeGuides } from './guides.mjs'
 
 const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']
 
-/** Ends the process when the compiler finds an error. */
-export async function build() {
-  compile('tsconfig.json')
-  compile('tsconfig.dashboard.json')
+/**
+ * Ends the process when the compiler finds an error.
+ * @param tell called with the name of each step as it begins
+ */
+export async function build(tell = () => undefined) {
+  tell('compiling the server')
+  await compile('tsconfig.json')
+  tell('compiling the dashboard')
+  await compile('tsconfig.dashboard.json')
   assemblePage()
   const page = 'dist/src/server/http/docs'
   mkdirSync(page, { recursive: true })
   for (const file of PAGE_FILES) copyFileSync(`node_modules/swagger-ui-dist/${file}`, `${page}/${file}`)
   copyFileSync('src/server/http/docs/guides.css', `${page}/guides.css`)
   writeGuides(`${page}/guides`)
+  tell('joining modules')
   await bundle()
 }
 
 function compile(project) {
-  const compiled = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project], {
-    // The start command's own stdout must stay machine-readable.
-    stdio: ['ignore', process.stderr, process.stderr],
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project], {
+      // The start command's own stdout must stay machine-readable.
+      stdio: ['ignore', process.stderr, process.stderr],
+    })
+    child.once('error', ({ message }) => {
+      process.stderr.write(`the compiler could not be started: ${message}\n`)
+      process.exit(1)
+    })
+    child.once('exit', (status) => (status === 0 ? resolve() : process.exit(status ?? 1)))
   })
-  if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await build()

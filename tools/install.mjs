@@ -1,41 +1,59 @@
 // Installs a folder that has a lock file of its own, when what is installed is not what the lock file says.
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { showProgress } from './progress.mjs'
 
 /**
  * Ends the process when npm fails. The compiler is a dev dependency, which npm leaves out under NODE_ENV=production;
  * stdout stays the caller's.
  * @param folder holds package.json and package-lock.json
  */
-export function install(folder) {
-  const problem = problemOfInstalling(folder)
+export async function install(folder) {
+  const problem = await problemOfInstalling(folder)
   if (problem === null) return
   process.stderr.write(`the dependencies could not be installed: ${problem}\n`)
   process.exit(1)
 }
 
 /** For what others can do without: says that it is not there, and goes on. */
-export function installIfPossible(folder) {
-  const problem = problemOfInstalling(folder)
+export async function installIfPossible(folder) {
+  const problem = await problemOfInstalling(folder)
   if (problem !== null) process.stderr.write(`${folder} could not be installed: ${problem}\n`)
 }
 
-function problemOfInstalling(folder) {
-  if (!isStale(folder)) return null
-  process.stderr.write(`installing ${folder === '.' ? 'the dependencies' : folder}\n`)
+async function problemOfInstalling(folder) {
+  const wanted = packages(`${folder}/package-lock.json`)
+  if (!isStale(folder, wanted)) return null
+  const what = `installing ${folder === '.' ? 'the dependencies' : folder}`
+  const stopShowing = showProgress(what, () => howFar(folder, wanted))
+  try {
+    return await runNpm(folder)
+  } finally {
+    stopShowing()
+  }
+}
+
+/** @returns why npm failed, or null */
+function runNpm(folder) {
   const npm = process.env.npm_execpath
   const [command, head] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
-  const { status, error } = spawnSync(
-    command,
-    [...head, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
-    { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] },
-  )
-  return status === 0 ? null : (error?.message ?? `npm ended with ${status}`)
+  const args = [...head, 'ci', '--include=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] })
+    child.once('error', ({ message }) => resolve(message))
+    child.once('exit', (status, signal) => resolve(status === 0 ? null : `npm ended with ${status ?? signal}`))
+  })
+}
+
+/** npm makes the folders of all packages first and unpacks into them: a package is there once its own package.json is. */
+function howFar(folder, wanted) {
+  const places = Object.entries(wanted).filter(([at, { optional }]) => at !== '' && optional !== true).map(([at]) => at)
+  const there = places.filter((at) => existsSync(`${folder}/${at}/package.json`)).length
+  return `${there} of ${places.length} packages`
 }
 
 /** Compares what the lock file wants with what npm says it installed; no stamp of ours that could lie. */
-function isStale(folder) {
-  const wanted = packages(`${folder}/package-lock.json`)
+function isStale(folder, wanted) {
   const there = packages(`${folder}/node_modules/.package-lock.json`)
   return Object.entries(wanted).some(([at, entry]) => {
     if (at === '') return false

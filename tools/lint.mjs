@@ -13,7 +13,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
 const WITH_OPENAPI = 'bin/sluice'
 
-install('tools')
+await install('tools')
 const failures = [eslint(), await redocly(), await kubernetes()].filter((isGood) => !isGood).length
 process.exit(failures === 0 ? 0 : 1)
 

@@ -10,7 +10,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync(SHRINKWRAP, { force: true })
 if (!process.argv.includes('--end')) {
   const { install } = await import('./install.mjs')
-  install('.')
+  await install('.')
   // What was built of sources that are gone would be packed too.
   for (const old of ['dist/src', 'dist/bundle', 'dist/typebox', 'dist/.page', 'dist/.tsbuildinfo']) rmSync(old, { recursive: true, force: true })
   const { build } = await import('./build.mjs')

@@ -5,15 +5,19 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install } from './install.mjs'
+import { showProgress } from './progress.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
-install('.')
+await install('.')
 const sources = hashOfSources()
 const stamp = 'dist/.start-stamp'
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== sources) {
   const { build } = await import('./build.mjs')
-  await build()
+  let step = ''
+  const stopShowing = showProgress('building', () => step)
+  await build((name) => { step = name })
+  stopShowing()
   mkdirSync('dist', { recursive: true })
   writeFileSync(stamp, sources)
 }

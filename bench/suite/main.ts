@@ -16,7 +16,7 @@ import { writeProblem } from './writable.ts'
 export type Surroundings = Omit<SuiteSurroundings, 'signal' | 'hurry'> & {
   readonly scenarios: readonly Scenario[]
   /** Before the first scenario, when one compares with packages. */
-  installPeers(): void
+  installPeers(): Promise<void>
 }
 
 /** Wrong options; interrupted, as a shell counts it. */
@@ -39,7 +39,7 @@ export async function runBench(given: readonly string[], around: Surroundings, {
     around.screen.write(`${problem ?? ''}\n`)
     return WRONG
   }
-  if (command.runs.some(({ scenario }) => scenario.hasPeers)) around.installPeers()
+  if (command.runs.some(({ scenario }) => scenario.hasPeers)) await around.installPeers()
   const end = await runScenarios(command, { ...around, signal, hurry })
   const resultsPath = join(end.folder, 'results.json')
   const written = [resultsPath, await writePage(end.results, resultsPath)]
@@ -128,7 +128,7 @@ export function interruptsOf(source: Pick<NodeJS.EventEmitter, 'on'>, now = () =
 }
 
 /** On a terminal, as `tools/bench.mjs` starts it. */
-export async function main(args: readonly string[], installPeers: () => void): Promise<number> {
+export async function main(args: readonly string[], installPeers: () => Promise<void>): Promise<number> {
   // Whoever reads may go away, with `head` or with the terminal: what is measured is written all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   return runBench(args, {

@@ -58,7 +58,7 @@ const NEVER = new AbortController().signal
 async function bench(folder: string, args: readonly string[]): Promise<Ran> {
   const printed: string[] = []
   const code = await runBench(['tiny', ...args], {
-    scenarios: [TINY], screen: { write: () => true }, print: (text) => printed.push(text), installPeers: () => undefined,
+    scenarios: [TINY], screen: { write: () => true }, print: (text) => printed.push(text), installPeers: async () => undefined,
     program: () => [`${ROOT}dist/test/support/tiny-scenario.js`], resultsFolder: mkdtempSync(join(folder, 'run-')),
   }, { signal: NEVER, hurry: NEVER })
   const text = printed.join('\n')

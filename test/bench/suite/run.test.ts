@@ -39,7 +39,7 @@ async function run(bodies: Readonly<Record<string, string>>, args: readonly stri
   for (const [name, body] of Object.entries(bodies)) writeFileSync(join(place, `${name}.cjs`), HEAD + body)
   const code = await runBench(args, {
     scenarios, screen: { write: (text) => shown.push(text) }, print: (text) => printed.push(text),
-    program: (name) => [join(place, `${name}.cjs`)], resultsFolder: join(place, 'results'), installPeers: () => undefined,
+    program: (name) => [join(place, `${name}.cjs`)], resultsFolder: join(place, 'results'), installPeers: async () => undefined,
   }, { signal: NEVER, hurry: NEVER, ...interrupts })
   const path = /written: (\S+results\.json)/.exec(printed.join('\n'))?.[1] ?? ''
   const results = (path === '' ? null : JSON.parse(readFileSync(path, 'utf8'))) as ResultsFile

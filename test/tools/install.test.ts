@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { runToEnd } from '../support/node.ts'
+import { ROOT } from '../support/source.ts'
+
+const TOOLS = pathToFileURL(`${ROOT}tools/`).href
+
+/** What a stream is shown of something that is looked at once and then ends. */
+async function shown(isTTY: boolean): Promise<string> {
+  const { showProgress } = await import(`${TOOLS}progress.mjs`) as {
+    showProgress(what: string, howFar: () => string, stream: { isTTY: boolean; write(text: string): void }): () => void
+  }
+  let [text, looks] = ['', 0]
+  const stop = showProgress('installing', () => `${++looks} of 2 packages`, { isTTY, write: (more) => { text += more } })
+  stop()
+  return text
+}
+
+t.test('off a terminal each look at the progress is a line, the last one included', async (t) => {
+  t.equal(await shown(false), 'installing: 1 of 2 packages, 0 s\ninstalling: 2 of 2 packages, 0 s\n')
+})
+
+t.test('on a terminal the progress rewrites its line, and leaves it whole', async (t) => {
+  t.equal(await shown(true), '\r\x1b[Kinstalling: 1 of 2 packages, 0 s\r\x1b[Kinstalling: 2 of 2 packages, 0 s\n')
+})
+
+t.test('an installation says how many packages are there, on standard error alone', async (t) => {
+  const folder = t.testdir()
+  mkdirSync(join(folder, 'a-1.0.0'))
+  const write = (name: string, value: unknown): void => writeFileSync(join(folder, name), JSON.stringify(value))
+  write('a-1.0.0/package.json', { name: 'a', version: '1.0.0' })
+  write('package.json', { name: 'b', version: '1.0.0', dependencies: { a: 'file:a-1.0.0' } })
+  write('package-lock.json', {
+    name: 'b', version: '1.0.0', lockfileVersion: 3, requires: true,
+    packages: {
+      '': { name: 'b', version: '1.0.0', dependencies: { a: 'file:a-1.0.0' } },
+      'a-1.0.0': { version: '1.0.0' },
+      'node_modules/a': { resolved: 'a-1.0.0', link: true },
+    },
+  })
+  const code = `import { install } from '${TOOLS}install.mjs'; await install(${JSON.stringify(folder)})`
+  const command = [process.execPath, '--input-type=module', '-e', code]
+  const { code: exit, stdout, stderr } = await runToEnd({ HOME: folder }, command)
+  t.equal(exit, 0, stderr)
+  t.equal(stdout, '')
+  t.match(stderr, /: 1 of 2 packages, 0 s\n[^]*: 2 of 2 packages, \d+ s\n$/)
+  t.ok(existsSync(join(folder, 'node_modules/a/package.json')))
+})
