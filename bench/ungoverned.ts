@@ -72,7 +72,7 @@ class UngovernedCall implements ExchangeOwner {
     exchange.work(true)
     const { model, embedder } = this.#parts
     const { time } = exchange
-    const plan = embedder.plan({ model, request, caller: '', deadlineAt: time.deadlineAt, call: time })
+    const plan = embedder.plan({ model, request, caller: NOBODY, deadlineAt: time.deadlineAt, call: time })
     const answered = plan.ok ? plan.value.run() : Promise.resolve(plan)
     void answered.then((answer) => {
       if (answer.ok) exchange.send(replyOf(answer.value, model.id))
@@ -86,6 +86,7 @@ class UngovernedCall implements ExchangeOwner {
   }
 }
 
+const NOBODY = { organizationId: '', workspaceId: '', key: '' }
 const HEAD = Buffer.from('{"object":"list","data":')
 
 function replyOf(result: EmbeddingsResult, model: string): Reply {

@@ -50,6 +50,8 @@ export const DEADLINE_GRACE_MS = 250
 export const SHORT_JOB_MS_MAX = 20_000
 /** The same in a runner, whose threads give way: the longest clip takes 3 s of CPU, and its images up to 10. Decision. */
 export const BACKGROUND_JOB_MS_MAX = 120_000
+/** Bytes of secrets that a job seals or opens in less than a millisecond: one of the longest, and what its envelope adds. Decision. */
+export const BRIEF_SECRETS_BYTES_MAX = 257 * KIB
 /** Issues that one failure lists. C13. */
 export const ISSUES_MAX = 20
 
@@ -71,7 +73,7 @@ export const LEXICAL_TEXT_UNITS_MAX = 64 * KIB
 export const LEXICAL_SLICE_NUMBERS = 128 * KIB
 export const LEXICAL_SLICE_UNITS = 32 * KIB
 export const LEXICAL_CALLS_MAX = 32
-export const LEXICAL_CALLER_CALLS_MAX = 16
+export const LEXICAL_ORGANIZATION_CALLS_MAX = 16
 
 /** Bytes of one provider answer. C10, design §4. */
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB

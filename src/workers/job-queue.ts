@@ -1,3 +1,4 @@
+import type { Caller } from '../schemas/callers.ts'
 import type { Failure } from '../schemas/failures.ts'
 
 /** Tells a waiting job that a thread is its own (null), or why it gets none. It takes the job out of the queue. */
@@ -5,72 +6,175 @@ export type Turn = (refusal: Failure | null) => void
 
 const BUSY: Failure = { name: 'busy', retryAfterS: 1 }
 
+/** Milliseconds that a job counts for until it has ended, and at least: so that turns change hands where jobs are tiny. */
+const JOB_MS_MIN = 1
+
+type Path = readonly string[]
+
 /**
- * Jobs that wait for a thread. Callers come by turns, each with its oldest: one that floods waits for itself. When all
- * places are taken, the caller with the most of them gives way to those who have fewer.
+ * Jobs that wait for a thread. Organizations share its time, workspaces the time of their organization, keys that of
+ * their workspace: the one that has had the least of it comes next, and a job that runs counts as time that was had.
+ * When all places are taken, the organization with the most of them gives way to those who have fewer; in it likewise.
  */
 export class JobQueue {
-  /** By caller, the next one first; none is empty. */
-  readonly #turns = new Map<string, Set<Turn>>()
+  readonly #all = new Share()
   readonly #sizeMax: number
-  readonly #callerMax: number
-  #size = 0
+  readonly #organizationMax: number
 
-  /** @param limits.callerMax jobs of one caller that may wait */
-  constructor({ sizeMax, callerMax }: { readonly sizeMax: number; readonly callerMax: number }) {
+  /** @param limits.organizationMax jobs of one organization that may wait */
+  constructor({ sizeMax, organizationMax }: { readonly sizeMax: number; readonly organizationMax: number }) {
     this.#sizeMax = sizeMax
-    this.#callerMax = callerMax
+    this.#organizationMax = organizationMax
   }
 
   get size(): number {
-    return this.#size
+    return this.#all.waiting
   }
 
-  /** Null when there is a place for one more of this caller's, which may cost another caller its last. Failure: busy. */
-  makeRoom(caller: string): Failure | null {
-    const own = this.#turns.get(caller)?.size ?? 0
-    if (own >= this.#callerMax) return BUSY
-    if (this.#size < this.#sizeMax) return null
-    const most = this.#most()
-    // With one more of its own it would be the next to give way.
-    if (most.size <= own + 1) return BUSY
-    // The youngest: it has waited least for nothing.
-    for (const turn of [...most].slice(-1)) turn(BUSY)
-    return null
+  /** Null when there is a place for one more of this caller's, which may cost another job its own. Failure: busy. */
+  makeRoom(caller: Caller): Failure | null {
+    const path = pathOf(caller)
+    const organization = this.#all.below.get(caller.organizationId)
+    const isShareFull = organization !== undefined && organization.waiting >= this.#organizationMax
+    if (isShareFull) return organization.giveWay(path.slice(1)) ? null : BUSY
+    return this.size < this.#sizeMax || this.#all.giveWay(path) ? null : BUSY
   }
 
-  add(caller: string, turn: Turn): void {
-    const own = this.#turns.get(caller)
-    if (own === undefined) this.#turns.set(caller, new Set([turn]))
-    else own.add(turn)
-    this.#size++
+  add(caller: Caller, turn: Turn): void {
+    this.#all.add(pathOf(caller), turn)
   }
 
-  remove(caller: string, turn: Turn): void {
-    const own = this.#turns.get(caller)
-    if (own?.delete(turn) !== true) return
-    this.#size--
-    if (own.size === 0) this.#turns.delete(caller)
+  remove(caller: Caller, turn: Turn): void {
+    this.#all.remove(pathOf(caller), turn)
   }
 
-  /** The job whose turn it is; its caller is the last one then. */
+  /** The job whose turn it is. */
   next(): Turn | null {
-    for (const [caller, own] of this.#turns) {
-      this.#turns.delete(caller)
-      this.#turns.set(caller, own)
-      for (const turn of own) return turn
-    }
-    return null
+    return this.#all.next()
+  }
+
+  /** A job of this caller's begins, before it is removed where it waited; `ended` tells how long it had a thread. */
+  began(caller: Caller): void {
+    this.#all.began(pathOf(caller))
+  }
+
+  ended(caller: Caller, ms: number): void {
+    this.#all.ended(pathOf(caller), Math.max(ms, JOB_MS_MIN))
   }
 
   /** Tells all that wait that they get no thread. */
   refuse(refusal: Failure): void {
-    for (const own of [...this.#turns.values()]) for (const turn of [...own]) turn(refusal)
+    for (const turn of this.#all.turnsOfAll()) turn(refusal)
+  }
+}
+
+function pathOf({ organizationId, workspaceId, key }: Caller): Path {
+  return [organizationId, workspaceId, key]
+}
+
+/**
+ * What waits and runs of all, of an organization, a workspace or a key. Fair queueing by start tags: of those who wait,
+ * the least tag is next; a tag is where the share's time ended, or where the others are by now if that is later.
+ */
+class Share {
+  readonly below = new Map<string, Share>()
+  /** Of a key alone. */
+  readonly #turns = new Set<Turn>()
+  waiting = 0
+  running = 0
+  /** Tag of its next job. Milliseconds of thread time, as its level counts them. */
+  tag = 0
+  /** Tag of what began last below: later ones begin there. */
+  #clock = 0
+
+  add(path: Path, turn: Turn): void {
+    this.waiting++
+    if (path.length === 0) this.#turns.add(turn)
+    else this.#child(path).add(path.slice(1), turn)
   }
 
-  #most(): ReadonlySet<Turn> {
-    let most: ReadonlySet<Turn> = new Set()
-    for (const own of this.#turns.values()) if (own.size > most.size) most = own
+  /** @returns whether it waited here */
+  remove(path: Path, turn: Turn): boolean {
+    const [name = '', ...rest] = path
+    const wasThere = path.length === 0 ? this.#turns.delete(turn) : this.below.get(name)?.remove(rest, turn) === true
+    if (!wasThere) return false
+    this.waiting--
+    this.#forget(name)
+    return true
+  }
+
+  next(): Turn | null {
+    for (const turn of this.#turns) return turn
+    let first: Share | null = null
+    for (const share of this.below.values()) {
+      if (share.waiting > 0 && (first === null || share.tag < first.tag)) first = share
+    }
+    return first?.next() ?? null
+  }
+
+  began(path: Path): void {
+    this.running++
+    if (path.length === 0) return
+    const share = this.#child(path)
+    this.#clock = Math.max(this.#clock, share.tag)
+    share.tag += JOB_MS_MIN
+    share.began(path.slice(1))
+  }
+
+  ended(path: Path, ms: number): void {
+    this.running--
+    const [name = '', ...rest] = path
+    const share = this.below.get(name)
+    if (share === undefined) return
+    share.tag += ms - JOB_MS_MIN
+    share.ended(rest, ms)
+    // Else those that come anew would always come before one that had its job: keys are free to make.
+    this.#clock += ms / this.below.size
+    this.#forget(name)
+  }
+
+  /** Refuses the youngest job of whoever has more than this one would have with one more. @returns whether there was one */
+  giveWay(path: Path): boolean {
+    const [name = '', ...rest] = path
+    const own = this.below.get(name)
+    const most = this.#most()
+    if (most !== null && most !== own && most.waiting > (own?.waiting ?? 0) + 1) return most.refuseYoungest()
+    return own?.giveWay(rest) ?? false
+  }
+
+  /** The youngest has waited least for nothing. */
+  refuseYoungest(): boolean {
+    const most = this.#most()
+    if (most !== null) return most.refuseYoungest()
+    for (const turn of [...this.#turns].slice(-1)) turn(BUSY)
+    return true
+  }
+
+  turnsOfAll(): readonly Turn[] {
+    return [...this.#turns, ...[...this.below.values()].flatMap((share) => share.turnsOfAll())]
+  }
+
+  #child([name = '']: Path): Share {
+    const known = this.below.get(name)
+    if (known !== undefined) {
+      // One that did not wait has no claim on the time that went by meanwhile.
+      if (known.waiting === 0) known.tag = Math.max(known.tag, this.#clock)
+      return known
+    }
+    const share = new Share()
+    share.tag = this.#clock
+    this.below.set(name, share)
+    return share
+  }
+
+  #forget(name: string): void {
+    const share = this.below.get(name)
+    if (share?.waiting === 0 && share.running === 0) this.below.delete(name)
+  }
+
+  #most(): Share | null {
+    let most: Share | null = null
+    for (const share of this.below.values()) if (share.waiting > (most?.waiting ?? 0)) most = share
     return most
   }
 }

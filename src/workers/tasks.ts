@@ -1,4 +1,5 @@
 import type { LateJobName, PromptJobName, ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
@@ -12,6 +13,8 @@ export interface Task<N extends ShortJobName> {
   run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] | Promise<ShortJobTypes[N]['out']>
   /** Bytes of the answer whose buffers are moved to the asking thread instead of being copied; no buffer twice. */
   moves(out: ShortJobTypes[N]['out']): readonly Uint8Array[]
+  /** Whether it takes less than a millisecond; left out: it may take more. */
+  isBrief?(input: ShortJobTypes[N]['in']): boolean
 }
 
 /** One that has answered when it returns. */
@@ -34,9 +37,21 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
-  seal_secrets: { run: sealSecrets, moves: (all) => all.map(({ sealed }) => sealed) },
-  open_secret: { run: openSecret, moves: (value) => (value === null ? [] : [value]) },
-  copy_secrets: { run: copySecrets, moves: (copies) => (copies ?? []).map(({ sealed }) => sealed) },
+  seal_secrets: {
+    run: sealSecrets,
+    moves: (all) => all.map(({ sealed }) => sealed),
+    isBrief: ({ secrets }) => areBrief(secrets.map(({ value }) => value)),
+  },
+  open_secret: { run: openSecret, moves: (value) => (value === null ? [] : [value]), isBrief: ({ sealed }) => areBrief([sealed]) },
+  copy_secrets: {
+    run: copySecrets,
+    moves: (copies) => (copies ?? []).map(({ sealed }) => sealed),
+    isBrief: ({ from }) => areBrief(from.map(({ sealed }) => sealed)),
+  },
+}
+
+function areBrief(values: readonly Uint8Array[]): boolean {
+  return values.reduce((sum, { length }) => sum + length, 0) <= BRIEF_SECRETS_BYTES_MAX
 }
 
 /** Loaded with their first job: threads and loops that never render need no encoder. */
@@ -48,6 +63,11 @@ const LATE_TASKS: { readonly [N in LateJobName]: Task<N> } = {
 }
 
 export const TASKS: { readonly [N in ShortJobName]: Task<N> } = { ...PROMPT_TASKS, ...LATE_TASKS }
+
+export function isBriefJob<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): boolean {
+  const task: Task<N> = TASKS[name]
+  return task.isBrief?.(input) === true
+}
 
 /** Runs a task on this thread. */
 export function runTask<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {

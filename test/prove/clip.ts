@@ -6,6 +6,7 @@ import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, clipSize, type Cl
 import { CLIP_FRAMES_PER_SECOND } from '../../src/schemas/clip-limits.ts'
 import { BACKGROUND_JOB_MS_MAX } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
+import { callerBy } from '../support/callers.ts'
 import { startClipProcess } from '../support/clip-process.ts'
 import { clipWish, type ClipWish } from '../support/clips.ts'
 import { hasFfmpeg, probe } from '../support/ffmpeg.ts'
@@ -44,7 +45,7 @@ function openRendering(proof: Proof): Render {
   const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, jobMsMax: BACKGROUND_JOB_MS_MAX, log: SILENT })
   proof.after(close)
   return async (wish) => {
-    const clip = must(await jobs.run('render_clip', clipWish(wish), { caller: 'prove' }))
+    const clip = must(await jobs.run('render_clip', clipWish(wish), { caller: callerBy('prove') }))
     if (!clip.ok) throw new Error(clip.detail)
     return clip.mp4
   }

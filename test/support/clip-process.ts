@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openPools } from '../../src/workers/pool.ts'
+import { callerBy } from './callers.ts'
 import { clipWish, type ClipWish } from './clips.ts'
 import { plainEnvironment } from './load.ts'
 import { SILENT } from './log.ts'
@@ -48,7 +49,7 @@ async function render(wish: Partial<ClipWish>): Promise<never> {
   const { jobs } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, isBackground: true, log: SILENT })
   for (let nth = 1; ; nth++) {
     const startedAt = performance.now()
-    const clip = must(await jobs.run('render_clip', clipWish({ ...wish, seed: nth }), { caller: 'prove' }))
+    const clip = must(await jobs.run('render_clip', clipWish({ ...wish, seed: nth }), { caller: callerBy('prove') }))
     if (!clip.ok) throw new Error(clip.detail)
     const told: ClipTold = { nth, ms: performance.now() - startedAt, residentBytes: process.memoryUsage.rss() }
     process.send?.(told)

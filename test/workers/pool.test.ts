@@ -1,14 +1,18 @@
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Outcome } from '../../src/schemas/failures.ts'
 import {
-  BACKGROUND_JOB_MS_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
+  BACKGROUND_JOB_MS_MAX, BRIEF_SECRETS_BYTES_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX,
+  SHORT_JOB_MS_MAX,
 } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
+import { isBriefJob } from '../../src/workers/tasks.ts'
 import { diskFailure } from '../../src/server/storage/disk-failure.ts'
 import { createIntake } from '../../src/workers/sessions/intake.ts'
+import { callerBy } from '../support/callers.ts'
 import { plainPng } from '../support/clip-images.ts'
 import { clipWish } from '../support/clips.ts'
 import { keptLog, SILENT } from '../support/log.ts'
@@ -17,8 +21,8 @@ import { must } from '../support/must.ts'
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)
 
-const open = (t: Test, queueMax = 4, callerQueueMax = queueMax) => {
-  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax, callerQueueMax, log: SILENT })
+const open = (t: Test, queueMax = 4, organizationQueueMax = queueMax) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax, organizationQueueMax, log: SILENT })
   t.teardown(() => pools.close())
   return pools
 }
@@ -26,7 +30,7 @@ const bytesOf = (input: string): Uint8Array<ArrayBuffer> => {
   const text = Buffer.from(JSON.stringify({ model: 'm', input }))
   return Uint8Array.from(text)
 }
-const BY = { caller: 'k' }
+const BY = { caller: callerBy('k') }
 const job = (chars = 10) => ({ body: 'embeddings', bytes: bytesOf('x'.repeat(chars)) }) as const
 
 t.test('a large body goes to the thread and its bytes come back without a copy', async (t) => {
@@ -48,25 +52,26 @@ t.test('a job beyond the bound of the queue is refused as busy', async (t) => {
 
 const said = (outcome: Outcome<unknown>): string => (outcome.ok ? 'done' : outcome.failure.name)
 
-t.test('callers get the thread by turns: one that waits with many keeps no other one waiting', async (t) => {
+t.test('organizations get the thread by turns: one that waits with many keeps no other one waiting', async (t) => {
   const { jobs } = open(t, 8)
   const order: string[] = []
   const callers = ['flood', 'flood', 'flood', 'flood', 'flood', 'a', 'b', 'a']
-  await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller }).then(() => order.push(caller))))
-  t.same(order, ['flood', 'flood', 'a', 'b', 'flood', 'a', 'flood', 'flood'])
+  await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller: callerBy(caller) }).then(() => order.push(caller))))
+  t.same(order.slice(0, 3), ['flood', 'a', 'b'], 'the job that ran counts')
+  t.equal(order.at(-1), 'flood')
 })
 
-t.test('a caller who has its share of the queue is busy, and others are not', async (t) => {
+t.test('an organization that has its share of the queue is busy, and others are not', async (t) => {
   const { jobs } = open(t, 8, 2)
   const callers = ['flood', 'flood', 'flood', 'flood', 'a']
-  const outcomes = await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller })))
+  const outcomes = await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller: callerBy(caller) })))
   t.same(outcomes.map(said), ['done', 'done', 'done', 'busy', 'done'])
 })
 
 t.test('in a full queue the youngest job of whoever has the most gives way to those who have fewer', async (t) => {
   const { jobs } = open(t, 4)
   const callers = ['flood', 'flood', 'flood', 'flood', 'a', 'b', 'a', 'flood']
-  const outcomes = await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller })))
+  const outcomes = await Promise.all(callers.map((caller) => jobs.run('read_body', job(), { caller: callerBy(caller) })))
   t.same(outcomes.map(said), ['done', 'done', 'done', 'busy', 'done', 'done', 'busy', 'busy'])
   t.match(await jobs.run('read_body', job(), BY), { ok: true }, 'and no place is lost')
 })
@@ -171,7 +176,7 @@ t.test('the short jobs of a runner give way to fronts and may take longer', { sk
   t.ok(nicer().some((thread) => !before.includes(thread)), nicer().join())
 })
 
-t.test('the threads of a runner start with its first job, and those of a front at once', async (t) => {
+t.test('the threads of a runner start with its first job, and of a front that for bodies', async (t) => {
   let born = 0
   const count = (): void => void born++
   process.on('worker', count)
@@ -187,8 +192,50 @@ t.test('the threads of a runner start with its first job, and those of a front a
   t.match(await runner.jobs.run('read_body', job(), BY), { ok: true })
   t.equal(await threads(), 1)
   const front = of(false)
-  t.equal(await threads(), 2)
+  t.equal(await threads(), 2, 'the one for jobs below a millisecond')
+  t.match(await front.jobs.run('read_body', job(), BY), { ok: true })
+  t.equal(await threads(), 3)
   await Promise.all([runner.close(), front.close()])
+})
+
+t.test('a secret is opened while a body is read', async (t) => {
+  const { jobs } = open(t)
+  const ended: string[] = []
+  const texts = Array.from({ length: 200 }, () => 'x')
+  const body = jobs.run('embed_lexical', { texts, firstIndex: 0, dimensions: 8_192, encoding: 'base64' }, BY).then(() => ended.push('body'))
+  const facts = { name: 'A', hosts: ['a.example'], version: '1' }
+  const sealed = { vault: { vaultId: 'v', workspaceId: 'w' }, facts, sealed: new Uint8Array(100), sealingKey: new Uint8Array(32) }
+  const secret = jobs.run('open_secret', sealed, { caller: callerBy('other') }).then((opened) => ended.push(said(opened)))
+  await Promise.all([body, secret])
+  t.same(ended, ['done', 'body'])
+})
+
+t.test('secrets that take longer than a millisecond have no place among those that do not', async (t) => {
+  const keys = { fingerprint: new Uint8Array(32), sealing: new Uint8Array(32) }
+  const sealing = (bytes: number) => ({
+    vault: { vaultId: 'v', workspaceId: 'w' }, keys, secrets: [{ facts: { name: 'A', hosts: [], version: '1' }, value: new Uint8Array(bytes) }],
+  })
+  t.same([BRIEF_SECRETS_BYTES_MAX, BRIEF_SECRETS_BYTES_MAX + 1].map((bytes) => isBriefJob('seal_secrets', sealing(bytes))), [true, false])
+  t.notOk(isBriefJob('read_body', job()))
+})
+
+t.test('a thread for bodies ends when there is none for long, and the next body starts another one', async (t) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 4, idleMs: 1, log: SILENT })
+  t.teardown(() => pools.close())
+  const threads: Worker[] = []
+  const born = (thread: Worker): void => void threads.push(thread)
+  process.on('worker', born)
+  t.teardown(() => process.off('worker', born))
+  t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
+  const bodies = threads.at(-1)
+  // An idle thread does not keep the process alive.
+  const alive = setInterval(() => {}, 1_000)
+  if (bodies !== undefined && bodies.threadId !== -1) await once(bodies, 'exit')
+  clearInterval(alive)
+  const before = threads.length
+  t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(threads.length, before + 1)
 })
 
 t.test('a runner that ends as its first job comes answers it, and ends without harm', async (t) => {
@@ -242,17 +289,17 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
   const cause = new Error('thread died')
   for (const thread of [...threads]) thread.emit('error', cause)
   t.same(log.events, [
-    { event: 'worker.thread_lost', fields: { kind: 'short', cause } },
+    ...Array.from({ length: 2 }, () => ({ event: 'worker.thread_lost', fields: { kind: 'short', cause } })),
     { event: 'worker.thread_lost', fields: { kind: 'session', cause } },
   ])
   t.match(await jobs.run('read_body', job(), BY), { ok: true })
   t.match(await read(), { ok: true })
-  t.equal(threads.length, 4)
+  t.equal(threads.length, 6)
 })
 
 t.test('what short jobs waited for their thread and how long they took is told', async (t) => {
   const pools = open(t)
-  t.same(pools.shortJobsLoad, { threads: 1, begun: 0, waitS: 0, busyS: 0 })
+  t.same(pools.shortJobsLoad, { threads: 2, begun: 0, waitS: 0, busyS: 0 })
   await Promise.all([pools.jobs.run('read_body', job(), BY), pools.jobs.run('read_body', job(), BY)])
   const { begun, waitS, busyS } = pools.shortJobsLoad
   t.equal(begun, 2)

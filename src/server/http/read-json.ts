@@ -1,4 +1,5 @@
 import { BODIES, type BodyForm, type BodyName } from '../../schemas/bodies.ts'
+import { callerOf } from '../../schemas/callers.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
 import type { Call } from '../operations/define.ts'
 import type { BodyVerdict, ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
@@ -28,8 +29,8 @@ export function readJson(jobs: ShortJobs, wish: ReadWish): BodyVerdict | Promise
 }
 
 async function readInJob(jobs: ShortJobs, input: ShortJobTypes['read_body']['in'], { body, call }: ReadWish): Promise<BodyVerdict> {
-  const { key: { hash: caller }, signal } = call
-  const job = jobs.run('read_body', input, { caller, transfer: [input.bytes.buffer as ArrayBuffer], signal })
+  const { key, signal } = call
+  const job = jobs.run('read_body', input, { caller: callerOf(key), transfer: [input.bytes.buffer as ArrayBuffer], signal })
   // A thread that has the bytes keeps them to its end, whoever leaves.
   body?.lend()
   try {

@@ -42,11 +42,11 @@ import { openPrivateEndpointParts } from './private-endpoints.ts'
 import { openVaultParts } from './vault.ts'
 import { openVideoParts } from './videos.ts'
 
-/** Short-job threads of a front, and jobs that may wait for them. Design §2. */
+/** Short-job threads of each lane of a front, and jobs that may wait for them. Design §2. */
 const SHORT_THREADS = 1
 const SHORT_JOBS_WAITING_MAX = 256
-/** Of one key, or of the vaults of one workspace; `busy` beyond. Decision. */
-const SHORT_JOBS_WAITING_CALLER_MAX = 128
+/** Of one organization; `busy` beyond. Decision. */
+const SHORT_JOBS_WAITING_ORGANIZATION_MAX = 128
 /** Milliseconds that a new front waits for Redis before it serves without. */
 const STATE_WAIT_MS = 500
 /** Milliseconds that a drained process may take to close what it holds. */
@@ -71,7 +71,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, log,
-    queueMax: SHORT_JOBS_WAITING_MAX, callerQueueMax: SHORT_JOBS_WAITING_CALLER_MAX,
+    queueMax: SHORT_JOBS_WAITING_MAX, organizationQueueMax: SHORT_JOBS_WAITING_ORGANIZATION_MAX,
   })
   const { jobs } = pools
   const egress = openGate(config)

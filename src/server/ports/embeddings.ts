@@ -1,5 +1,6 @@
 import type { Outcome, PreviousError } from '../../schemas/failures.ts'
 import type { BulkBytes } from '../../schemas/bodies.ts'
+import type { Caller } from '../../schemas/callers.ts'
 import type { EmbeddingInput, EmbeddingsBody } from '../../schemas/embeddings.ts'
 import type { CallNotes } from './observe.ts'
 import type { CallableModel } from './models.ts'
@@ -12,7 +13,7 @@ export interface EmbeddingJob {
   readonly model: CallableModel
   readonly request: EmbeddingsRequest
   /** Who asks: failures of one caller alone say little of an endpoint. */
-  readonly caller: string
+  readonly caller: Caller
   /** For the audit log, where an endpoint's credential has to be released. */
   readonly requestId?: string
   /** Private endpoints that the call has come through. */

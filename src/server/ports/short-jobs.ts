@@ -1,4 +1,5 @@
 import type { BodyName } from '../../schemas/bodies.ts'
+import type { Caller } from '../../schemas/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { SecretFacts, VaultPlace } from './secret-rows.ts'
@@ -141,8 +142,8 @@ export type LateJobName = 'render_clip'
 export type PromptJobName = Exclude<ShortJobName, LateJobName>
 
 export interface ShortJobMore {
-  /** Whose job it is, by key or workspace: callers get the threads by turns. */
-  readonly caller: string
+  /** Whose job it is: callers share the time of the threads. */
+  readonly caller: Caller
   readonly transfer?: readonly ArrayBuffer[]
   readonly signal?: AbortSignal
   /** `performance.now()` milliseconds: nobody needs the job any more if it begins later. */
@@ -150,7 +151,8 @@ export interface ShortJobMore {
 }
 
 /**
- * The pool of worker threads for short jobs. Failures: `busy` when its queue is full or the caller's share of it, `internal` when a job crashed,
+ * The worker threads for short jobs: one lane for those below a millisecond, which never stand behind others.
+ * Failures: `busy` when the lane's queue is full or the organization's share of it, `internal` when a job crashed,
  * `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended it before it began.
  */
 export interface ShortJobs {

@@ -70,8 +70,8 @@ class RoutingEmbedder implements Embedder {
       // Asked for only once there was time to leave: a signal that nobody reads is never made.
       if (trail.length > 0 && job.call.signal.aborted)
         return { ok: false, failure: trail.ended(endedBy(job.call.signal)) }
-      if (!target.health.admit(startedAt, job.caller)) {
-        trail.skipped(target.health.restMs(startedAt, job.caller))
+      if (!target.health.admit(startedAt, job.caller.key)) {
+        trail.skipped(target.health.restMs(startedAt, job.caller.key))
         continue
       }
       const tried: Try = { job, shape, target, startedAt }
@@ -121,7 +121,7 @@ class RoutingEmbedder implements Embedder {
     if (!health.isOpen) return reading
     return reading.catch((bug: unknown) => {
       // A probe that is never reported would keep the breaker open for ever.
-      health.unknown(job.caller)
+      health.unknown(job.caller.key)
       throw bug
     })
   }
@@ -161,9 +161,9 @@ class RoutingEmbedder implements Embedder {
     const attemptEndsAt = startedAt + endpoint.provider.timeoutMs
     // Cut by the call's own deadline, it might have answered within the time that it has.
     const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
-    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller, this.#targets.isAlone(job.model.endpoints))
+    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller.key, this.#targets.isAlone(job.model.endpoints))
     else if (name === 'upstream_refused') health.alive()
-    else health.unknown(job.caller)
+    else health.unknown(job.caller.key)
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
     const durationMs = Math.round(now - startedAt)
     const attempt = failedAttempt(failure, endpoint.provider.slug)

@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import {
-  LEXICAL_CALLER_CALLS_MAX,
+  LEXICAL_ORGANIZATION_CALLS_MAX,
   LEXICAL_CALLS_MAX,
   LEXICAL_DIMENSIONS_DEFAULT,
   LEXICAL_DIMENSIONS_MAX,
@@ -43,22 +43,23 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     if (shape.count > countMax) return tooMuch('/input', countMax, ' inputs of so many dimensions')
     const bulk = bulkOf(request.input)
     if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX) return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
-    const others = this.#callsBy.get(caller) ?? 0
-    if (this.#calls >= LEXICAL_CALLS_MAX || others >= LEXICAL_CALLER_CALLS_MAX) return fail('busy', { retryAfterS: 1 })
+    const { organizationId } = caller
+    const others = this.#callsBy.get(organizationId) ?? 0
+    if (this.#calls >= LEXICAL_CALLS_MAX || others >= LEXICAL_ORGANIZATION_CALLS_MAX) return fail('busy', { retryAfterS: 1 })
     this.#calls++
-    this.#callsBy.set(caller, others + 1)
+    this.#callsBy.set(organizationId, others + 1)
     try {
       return await this.#sliced(attempt, dimensions, bulk)
     } finally {
       this.#calls--
-      this.#leave(caller)
+      this.#leave(organizationId)
     }
   }
 
-  #leave(caller: string): void {
-    const left = (this.#callsBy.get(caller) ?? 1) - 1
-    if (left > 0) this.#callsBy.set(caller, left)
-    else this.#callsBy.delete(caller)
+  #leave(organizationId: string): void {
+    const left = (this.#callsBy.get(organizationId) ?? 1) - 1
+    if (left > 0) this.#callsBy.set(organizationId, left)
+    else this.#callsBy.delete(organizationId)
   }
 
   /** A large input is parsed and cut in a job: this thread only hands its bytes over. */

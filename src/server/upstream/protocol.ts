@@ -1,3 +1,4 @@
+import type { Caller } from '../../schemas/callers.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
 import type { InputShape } from './input-shape.ts'
@@ -11,7 +12,7 @@ export interface EmbeddingAttempt {
   /** Of the whole call, on the same clock. */
   readonly deadlineAt: number
   /** Who asks. */
-  readonly caller: string
+  readonly caller: Caller
   readonly requestId?: string | null
   /** Private endpoints that the call has come through, this one included. */
   readonly hops?: number

@@ -1,3 +1,4 @@
+import type { Caller } from '../../schemas/callers.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { isSecretName } from '../../schemas/secret-names.ts'
 import { Secret } from '../../schemas/secret.ts'
@@ -36,7 +37,8 @@ async function release(parts: ReleaseParts, request: ReleaseRequest): Promise<Ou
   if (row === null) return refuse(parts, request, 'no_such_secret')
   if (row.hosts === null) return refuse(parts, request, 'legacy', row)
   if (!row.hosts.includes(request.host)) return refuse(parts, request, 'other_host', row)
-  const opened = await open(parts, row, request.by.actor.id ?? row.workspaceId)
+  const { organizationId, workspaceId } = request.scope
+  const opened = await open(parts, row, { organizationId, workspaceId, key: request.by.actor.id ?? workspaceId })
   if (!opened.ok) return opened
   if (opened.value === null) {
     // Somebody edited the row, or its root key is gone: an operator has to know.
@@ -48,7 +50,7 @@ async function release(parts: ReleaseParts, request: ReleaseRequest): Promise<Ou
 }
 
 /** Null when the row is not what was sealed. Failures: those of the short-job pool. */
-async function open({ keys, jobs }: ReleaseParts, row: EffectiveRow, caller: string): Promise<Outcome<Secret | null>> {
+async function open({ keys, jobs }: ReleaseParts, row: EffectiveRow, caller: Caller): Promise<Outcome<Secret | null>> {
   const input = sealedValue(keys, row)
   if (!input.ok) return ok(null)
   const { sealed, sealingKey } = input.value

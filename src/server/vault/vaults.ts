@@ -1,3 +1,4 @@
+import type { Caller } from '../../schemas/callers.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import {
   COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX, SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX,
@@ -45,7 +46,7 @@ export function openVaults(parts: VaultParts): Vaults {
     store: (scope, together) => again(async () => {
       const vault = await rows.forWriting(scope, together.length)
       if (!vault.ok) return vault
-      const sealed = await seal(parts, vault.value, together)
+      const sealed = await seal(parts, { scope, vault: vault.value }, together)
       if (!sealed.ok) return sealed
       const { keyId, secrets } = sealed.value
       return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: null }))
@@ -62,7 +63,7 @@ export function openVaults(parts: VaultParts): Vaults {
       if (!vault.ok) return vault
       const sources = await rows.sources(scope, names)
       if (!sources.ok) return sources
-      const copied = await copy(parts, vault.value, sources.value)
+      const copied = await copy(parts, { scope, vault: vault.value }, sources.value)
       if (!copied.ok) return copied
       const { keyId, secrets } = copied.value
       const written = secrets.map((secret) => ({ ...secret, by }))
@@ -83,9 +84,14 @@ async function again<T>(attempt: () => Promise<Outcome<T | null>>): Promise<Outc
   return fail('busy', { retryAfterS: 1 })
 }
 
+interface VaultToWrite {
+  readonly scope: VaultScope
+  readonly vault: VaultForWriting
+}
+
 async function seal(
   { keys, jobs }: VaultParts,
-  vault: VaultForWriting,
+  { scope, vault }: VaultToWrite,
   puts: readonly Put[],
 ): Promise<Outcome<{ readonly keyId: string; readonly secrets: readonly WrittenSecret[] }>> {
   const current = await keys.current(vault)
@@ -97,8 +103,7 @@ async function seal(
   }))
   const secretBytes = [fingerprint, sealing, ...secrets.map(({ value }) => value)]
   const input = { vault: placeOf(vault), keys: { fingerprint, sealing }, secrets }
-  // Of all whose puts were gathered the workspace is what they have in common.
-  const more = { caller: vault.workspaceId, transfer: secretBytes.map(({ buffer }) => buffer) }
+  const more = { caller: callerFor(scope), transfer: secretBytes.map(({ buffer }) => buffer) }
   const sealed = await jobs.run('seal_secrets', input, more)
   // A job that never ran has left them here.
   wipe(...secretBytes)
@@ -112,7 +117,7 @@ function written({ by }: Put, secret: { readonly facts: SecretFacts } | undefine
 
 async function copy(
   { keys, jobs }: VaultParts,
-  vault: VaultForWriting,
+  { scope, vault }: VaultToWrite,
   sources: readonly StoredSecret[],
 ): Promise<Outcome<{ readonly keyId: string; readonly secrets: readonly SealedSecret[] }>> {
   const from: SealedValue[] = []
@@ -122,7 +127,7 @@ async function copy(
   const copies = opened(keys, sources, from)
   const to = { vault: placeOf(vault), keys: { fingerprint, sealing }, versions: vault.versions }
   const secretBytes = [fingerprint, sealing, ...from.map(({ sealingKey }) => sealingKey)]
-  const more = { caller: vault.workspaceId, transfer: secretBytes.map(({ buffer }) => buffer) }
+  const more = { caller: callerFor(scope), transfer: secretBytes.map(({ buffer }) => buffer) }
   const done = copies.ok ? await jobs.run('copy_secrets', { from, to }, more) : copies
   wipe(...secretBytes)
   if (!done.ok) return done
@@ -144,6 +149,11 @@ function opened(keys: VaultKeys, sources: readonly StoredSecret[], into: SealedV
 function secretOf(source: SealedValue | undefined, sealed: SealedOut, version = ''): SealedSecret {
   if (source === undefined) throw new Error('a copy has no source')
   return { ...source.facts, ...sealed, version }
+}
+
+/** Of all whose puts were gathered the workspace is what they have in common. */
+function callerFor({ organizationId, workspaceId }: VaultScope): Caller {
+  return { organizationId, workspaceId, key: workspaceId }
 }
 
 function placeOf({ vaultId, workspaceId }: VaultForWriting): SealedValue['vault'] {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { BulkBytes } from '../../../src/schemas/bodies.ts'
 import {
-  LEXICAL_CALLER_CALLS_MAX,
+  LEXICAL_ORGANIZATION_CALLS_MAX,
   LEXICAL_CALLS_MAX,
   LEXICAL_DIMENSIONS_MAX,
   LEXICAL_INPUT_BYTES_MAX,
@@ -17,6 +17,7 @@ import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { LexicalEmbeddings } from '../../../src/server/upstream/local.ts'
 import { TargetTable } from '../../../src/server/upstream/targets.ts'
 import { openPools } from '../../../src/workers/pool.ts'
+import { callerBy } from '../../support/callers.ts'
 import { catalogueOf } from '../../support/catalogue.ts'
 import { present } from '../../support/must.ts'
 import { SILENT } from '../../support/log.ts'
@@ -37,7 +38,7 @@ function opened(test: Test, answersBytesMax = 2 ** 28) {
       shape: shapeOf(input),
       endsAt: Infinity,
       deadlineAt: Infinity,
-      caller,
+      caller: callerBy(caller),
       call: new AbortController(),
     })
   return { embed, egress, jobs: pools.jobs, ran }
@@ -69,7 +70,7 @@ t.test('another job gets its turn between the slices of a call', async (t) => {
   const ended: string[] = []
   const call = embed(bulk(texts)).then(() => ended.push('call'))
   const bytes = new Uint8Array(Buffer.from('{}'))
-  const other = jobs.run('read_body', { body: 'embeddings', bytes }, { caller: 'other' }).then(() => ended.push('other'))
+  const other = jobs.run('read_body', { body: 'embeddings', bytes }, { caller: callerBy('other') }).then(() => ended.push('other'))
   await Promise.all([call, other])
   t.same(ended, ['other', 'call'])
 })
@@ -108,7 +109,7 @@ t.test('calls beyond those that may run at once are busy', async (t) => {
 
 t.test('one caller has a share of those calls, and leaves the others theirs', async (t) => {
   const { embed } = opened(t)
-  const calls = Array.from({ length: LEXICAL_CALLER_CALLS_MAX + 1 }, () => embed('x'))
+  const calls = Array.from({ length: LEXICAL_ORGANIZATION_CALLS_MAX + 1 }, () => embed('x'))
   const other = embed('x', 4, 'another')
   t.same((await Promise.all(calls)).filter((outcome) => !outcome.ok).length, 1)
   t.equal((await other).ok, true)

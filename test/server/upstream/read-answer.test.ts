@@ -2,6 +2,7 @@ import t from 'tap'
 import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { parseAnswer } from '../../../src/server/upstream/read-answer.ts'
 import { openPools } from '../../../src/workers/pool.ts'
+import { callerBy } from '../../support/callers.ts'
 import { SILENT } from '../../support/log.ts'
 
 t.test('a large answer that waits beyond the deadline is given back unread, one in time is read', async (t) => {
@@ -15,7 +16,7 @@ t.test('a large answer that waits beyond the deadline is given back unread, one 
     const request = { model: 'm', input: 'x' }
     const call = new AbortController()
     call.abort()
-    const attempt = { request, shape: shapeOf('x'), endsAt: Infinity, deadlineAt, caller: 'k', call }
+    const attempt = { request, shape: shapeOf('x'), endsAt: Infinity, deadlineAt, caller: callerBy('k'), call }
     return { outcome: await parseAnswer('openai', answer, { attempt, jobs }), released }
   }
   t.match(await outcomeAt(performance.now()), { outcome: { ok: false, failure: { name: 'deadline_exceeded' } }, released: 1 })

@@ -4,6 +4,7 @@ import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { ShortJobs } from '../../../src/server/ports/short-jobs.ts'
 import { createEmbedder } from '../../../src/server/upstream/embedder.ts'
 import { openPools } from '../../../src/workers/pool.ts'
+import { callerBy } from '../../support/callers.ts'
 import { catalogueOf } from '../../support/catalogue.ts'
 import { SILENT } from '../../support/log.ts'
 import { present } from '../../support/must.ts'
@@ -41,7 +42,7 @@ async function opened(test: Test) {
     const plan = embedder.plan({
       model: present(catalogue.resolve('acme/c')),
       request: { model: 'acme/c', input: bulky() },
-      caller: 'k',
+      caller: callerBy('k'),
       deadlineAt: performance.now() + 60_000,
       call,
     })

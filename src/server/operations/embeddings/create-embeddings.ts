@@ -1,6 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { isModelAllowed } from '../../../schemas/allowed-models.ts'
 import { endedBy } from '../../../schemas/call-ended.ts'
+import { callerOf } from '../../../schemas/callers.ts'
 import { chargedNano, costNano } from '../../../schemas/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
@@ -131,7 +132,7 @@ function embedWith(call: EmbeddingsCall, known: Awaited<ReturnType<typeof models
   const planned = ports.embedder.plan({
     model,
     request: body,
-    caller: call.key.hash,
+    caller: callerOf(call.key),
     requestId: call.requestId,
     hops,
     deadlineAt: call.deadlineAt,

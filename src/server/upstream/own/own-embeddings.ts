@@ -78,7 +78,7 @@ class OwnEmbeddings implements EmbeddingProtocol {
   }
 
   async #release(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
-    const released = await this.#way.release(attempt.caller, attempt.requestId ?? null)
+    const released = await this.#way.release(attempt.caller.key, attempt.requestId ?? null)
     return released.ok ? this.#with(released.value).embed(attempt) : { ok: false, failure: ofCredential(released.failure) }
   }
 

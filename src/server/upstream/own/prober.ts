@@ -72,7 +72,7 @@ interface Way {
 /** The least that can be asked for. */
 const INPUT = 'Hello'
 
-async function send({ endpoint, call }: ProbeWish, { provider, origin, secret }: Way, { jobs, now }: ProberMeans): Promise<Outcome<ProbeResult>> {
+async function send({ endpoint, workspaceId, call }: ProbeWish, { provider, origin, secret }: Way, { jobs, now }: ProberMeans): Promise<Outcome<ProbeResult>> {
   const recorder = new Recorder(origin)
   const key = secret.reveal()
   const protocol = openRemote(endpointAt(endpoint, provider), { origin: recorder, key, jobs })
@@ -81,7 +81,7 @@ async function send({ endpoint, call }: ProbeWish, { provider, origin, secret }:
   const reading = await protocol.embed({
     request: { model: endpoint.upstreamModelId, input: INPUT },
     shape: { kind: 'string', count: 1 },
-    endsAt, deadlineAt: endsAt, caller: endpoint.id, call,
+    endsAt, deadlineAt: endsAt, caller: { organizationId: endpoint.organizationId, workspaceId, key: endpoint.id }, call,
   })
   if (reading.ok) reading.value.release()
   else if (isOurs(reading.failure)) return reading

@@ -64,7 +64,8 @@ export class LocalClip implements VideoProvider {
     const byFrame = (name: 'first_frame' | 'last_frame'): Uint8Array | null => bytes[frames.findIndex(({ frame }) => frame === name)] ?? null
     const more = { firstFrame: byFrame('first_frame'), lastFrame: byFrame('last_frame'), references: bytes.slice(frames.length) }
     const { signal, endsAt } = times
-    const rendered = await this.#jobs.run('render_clip', { ...sceneOf(order), ...more }, { caller: order.workspaceId, signal, endsAt })
+    const caller = { organizationId: order.organizationId, workspaceId: order.workspaceId, key: order.keyHash }
+    const rendered = await this.#jobs.run('render_clip', { ...sceneOf(order), ...more }, { caller, signal, endsAt })
     loaded.release()
     if (!rendered.ok) return rendered
     if (!rendered.value.ok) return fail('upstream_refused', { detail: told('reference_unusable', rendered.value.detail) })

@@ -66,7 +66,7 @@ t.test('workspaces get the threads by turns, and a job that nobody needs any mor
   const rendered: Rendered[] = []
   const times = timesOf()
   await local(t, noting(rendered)).download(orderOf('a fox'), '', CONTENT, times)
-  t.match(rendered[0]?.more, { caller: 'ws-1', endsAt: times.endsAt })
+  t.match(rendered[0]?.more, { caller: { organizationId: 'org-1', workspaceId: 'ws-1', key: 'hash-1' }, endsAt: times.endsAt })
 })
 
 t.test('frames and references are what the scene is made of', async (t) => {
