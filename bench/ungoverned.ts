@@ -72,7 +72,7 @@ class UngovernedCall implements ExchangeOwner {
     exchange.work(true)
     const { model, embedder } = this.#parts
     const { time } = exchange
-    const plan = embedder.plan({ model, request, caller: NOBODY, deadlineAt: time.deadlineAt, call: time })
+    const plan = embedder.plan({ model, request, limits: null, caller: NOBODY, deadlineAt: time.deadlineAt, call: time })
     const answered = plan.ok ? plan.value.run() : Promise.resolve(plan)
     void answered.then((answer) => {
       if (answer.ok) exchange.send(replyOf(answer.value, model.id))

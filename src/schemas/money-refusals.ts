@@ -38,11 +38,16 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
   return fail(failure, { fields: { interval: limit.span }, detail: detailOf(told), metadata })
 }
 
-/** The refusal of a call whose cost nobody can bound. @param kinds accounts with a finite limit, at least one */
-export function costUnbounded(kinds: readonly AccountKind[]): Outcome<never> {
+/**
+ * The refusal of a call whose cost nobody can bound.
+ * @param kinds accounts with a finite limit, at least one @param unpriced tag of an endpoint without a price, if that is why
+ */
+export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | null): Outcome<never> {
   const scope = ORDER.find((kind) => kinds.includes(kind)) ?? 'workspace'
+  const remedy = `The catalogue has no price for ${unpriced ?? ''}: the operator can give it one, or say \`"free": true\` of it.`
   return fail('cost_unbounded', {
     fields: { scope: `the ${scope}` }, metadata: { limit_source: KINDS[scope].limitSource, scope },
+    ...(unpriced !== null && { detail: remedy }),
   })
 }
 

@@ -85,6 +85,7 @@ export const UpdateEndpointBody = Type.Object({
   base_url: Type.Optional(BaseUrl),
   declared_region: Type.Optional(Region),
   declared_zdr: Type.Optional(nullable(Type.Boolean())),
+  pricing: Type.Optional(EndpointPricing),
   secret_name: Type.Optional(SecretName),
 })
 export type UpdateEndpointBody = Static<typeof UpdateEndpointBody>

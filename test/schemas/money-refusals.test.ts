@@ -59,8 +59,10 @@ t.test('of several limits credit is told, then the key\'s, then the broadest bud
 })
 
 t.test('a cost without a bound names whose limit it meets, in the same order', (t) => {
-  const refused = costUnbounded(['workspace', 'key'])
+  const refused = costUnbounded(['workspace', 'key'], null)
   t.ok(!refused.ok && textOf(refused.failure) === 'Nobody can tell what this call may cost at most, and the key has a limit.')
   t.match(refused, { failure: { name: 'cost_unbounded', metadata: { limit_source: 'key_limit', scope: 'key' } } })
+  const unpriced = costUnbounded(['organization'], 'acme/m')
+  t.match(unpriced.ok ? '' : textOf(unpriced.failure), /no price for acme\/m: .*`"free": true`/, 'an endpoint without a price is named, with the remedy')
   t.end()
 })

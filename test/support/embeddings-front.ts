@@ -193,7 +193,7 @@ function catalogueDocument(at: Providers, options: FrontOptions): unknown {
       model('acme/gemini', [endpoint('google/g')], MEDIA_TO_VECTORS),
       model('acme/unset', [endpoint('unset/u')]),
       model('acme/chat', [endpoint('first/chat')], { output_modalities: ['text'] }),
-      model('sluice/lexical-1', [{ provider: 'local', upstream_model: 'lexical-1' }]),
+      model('sluice/lexical-1', [{ provider: 'local', upstream_model: 'lexical-1', free: true }]),
     ],
   }
 }

@@ -83,6 +83,9 @@ function factsOf(entry: ModelVideoEntry): VideoFacts {
   }
 }
 
+/** Of what the catalogue says is free. */
+export const FREE_VIDEO: VideoPricing = { perSecond: [], perVideoNano: 0 }
+
 /** Null = unpriced. A price that was checked can be counted; a bug of the check must not become a free video. */
 export function endpointPricing(model: ModelEntry, { video }: EndpointEntry): VideoPricing | null {
   const skus = video?.pricing_skus ?? model.video?.pricing_skus

@@ -3,8 +3,9 @@ import type { Model, Pricing } from '../../schemas/models.ts'
 import type { Endpoint, ModelBodies, Provider, ResolvedModel } from '../ports/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { nano, nanoPerMillion } from '../../schemas/prices.ts'
-import { buildProviderVideo, endpointPricing, makesVideo, videoFacts } from './build-video.ts'
+import { buildProviderVideo, endpointPricing, FREE_VIDEO, makesVideo, videoFacts } from './build-video.ts'
 import { wireVideoModel } from './wire-video.ts'
+import { allTermsOf, isFree, isUnpriced, type Terms } from './terms.ts'
 import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
 
 /** What a caller pays for what the catalogue puts no price on; the four that §2.10 names are always told. */
@@ -33,24 +34,10 @@ export function buildProvider(entry: ProviderEntry): Provider {
 
 /** @param entry checked: its providers exist and its prices can be counted */
 export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Provider>): BuiltModel {
-  const { pricing, endpoints = [] } = entry
-  const model = resolved({ entry, id: entry.id, pricing, endpoints }, providers)
-  const bySuffix = new Map([['', model]])
-  for (const variant of entry.variants ?? []) {
-    const own = typeof variant === 'string' ? { suffix: variant } : variant
-    const terms = { entry, id: `${entry.id}:${own.suffix}`, ...termsOf(own, entry) }
-    bySuffix.set(`:${own.suffix}`, resolved(terms, providers))
-  }
-  return { entry, model, bySuffix }
-}
-
-/** A variant's price is for every endpoint that it takes over; its own endpoints may have their own. */
-function termsOf(variant: Exclude<NonNullable<ModelEntry['variants']>[number], string>, model: ModelEntry) {
-  const { pricing, endpoints } = variant
-  if (endpoints !== undefined) return { pricing, endpoints }
-  const inherited = model.endpoints ?? []
-  if (pricing === undefined) return { pricing: model.pricing, endpoints: inherited }
-  return { pricing, endpoints: inherited.map((endpoint) => ({ ...endpoint, pricing })) }
+  const built = allTermsOf(entry).map((terms) => [terms.suffix, resolved(entry, terms, providers)] as const)
+  const [[, model] = []] = built
+  if (model === undefined) throw new Error('a model without terms')
+  return { entry, model, bySuffix: new Map(built) }
 }
 
 /** The same model as an alias answers it: the canonical one, and `alias_target`. C21. */
@@ -59,19 +46,10 @@ export function underAlias(model: ResolvedModel): ResolvedModel {
   return { ...model, wire, bodies: new RenderedBodies(wire, { endpoints: () => model.bodies.endpoints, video: () => model.bodies.video }) }
 }
 
-type Prices = Partial<Pricing> | undefined
-
-interface Terms {
-  readonly entry: ModelEntry
-  readonly id: string
-  readonly pricing: Prices
-  readonly endpoints: readonly EndpointEntry[]
-}
-
-function resolved(terms: Terms, providers: ReadonlyMap<string, Provider>): ResolvedModel {
-  const { entry, id, pricing } = terms
-  const offers = terms.endpoints.map((endpoint) => offerOf(endpoint, pricing, providers))
-  // No price anywhere is not the price 0: such a model is free, and said to be so. C14.
+function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string, Provider>): ResolvedModel {
+  const { suffix, pricing } = terms
+  const id = entry.id + suffix
+  const offers = terms.endpoints.map((endpoint) => offerOf(endpoint, { entry, terms, providers }))
   const declared = pricing ?? terms.endpoints.find((endpoint) => endpoint.pricing !== undefined)?.pricing
   const shown: Shown = { id, entry, pricing: { ...FREE, ...declared }, offers }
   const wire = wireModel(shown)
@@ -81,7 +59,8 @@ function resolved(terms: Terms, providers: ReadonlyMap<string, Provider>): Resol
     id,
     canonicalSlug: wire.canonical_slug,
     isEmbedding: wire.architecture.output_modalities.includes('embeddings'),
-    isUnpriced: video === null ? declared === undefined : entry.video?.pricing_skus === undefined && endpoints.every((one) => one.isUnpriced),
+    // No price anywhere is not the price 0. C40.
+    isUnpriced: endpoints.every((one) => one.isUnpriced),
     contextLength: wire.context_length,
     inputModalities: wire.architecture.input_modalities,
     video,
@@ -94,23 +73,29 @@ function resolved(terms: Terms, providers: ReadonlyMap<string, Provider>): Resol
   }
 }
 
-function offerOf(entry: EndpointEntry, pricing: Prices, providers: ReadonlyMap<string, Provider>): Offer {
-  const provider = providers.get(entry.provider)
-  if (provider === undefined) throw new Error(`catalogue: provider ${entry.provider} was not checked`)
-  const declared = entry.pricing ?? pricing
-  return { entry, provider, pricing: { ...FREE, ...declared }, isUnpriced: declared === undefined }
+interface Whose {
+  readonly entry: ModelEntry
+  readonly terms: Terms
+  readonly providers: ReadonlyMap<string, Provider>
 }
 
-function endpointOf(model: ModelEntry, { entry, provider, pricing, isUnpriced }: Offer): Endpoint {
-  const video = makesVideo(model) ? { pricing: endpointPricing(model, entry) } : null
+function offerOf(entry: EndpointEntry, { entry: model, terms, providers }: Whose): Offer {
+  const provider = providers.get(entry.provider)
+  if (provider === undefined) throw new Error(`catalogue: provider ${entry.provider} was not checked`)
+  const free = isFree(entry, terms)
+  const declared = free ? undefined : entry.pricing ?? terms.pricing
+  return { entry, provider, pricing: { ...FREE, ...declared }, isFree: free, isUnpriced: isUnpriced(entry, terms, model) }
+}
+
+function endpointOf(model: ModelEntry, { entry, provider, pricing, isFree, isUnpriced }: Offer): Endpoint {
+  const video = makesVideo(model) ? { pricing: isFree ? FREE_VIDEO : endpointPricing(model, entry) } : null
   return {
     tag: tagOf(entry),
     provider,
     upstreamModel: entry.upstream_model,
     promptNanoPerMillion: counted(nanoPerMillion(pricing.prompt)),
     requestNano: counted(nano(pricing.request ?? '0')),
-    // A price of tokens is none of a video.
-    isUnpriced: video === null ? isUnpriced : video.pricing === null,
+    isUnpriced,
     quantization: entry.quantization ?? null,
     isZdr: entry.zdr ?? null,
     mayTrain: entry.may_train ?? null,

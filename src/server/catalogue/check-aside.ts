@@ -2,11 +2,12 @@ import { Worker } from 'node:worker_threads'
 import type { Provider } from '../ports/models.ts'
 import type { CatalogueFiles } from './load.ts'
 import type { CatalogueProblem } from './sources.ts'
+import type { UnpricedEndpoint } from './terms.ts'
 
 export type CheckedFiles = Pick<CatalogueFiles, 'shippedFile' | 'extraFile'>
 
 export type CheckedCatalogue =
-  | { readonly ok: true; readonly providers: readonly Provider[] }
+  | { readonly ok: true; readonly providers: readonly Provider[]; readonly unpriced: readonly UnpricedEndpoint[] }
   | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
 
 /** Checks a catalogue beside the loop: 100,000 models take a second and more, in which a supervisor would answer nobody. */

@@ -64,12 +64,14 @@ function checkModel(model: ModelEntry, known: KnownProviders): readonly Issue[] 
   const all = { ...known, model, isEmbedding }
   return [
     ...checkPricing(model.pricing, '/pricing'),
+    ...checkFree(model, ''),
     ...checkDate(model.created),
     ...checkModelVideo(model),
     ...checkEndpoints(model.endpoints ?? [], '/endpoints', all),
     ...variants.flatMap((variant, index) => [
       ...checkSuffix(variant.suffix, index, variants),
       ...checkPricing(variant.pricing, `/variants/${index}/pricing`),
+      ...checkFree(variant, `/variants/${index}`),
       ...checkTokenPrice(model, variant.pricing, `/variants/${index}/pricing`),
       ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, all),
     ]),
@@ -90,7 +92,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
   const seen = new Set<string>()
   return endpoints.flatMap((endpoint, index) => {
     const here = pointer(path, index)
-    const issues: Issue[] = [...checkPricing(endpoint.pricing, `${here}/pricing`)]
+    const issues: Issue[] = [...checkPricing(endpoint.pricing, `${here}/pricing`), ...checkFree(endpoint, here)]
     const provider = known.providers.get(endpoint.provider)?.entry
     issues.push(...checkEndpointVideo(known.model, endpoint, { path: here, protocol: provider?.protocol ?? null }))
     if (provider === undefined && known.faulty.includes(endpoint.provider)) return issues
@@ -127,6 +129,12 @@ export function checkModalities(models: readonly Placed<ModelEntry>[]): readonly
       path: `/architecture/${member}/${index}`, message: `is no modality that is known: ${name}`, expected: `one of ${known.join(', ')}`,
     }]))
   }))
+}
+
+/** Of both it would have to be guessed which one is meant. C40. */
+function checkFree({ free, pricing, video }: Pick<EndpointEntry, 'free' | 'pricing' | 'video'>, path: string): readonly Issue[] {
+  if (free !== true || (pricing === undefined && video?.pricing_skus === undefined)) return []
+  return [{ path: `${path}/free`, message: 'stands beside a price', expected: 'one of the two' }]
 }
 
 /** Rounding a price would bill something that no file says. C14. */

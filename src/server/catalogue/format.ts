@@ -25,6 +25,8 @@ const Flag = Type.Boolean({ description: 'true or false' })
 const Names = list(Name, 'a list of strings')
 const Quantizations = `one of ${QUANTIZATIONS.join(', ')}`
 const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-z0-9][a-z0-9._-]*')
+/** Says that nothing is to be paid: without it, and without a price, an endpoint is unpriced, and limits refuse it. C40. */
+const Free = Type.Optional(Flag)
 /** Every member is optional: what is absent costs nothing. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
 
@@ -54,6 +56,7 @@ export const EndpointEntry = Type.Object({
   provider: Slug,
   upstream_model: Name,
   pricing: Type.Optional(Prices),
+  free: Free,
   context_length: Type.Optional(nullable(Tokens)),
   max_completion_tokens: Type.Optional(nullable(Tokens)),
   max_prompt_tokens: Type.Optional(nullable(Tokens)),
@@ -76,6 +79,7 @@ const Endpoints = list(EndpointEntry, 'a list of endpoints')
 const VariantEntry = Type.Object({
   suffix: Suffix,
   pricing: Type.Optional(Prices),
+  free: Free,
   endpoints: Type.Optional(Endpoints),
 }, closed)
 const Variant = Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with one' })
@@ -102,8 +106,9 @@ export const ModelEntry = Type.Object({
     tokenizer: Type.Optional(Name),
     instruct_type: Type.Optional(nullable(Name)),
   }, closed)),
-  /** For every endpoint that brings none. */
+  /** For every endpoint that brings none; so is `free`. */
   pricing: Type.Optional(Prices),
+  free: Free,
   top_provider: Type.Optional(Type.Object({
     is_moderated: Type.Optional(Flag),
     context_length: Type.Optional(nullable(Tokens)),

@@ -5,6 +5,7 @@ import type { ModelEntry, ProviderEntry } from './format.ts'
 import { selectable } from './select.ts'
 import { Selections } from './selections.ts'
 import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
+import { unpricedOf, type UnpricedEndpoint } from './terms.ts'
 
 export interface CatalogueFiles {
   /** The catalogue that ships with the product. */
@@ -24,6 +25,8 @@ export interface LoadedCatalogue {
   readonly providers: readonly Provider[]
   /** What may be a slip of the pen, or newer than this version. */
   readonly warnings: readonly CatalogueProblem[]
+  /** C40. */
+  readonly unpriced: readonly UnpricedEndpoint[]
   /** Indexed when it is first asked for: of 100,000 models that takes a second and 340 MB, which who only checks saves. */
   readonly catalogue: ModelCatalogue
 }
@@ -48,6 +51,7 @@ export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: Catalo
     ok: true,
     providers: [...bySlug.values()],
     warnings: checkModalities([...models.values()]),
+    unpriced: [...models.values()].flatMap(({ entry }) => unpricedOf(entry)),
     get catalogue() {
       return (catalogue ??= index(bySlug, [...models.values()], now))
     },

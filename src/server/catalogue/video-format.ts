@@ -20,7 +20,7 @@ const set = <T extends TSchema>(items: T, description: string) =>
 const Factor = Type.Number({ exclusiveMinimum: 0, description: 'a number above 0' })
 const Seconds = whole('seconds', 1, VIDEO_SECONDS_MAX)
 
-/** USD by SKU; without it videos are free, and said to be so. C14. */
+/** USD by SKU; without it, and without `free`, an endpoint is unpriced. C40. */
 const PricingSkus = Type.Optional(Type.Record(
   Type.String(),
   Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string' }),

@@ -8,6 +8,7 @@ export interface Offer {
   readonly entry: EndpointEntry
   readonly provider: Provider
   readonly pricing: Pricing
+  readonly isFree: boolean
   readonly isUnpriced: boolean
 }
 

@@ -71,18 +71,23 @@ function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
   return table([['id', 'modality', 'context', 'per prompt token or second', 'providers'], ...rows])
 }
 
-function priceOf({ isUnpriced, wire }: ResolvedModel): string {
-  return isUnpriced ? 'free' : `$${wire.pricing.prompt}`
+function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
+  if (endpoints.length === 0) return wire.pricing.prompt === '0' ? '-' : `$${wire.pricing.prompt}`
+  if (isUnpriced) return NO_PRICE
+  const isFree = endpoints.every((one) => one.promptNanoPerMillion === 0 && one.requestNano === 0)
+  return isFree ? 'free' : `$${wire.pricing.prompt}`
 }
+
+const NO_PRICE = 'no price'
 
 /** From the cheapest second to the dearest; `-` where nothing can be called, and nothing paid. */
 function videoPriceOf({ endpoints, isUnpriced }: ResolvedModel): string {
   if (endpoints.length === 0) return '-'
-  if (isUnpriced) return 'free'
+  if (isUnpriced) return NO_PRICE
   const pricings = endpoints.flatMap(({ video }) => video?.pricing ?? [])
   const rates = pricings.flatMap(({ perSecond }) => perSecond.map(({ nano }) => nano))
   const videos = pricings.map(({ perVideoNano }) => perVideoNano).filter((price) => price > 0)
-  return [rangeOf(rates, 's'), rangeOf(videos, 'video')].filter((text) => text !== '').join(' + ') || '$0'
+  return [rangeOf(rates, 's'), rangeOf(videos, 'video')].filter((text) => text !== '').join(' + ') || 'free'
 }
 
 function rangeOf(prices: readonly number[], unit: string): string {

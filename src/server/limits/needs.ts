@@ -26,7 +26,7 @@ export function pursesOf(ask: HoldAsk, purses: MoneyPurses, now: number): Outcom
   if (money.isCreditLimited) need('organization', ask.key.organizationId, paidNano)
   if (money.isWorkspaceLimited) need('workspace', workspaceOf(ask), money.workspaceCountsByok ? anyNano : paidNano)
   if (money.isKeyLimited) need('key', money.accountId, money.keyCountsByok ? anyNano : paidNano)
-  if (unbounded.length > 0) return costUnbounded(unbounded)
+  if (unbounded.length > 0) return costUnbounded(unbounded, ask.bound.unpriced ?? null)
   return isFull ? fail('busy') : ok(needed)
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { UnpricedEndpoint } from '../catalogue/terms.ts'
 import type { Config } from '../config.ts'
 import type { Advice } from '../observe/load-advice.ts'
 import { FIRST_KEYS_FILE } from '../supervisor/first-keys.ts'
@@ -48,6 +49,22 @@ export function hasRootKey({ rootKey: setting, rootKeyFile, dataDir }: Sources):
 export function ownRootKeysOf({ rootKey: setting, rootKeyFile, dataDir }: Sources): RootKeys {
   return openRootKeys({ setting, file: rootKeyFile, dataDir })
 }
+
+/** Endpoints of the catalogue that somebody pays for, and no caller: told by name so far as they are few. C40. */
+export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice | null {
+  if (unpriced.length === 0) return null
+  const named = unpriced.slice(0, NAMED_MAX).map(({ model, provider }) => `${model} at ${provider}`)
+  const rest = unpriced.length - named.length
+  const what = unpriced.length === 1 ? '1 endpoint has no price' : `${unpriced.length} endpoints have no price`
+  return {
+    detail: `${what} (${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): calls are charged nothing, and refused under every limit that counts them`,
+    fix: 'give it `pricing`, or `"free": true`, in the file of SLUICE_CATALOG',
+    page: 'models',
+  }
+}
+
+/** Endpoints that a sentence names. Decision. */
+const NAMED_MAX = 3
 
 /** The keys that the first start made, in plain text, until somebody deletes them. C9. */
 export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | null {

@@ -9,7 +9,6 @@ import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
 import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
-import type { Provider } from '../ports/models.ts'
 import type { Log } from '../ports/observe.ts'
 import { openState } from '../state/open.ts'
 import { connectionBudget } from '../store/connection-budget.ts'
@@ -26,7 +25,7 @@ import { openRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
 import { countRoots } from './egress.ts'
 import { openNodeJournals } from './journals.ts'
-import { safekeeping } from './safekeeping.ts'
+import { safekeeping, unpricedEndpoints } from './safekeeping.ts'
 import { openStorage, placeOfObjects } from './storage.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
@@ -58,7 +57,7 @@ export async function serve(): Promise<number> {
     },
     prepareStorage,
     prepareFiles,
-    advice: safekeeping,
+    advice: ({ config, advice }) => [...safekeeping(config), ...advice],
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log })
       return { isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax), close: () => state.close() }
@@ -100,9 +99,9 @@ function prepareFiles(config: Config): PreparedFiles {
 function readGeneration(): NodeGeneration {
   const { config, ...read } = readSettings()
   for (let text = textOf(config.catalogFile); ;) {
-    const providers = providersOf(loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }))
+    const checked = rightOf(loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }))
     const after = textOf(config.catalogFile)
-    if (after === text) return generationOf({ config, ...read }, { providers, text })
+    if (after === text) return generationOf({ config, ...read }, { checked, text })
     text = after
   }
 }
@@ -112,9 +111,9 @@ async function rereadGeneration(): Promise<NodeGeneration> {
   const { config, ...read } = readSettings()
   if ((textOf(config.catalogFile)?.length ?? 0) < CHECKED_HERE_CHARS_MAX) return readGeneration()
   for (let text = textOf(config.catalogFile); ;) {
-    const providers = providersOf(await checkAside({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }))
+    const checked = rightOf(await checkAside({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }))
     const after = textOf(config.catalogFile)
-    if (after === text) return generationOf({ config, ...read }, { providers, text })
+    if (after === text) return generationOf({ config, ...read }, { checked, text })
     text = after
   }
 }
@@ -128,13 +127,16 @@ function readSettings(): Generation {
   return reading.generation
 }
 
-/** The providers of the catalogue and the text that it was checked from: a file that changes meanwhile is read again. */
+type RightCatalogue = Extract<CheckedCatalogue, { readonly ok: true }>
+
+/** What the catalogue says and the text that it was checked from: a file that changes meanwhile is read again. */
 interface ReadCatalogue {
-  readonly providers: readonly Provider[]
+  readonly checked: Pick<RightCatalogue, 'providers' | 'unpriced'>
   readonly text: string | null
 }
 
-function generationOf({ config, settings, unknown, providerKeys }: Generation, { providers, text }: ReadCatalogue): NodeGeneration {
+function generationOf({ config, settings, unknown, providerKeys }: Generation, { checked, text }: ReadCatalogue): NodeGeneration {
+  const { providers, unpriced } = checked
   const names = providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
   const frozen = {
@@ -143,7 +145,7 @@ function generationOf({ config, settings, unknown, providerKeys }: Generation, {
     ...frozenFile('SLUICE_TLS_CERT', config.tls?.certFile ?? null),
     ...frozenFile('SLUICE_TLS_KEY', config.tls?.keyFile ?? null),
   }
-  return { config, settings, unknown, frozen, providerKeys: Object.fromEntries(keys) }
+  return { config, settings, unknown, frozen, providerKeys: Object.fromEntries(keys), advice: [unpricedEndpoints(unpriced) ?? []].flat() }
 }
 
 function frozenFile(name: string, file: string | null): Texts {
@@ -174,9 +176,9 @@ function textOf(extraFile: string | null): string | null {
   }
 }
 
-function providersOf(checked: CheckedCatalogue): readonly Provider[] {
+function rightOf(checked: CheckedCatalogue): RightCatalogue {
   if (!checked.ok) throw new ConfigInvalid(checked.problems.map(problemOf))
-  return checked.providers
+  return checked
 }
 
 function problemOf(problem: CatalogueProblem): Problem {

@@ -30,6 +30,8 @@ export interface Metrics extends Meters {
   readonly live: LiveReader
   /** One finished call. `overheadMs` is what the gateway itself added. */
   call(operation: string, call: { status: number; failure: FailureName | null; durationMs: number; overheadMs: number }): void
+  /** One call of an endpoint without a price that was served. C40. */
+  unpriced(operation: string, provider: string): void
   broadcast(outcome: 'sent' | 'dropped' | 'failed', count: number): void
   /** Readings of parts that are made later than the metrics; a second call adds to the first. */
   watch(gauges: Gauges): void
@@ -62,6 +64,8 @@ export function createMetrics(front: number | null = null): Metrics {
   // Taken on the hot path: resolved once.
   const lookups = { cache: keys.cell('cache'), unknown_cache: keys.cell('unknown_cache'), store: keys.cell('store') }
   const decisions = { admitted: by('admitted'), refused: by('refused') }
+  const unpriced = new Tally(
+    registry, 'sluice_unpriced_calls_total', 'Calls that were served by endpoints without a price, and charged nothing.', ['operation', 'provider'])
   const traces = new Tally(registry, 'sluice_broadcast_traces_total', 'Trace objects by what became of them.', ['outcome'])
   const ofCalls = (name: string, help: string, bounds: readonly number[]) => new Durations(registry, { name, help, label: 'operation', bounds })
   const duration = ofCalls('sluice_request_seconds', 'Duration of calls.', CALL_BUCKETS)
@@ -92,6 +96,7 @@ export function createMetrics(front: number | null = null): Metrics {
     rateDecision(decision, source) {
       decisions[decision][source].count += 1
     },
+    unpriced: (operation, provider) => unpriced.add(1, operation, provider),
     broadcast: (outcome, count) => traces.add(count, outcome),
     watch: (gauges) => void watched.push(gauges),
     snapshot: () => registry.getMetricsAsJSON(),

@@ -6,7 +6,7 @@ import type { CallTracer } from './tracing.ts'
 
 export interface ObserverOptions {
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'call'>
+  readonly metrics: Pick<Metrics, 'call' | 'unpriced'>
   readonly broadcast?: Broadcast
   readonly tracer?: CallTracer
   /** From 0 to below 1; decides which ordinary calls are logged. */
@@ -41,6 +41,7 @@ export function createObserver(options: ObserverOptions): Observer {
       const overheadMs = Math.max(0, call.durationMs - (call.notes.upstreamMs ?? 0))
       const { operation, status, failure, durationMs } = call
       metrics.call(operation, { status, failure, durationMs, overheadMs })
+      if (call.notes.isUnpriced === true) metrics.unpriced(operation, call.notes.provider ?? '')
       tracer?.settled(call)
       if (failure !== null) return logFailure(call, log, lines)
       if (call.notes.failedAttempts !== undefined) return logFellBack(call, log, lines)

@@ -1,6 +1,7 @@
 import type { Outcome, PreviousError } from '../../schemas/failures.ts'
 import type { BulkBytes } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/callers.ts'
+import type { LimitFlags } from '../../schemas/costs.ts'
 import type { EmbeddingInput, EmbeddingsBody } from '../../schemas/embeddings.ts'
 import type { CallNotes } from './observe.ts'
 import type { CallableModel } from './models.ts'
@@ -12,6 +13,8 @@ export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input
 export interface EmbeddingJob {
   readonly model: CallableModel
   readonly request: EmbeddingsRequest
+  /** Of the key: under a limit that counts it an unpriced endpoint is passed over while another one is left. C40. Null: none. */
+  readonly limits: LimitFlags | null
   /** Who asks: failures of one caller alone say little of an endpoint. */
   readonly caller: Caller
   /** For the audit log, where an endpoint's credential has to be released. */

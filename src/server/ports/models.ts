@@ -54,7 +54,7 @@ export interface Endpoint {
   readonly promptNanoPerMillion: number
   /** Nano-USD per request. */
   readonly requestNano: number
-  /** No price is declared for it: its calls are free and said to be so. C14. */
+  /** Neither a price nor `free` is declared for it: no limit that counts its calls lets them pass. C40. */
   readonly isUnpriced: boolean
   /** Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing (C21). */
   readonly quantization: string | null
@@ -71,7 +71,7 @@ export interface Endpoint {
 }
 
 export interface EndpointVideo {
-  /** Null: no price is declared, its jobs are free and said to be so. C14. */
+  /** Null: unpriced. */
   readonly pricing: VideoPricing | null
 }
 

@@ -1,5 +1,6 @@
 import type { AccountKind as OwnerKind } from '../../schemas/accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from '../../schemas/budgets.ts'
+import type { LimitFlags } from '../../schemas/costs.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { KeyRecord } from './keys.ts'
 
@@ -16,15 +17,9 @@ export type Day = string
  * What a key's calls are paid from, cached with its record. A flag that is behind by one change of limits is obeyed
  * until the change is: `effective` tells callers of it. C15.
  */
-export interface KeyMoney {
+export interface KeyMoney extends LimitFlags {
   /** Of the key, for as long as it is rotated on. */
   readonly accountId: string
-  readonly isCreditLimited: boolean
-  readonly isWorkspaceLimited: boolean
-  readonly isKeyLimited: boolean
-  /** Whether calls by the workspace's own credentials count. B2.9, B2.10. */
-  readonly workspaceCountsByok: boolean
-  readonly keyCountsByok: boolean
 }
 
 /** What a call may cost at most, in whole nano-USD; null = nobody can tell. Design §6.4. */
@@ -33,6 +28,8 @@ export interface CostBound {
   readonly paidNano: number | null
   /** The dearest of all, those by the workspace's own credentials included. */
   readonly anyNano: number | null
+  /** Tag of an endpoint that makes one of them null, since nobody has told its price. C40. */
+  readonly unpriced?: string
 }
 
 /** Facts of a call that its ledger row tells. */

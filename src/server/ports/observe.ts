@@ -26,6 +26,8 @@ export interface CallNotes {
   /** Tokens of the prompt. */
   promptTokens?: number
   costUsd?: number
+  /** The endpoint has no price: nothing was charged, whatever its provider asks. C40. */
+  isUnpriced?: boolean
   attempts?: number
   /** Attempts at providers that failed, in order. */
   failedAttempts?: FailedAttempt[]

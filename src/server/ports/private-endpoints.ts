@@ -41,6 +41,7 @@ export interface EndpointChanges {
   readonly baseUrl?: string
   readonly declaredRegion?: EndpointRegion | null
   readonly declaredZdr?: boolean | null
+  readonly pricing?: EndpointPricing
   readonly secretName?: string | null
 }
 

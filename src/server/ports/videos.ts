@@ -52,7 +52,7 @@ export interface VideoWish {
   readonly request: VideoRequest
   /** What it costs when it is made, and at most: whole nano-USD. */
   readonly costNano: number
-  /** The endpoint has no price. */
+  /** The endpoint has no price: no limit that counts it lets it pass. C40. */
   readonly isUnpriced: boolean
   /** Where its end is told; null: at the workspace's default address, if it has one when the job is accepted. */
   readonly callbackUrl: string | null
@@ -111,7 +111,7 @@ export interface VideoJobs {
   /**
    * Row, hold and idempotency record in one transaction; then the live view and a wake-up, which may fail unseen.
    * The same turn again gives the job that it made.
-   * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, video_jobs_full (the workspace has too many open ones),
+   * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, video_jobs_full (the workspace has too many open ones),
    * workspace_unknown (deleted meanwhile), idempotency_mismatch, busy.
    */
   accept(wish: VideoWish): Promise<Outcome<VideoView>>

@@ -195,12 +195,13 @@ async function hasSecret(
   return rows.length === 1
 }
 
-function columnsOf({ upstreamModelId, baseUrl, declaredRegion, declaredZdr, secretName }: EndpointChanges): Columns {
+function columnsOf({ upstreamModelId, baseUrl, declaredRegion, declaredZdr, pricing, secretName }: EndpointChanges): Columns {
   return {
     upstream_model_id: upstreamModelId,
     ...(baseUrl !== undefined && { base_url: baseUrl }),
     ...(declaredRegion !== undefined && { declared_region: declaredRegion }),
     ...(declaredZdr !== undefined && { declared_zdr: declaredZdr }),
+    ...(pricing !== undefined && { prompt_price: pricing.prompt, completion_price: pricing.completion }),
     ...(secretName !== undefined && { secret_name: secretName }),
   }
 }

@@ -17,6 +17,8 @@ export interface NodeGeneration {
   readonly frozen: Texts
   /** By environment name; those that the catalogue lists and that are set. */
   readonly providerKeys: Texts
+  /** What its files say that hurts nobody now, and will. */
+  readonly advice: readonly Advice[]
 }
 
 export interface PreparedFiles {
@@ -115,7 +117,7 @@ export interface NodeParts {
   /** Makes a root key where none is given. Throws `StartRefused`. */
   prepareFiles(config: Config): PreparedFiles
   /** What hurts nobody now, and will, by the rules of `doctor`. */
-  advice(config: Config): readonly Advice[]
+  advice(generation: NodeGeneration): readonly Advice[]
   openRedis(address: ChildPart['redis']): NodeRedis
   openJournals(place: { readonly databaseUrl: string; readonly dataDir: string }): NodeJournals
   /** Prometheus text over what all children that run answered, ever, and the node's own facts. */

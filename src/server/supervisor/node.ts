@@ -180,7 +180,7 @@ class NodeRun {
       log: this.#parts.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
       command: commandName(),
-      advice: () => this.#parts.advice(this.#generation.config),
+      advice: () => this.#parts.advice(this.#generation),
       looks: () => this.#fleet.looks(),
       readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts()) ?? null),
       metrics: async () => this.#parts.metrics(await this.#fleet.snapshots(), {

@@ -19,12 +19,14 @@ const JSON_BYTES_PER_ID_MIN = 2
 export function costBoundOf(targets: readonly { readonly endpoint: Endpoint }[], input: Input, shape: InputShape): CostBound {
   let paidNano: number | null = 0
   let anyNano: number | null = 0
+  let unpriced: string | null = null
   for (const { endpoint } of targets) {
+    if (endpoint.isUnpriced) unpriced ??= endpoint.tag
     const nano = endpointBoundOf(endpoint, input, shape)
     anyNano = dearer(anyNano, nano)
     if (endpoint.ownWay === undefined) paidNano = dearer(paidNano, nano)
   }
-  return { paidNano, anyNano }
+  return unpriced === null ? { paidNano, anyNano } : { paidNano, anyNano, unpriced }
 }
 
 /** What nobody can bound is dearer than everything. */
@@ -33,7 +35,8 @@ function dearer(one: number | null, other: number | null): number | null {
 }
 
 function endpointBoundOf(endpoint: Endpoint, input: Input, shape: InputShape): number | null {
-  if (endpoint.isUnpriced) return 0
+  // No price is not the price 0: the provider asks one that nobody has told. C40.
+  if (endpoint.isUnpriced) return null
   if (endpoint.promptNanoPerMillion === 0) return endpoint.requestNano
   const tokens = mostTokens(input, shape, endpoint.contextLength)
   return tokens === null ? null : costNano(tokens, endpoint)

@@ -1,4 +1,5 @@
 import { endedBy } from '../../schemas/call-ended.ts'
+import { isCounted } from '../../schemas/costs.ts'
 import type { InputKind } from '../../schemas/embeddings.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { EmbeddingJob, EmbeddingPlan, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
@@ -56,7 +57,7 @@ class RoutingEmbedder implements Embedder {
   plan(job: EmbeddingJob): Outcome<EmbeddingPlan> {
     const { input } = job.request
     const shape = shapeOf(input)
-    const chosen = this.#choose(job, shape)
+    const chosen = this.#choosePriced(job, shape) ?? this.#choose(job, shape)
     if (!chosen.ok) return chosen
     const targets = chosen.value
     return ok({ bound: costBoundOf(targets, input, shape), run: () => this.#run(job, shape, targets) })
@@ -83,6 +84,16 @@ class RoutingEmbedder implements Embedder {
       trail.add(failure, provider)
     }
     return { ok: false, failure: trail.last() }
+  }
+
+  /** Without those whose cost no limit of the caller can hold; null where there are none such, or no others. C40. */
+  #choosePriced(job: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> | null {
+    const { model, limits } = job
+    if (limits === null || !model.endpoints.some(isUnpriced)) return null
+    const bounded = model.endpoints.filter((endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined))
+    if (bounded.length === 0 || bounded.length === model.endpoints.length) return null
+    const chosen = this.#choose({ ...job, model: { ...model, endpoints: bounded } }, shape)
+    return chosen.ok ? chosen : null
   }
 
   /** Endpoints that the preferences leave, that are set up, and whose protocol has words for the input. */
@@ -177,6 +188,10 @@ class RoutingEmbedder implements Embedder {
     const isDeadline = name === 'upstream_slow' && attemptEndsAt >= job.deadlineAt
     return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
   }
+}
+
+function isUnpriced(endpoint: Endpoint): boolean {
+  return endpoint.isUnpriced
 }
 
 const FORMS: Readonly<Record<InputKind, string>> = {

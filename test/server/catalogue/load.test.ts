@@ -1,5 +1,7 @@
 import t from 'tap'
-import { catalogueOf, loadFiles } from '../../support/catalogue.ts'
+import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
+import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
+import { catalogueFile, catalogueOf, loadFiles } from '../../support/catalogue.ts'
 
 const PROVIDERS = [
   { slug: 'near', name: 'Near', protocol: 'openai', base_url: 'https://near.example/v1/', api_key_env: 'NEAR_KEY' },
@@ -83,6 +85,39 @@ t.test('a price of the model is that of each endpoint; without one an endpoint i
   t.match(model({ endpoints: [NEAR, bare] }), { isUnpriced: false, endpoints: [{ isUnpriced: false }, { isUnpriced: true }] })
   t.match(model({ pricing: { prompt: '0' }, endpoints: [bare] }), { isUnpriced: false, endpoints: [{ isUnpriced: false }] })
   t.match(model({ endpoints: [bare] }), { isUnpriced: true, endpoints: [{ isUnpriced: true }] })
+})
+
+t.test('`free` is no price: an endpoint without either is unpriced, also one whose price charges no embedding', async (t) => {
+  const bare = { provider: 'far', upstream_model: 'x' }
+  const model = (more: object) => {
+    const architecture = { output_modalities: ['embeddings'] }
+    return catalogueOf(t, { providers: PROVIDERS, models: [{ id: 'a/b', name: 'B', architecture, ...more }] }).resolve('a/b:v')
+  }
+  const unpriced = (more: object, variant: object = {}) => model({ variants: [{ suffix: 'v', ...variant }], ...more })?.endpoints.map((one) => one.isUnpriced)
+  t.same(unpriced({ endpoints: [{ ...bare, free: true }] }), [false])
+  t.same(unpriced({ free: true, endpoints: [bare, { ...bare, upstream_model: 'y', free: false }] }), [false, true])
+  t.same(unpriced({ endpoints: [bare] }, { free: true }), [false], 'a variant that is free')
+  t.same(unpriced({ endpoints: [{ ...bare, free: true }] }, { pricing: { image: '1' } }), [true], 'a variant that is not')
+  t.same(unpriced({ endpoints: [{ ...bare, pricing: { completion: '0.1' } }] }), [true])
+  t.same(unpriced({ endpoints: [{ ...bare, pricing: { request: '0.1' } }] }), [false])
+})
+
+t.test('endpoints without a price are listed by model, variant and provider, where they can be called', async (t) => {
+  const file = catalogueFile(t, { replace: true, providers: PROVIDERS, models: [
+    { id: 'a/b', name: 'B', architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'far', upstream_model: 'x' }],
+      variants: ['same', { suffix: 'paid', pricing: { prompt: '1' } }] },
+    { id: 'a/chat', name: 'C', endpoints: [{ provider: 'far', upstream_model: 'x' }] },
+  ] })
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
+  t.same(loaded.ok && loaded.unpriced, [{ model: 'a/b', provider: 'far' }, { model: 'a/b:same', provider: 'far' }])
+})
+
+t.test('`free` beside a price is a mistake, and told where', async (t) => {
+  const both = { provider: 'far', upstream_model: 'x', free: true, pricing: { prompt: '1' } }
+  const model = { id: 'a/b', name: 'B', free: true, pricing: { prompt: '1' }, endpoints: [both] }
+  const file = catalogueFile(t, { replace: true, providers: PROVIDERS, models: [model] })
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
+  t.same(loaded.ok ? [] : loaded.problems.map(({ path }) => path), ['/models/0/free', '/models/0/endpoints/0/free'])
 })
 
 t.test('a model of nothing but id and name has every default', async (t) => {

@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value'
 import t from 'tap'
+import { FREE_VIDEO } from '../../../src/server/catalogue/build-video.ts'
 import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES } from '../../../src/schemas/clip.ts'
 import { ModelAnswer, ModelEndpointsAnswer } from '../../../src/schemas/models.ts'
 import { VideoModel } from '../../../src/schemas/video-models.ts'
@@ -25,18 +26,18 @@ t.test('it has embedding models of every provider, and the local one without a k
   t.same(shipped().providers.filter((provider) => provider.apiKeyEnv === null).map((provider) => provider.slug), ['local'])
 })
 
-t.test('every embedding endpoint has a price, and only the local model is unpriced', async (t) => {
+t.test('every embedding endpoint has a price, and only the local model is free', async (t) => {
   const models = shipped().models.filter((model) => model.video === null)
   const free = models.filter((model) => model.endpoints.some((endpoint) => endpoint.promptNanoPerMillion === 0))
   t.same(free.map((model) => model.id), ['sluice/lexical-1'])
-  t.ok(free[0]?.isUnpriced)
+  t.equal(models.some((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)), false)
   t.match(free[0]?.wire.description, /lexical, not semantic/)
 })
 
 t.test('every endpoint that makes video has a price, and only the local model is free', async (t) => {
   const models = shipped().models.filter((model) => model.video !== null)
-  t.same(models.filter((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)).map((model) => model.id), ['sluice/clip-1'])
-  t.match(shipped().resolve('clip-1'), { isUnpriced: true, endpoints: [{ provider: { protocol: 'local' }, video: { pricing: null } }] })
+  t.same(models.filter((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)).map((model) => model.id), [])
+  t.match(shipped().resolve('clip-1'), { isUnpriced: false, endpoints: [{ provider: { protocol: 'local' }, video: { pricing: FREE_VIDEO } }] })
 })
 
 t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', async (t) => {

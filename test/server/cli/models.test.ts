@@ -37,9 +37,19 @@ t.test('models list adds a price of each video to that of its seconds', async (t
   t.match(stdout, /^mine\/whole .* \$2\/video +here$/m)
 })
 
+t.test('models list tells a model without a price from one that is free', async (t) => {
+  const model = (id: string, more: object) => (
+    { id, name: id, architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'here', upstream_model: id, ...more }] })
+  const models = [model('mine/open', {}), model('mine/free', { free: true })]
+  const file = catalogueFile(t, { replace: true, providers: [{ slug: 'here', protocol: 'local' }], models })
+  const { stdout } = await sluice(['models', 'list'], { SLUICE_CATALOG: file })
+  t.match(stdout, /^mine\/open .* no price +here$/m)
+  t.match(stdout, /^mine\/free .* free +here$/m)
+})
+
 t.test('models list has the models of SLUICE_CATALOG', async (t) => {
   const file = catalogueFile(t, { replace: true, models: [{ id: 'mine/new', name: 'New' }] })
-  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 0, stdout: /^mine\/new +text->text +- +free +-$/m })
+  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 0, stdout: /^mine\/new +text->text +- +- +-$/m })
 })
 
 t.test('models list fails when SLUICE_CATALOG has mistakes, and tells them', async (t) => {

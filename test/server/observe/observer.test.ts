@@ -70,13 +70,22 @@ t.test('metrics get the overhead: the duration less the provider', async (t) => 
   t.match(counted, [['embeddings.create', { overheadMs: 3 }], ['embeddings.create', { overheadMs: 0 }]])
 })
 
+t.test('a call of an endpoint without a price is counted apart, by operation and provider', async (t) => {
+  const { observer, counted } = open()
+  observer.settled(call({ notes: { provider: 'acme', isUnpriced: true } }))
+  observer.settled(call({ notes: { provider: 'acme' } }))
+  t.same(counted.filter((one) => Array.isArray(one) && one[0] === 'unpriced'), [['unpriced', 'embeddings.create', 'acme']])
+})
+
 function open(): { observer: Observer; log: ReturnType<typeof keptLog>; counted: unknown[]; draw(next: number): void; advance(ms: number): void } {
   const log = keptLog()
   const counted: unknown[] = []
   let drawn = 0.5
   let now = 1_000_000
   const observer = createObserver({
-    log, random: () => drawn, now: () => now, metrics: { call: (...args) => void counted.push(args) },
+    log, random: () => drawn, now: () => now, metrics: {
+      call: (...args) => void counted.push(args), unpriced: (...args) => void counted.push(['unpriced', ...args]),
+    },
   })
   return { observer, log, counted, draw: (next) => void (drawn = next), advance: (ms) => void (now += ms) }
 }

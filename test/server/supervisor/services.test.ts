@@ -16,7 +16,7 @@ t.test('the embedded Postgres has connections for 64 fronts, also for a reload t
   const { SLUICE_DATA = '' } = await nodeSettings(t, { isEmbedded: true })
   const undone: (() => Promise<void>)[] = []
   const data = await openDataDirectory(SLUICE_DATA, SILENT)
-  const generation = { config: withFronts(64), settings: {}, unknown: [], frozen: {}, providerKeys: {} }
+  const generation = { config: withFronts(64), settings: {}, unknown: [], frozen: {}, providerKeys: {}, advice: [] }
   const services = await startServices(generation, { data, log: holdLog(SILENT), undo: (step) => undone.push(step) })
   t.teardown(async () => {
     for (const step of undone.reverse()) await step()

@@ -8,7 +8,7 @@ import { costBoundOf, mostTokens, TOKENS_ADDED_MAX } from '../../../src/server/u
 import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { estimateTokens } from '../../../src/server/upstream/usage.ts'
 
-type Facts = Partial<Pick<Endpoint, 'promptNanoPerMillion' | 'requestNano' | 'isUnpriced' | 'contextLength'>>
+type Facts = Partial<Pick<Endpoint, 'promptNanoPerMillion' | 'requestNano' | 'isUnpriced' | 'contextLength' | 'tag'>>
 
 /** One USD per million tokens, unless told otherwise. */
 const at = (facts: Facts = {}, isOwn = false): { readonly endpoint: Endpoint } => ({
@@ -45,8 +45,14 @@ t.test('a picture where nobody knows the context has no bound; at a price per re
   t.same(bound(pictures, at()), { paidNano: null, anyNano: null })
   t.same(mostTokens(bulk(pictures), shapeOf(bulk(pictures)), null), null)
   t.same(bound(pictures, at({ promptNanoPerMillion: 0, requestNano: 5 })), { paidNano: 5, anyNano: 5 })
-  t.same(bound(pictures, at({ isUnpriced: true, promptNanoPerMillion: 0 })), { paidNano: 0, anyNano: 0 })
-  t.same(bound(pictures, at(), at({ isUnpriced: true })), { paidNano: null, anyNano: null }, 'one without a bound is the dearest')
+  t.same(bound(pictures, at({ requestNano: 5, promptNanoPerMillion: 0 }), at()), { paidNano: null, anyNano: null }, 'one without a bound is the dearest')
+})
+
+t.test('an endpoint without a price has no bound and is named; one that is free has the bound 0', async (t) => {
+  const unpriced = { promptNanoPerMillion: 0, isUnpriced: true, tag: 'acme/m' }
+  t.same(bound('abc', at(), at(unpriced)), { paidNano: null, anyNano: null, unpriced: 'acme/m' })
+  t.same(bound('abc', at(), at(unpriced, true)), { paidNano: 1_000 * (3 + ADDED), anyNano: null, unpriced: 'acme/m' }, 'under an own key')
+  t.same(bound('abc', at({ promptNanoPerMillion: 0 })), { paidNano: 0, anyNano: 0 })
 })
 
 t.test('the dearest endpoint bounds the call, and those under own credentials count apart', async (t) => {

@@ -42,6 +42,7 @@ async function opened(test: Test) {
     const plan = embedder.plan({
       model: present(catalogue.resolve('acme/c')),
       request: { model: 'acme/c', input: bulky() },
+      limits: null,
       caller: callerBy('k'),
       deadlineAt: performance.now() + 60_000,
       call,

@@ -1,6 +1,7 @@
 import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
 import type { Generation } from '../../config.ts'
+import { unpricedEndpoints } from '../../main/safekeeping.ts'
 import type { ModelCatalogue } from '../../ports/models.ts'
 import { unsetKeys } from '../models.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
@@ -12,7 +13,11 @@ export function settings({ unknown }: Generation): readonly Finding[] {
 
 export function catalogue({ config: { catalogFile }, providerKeys }: Generation): readonly Finding[] {
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
-  if (loaded.ok) return [good('catalogue', `${loaded.catalogue.models.length} models`), keysOf(loaded.catalogue, providerKeys)]
+  if (loaded.ok) {
+    const unpriced = unpricedEndpoints(loaded.unpriced)
+    const prices = unpriced === null ? good('prices', 'every endpoint has a price, or is free') : doubtful('prices', unpriced.detail, unpriced.fix)
+    return [good('catalogue', `${loaded.catalogue.models.length} models`), prices, keysOf(loaded.catalogue, providerKeys)]
+  }
   return [bad('catalogue', `${loaded.problems.length} mistakes`, 'run `sluice catalog check` on the file of SLUICE_CATALOG')]
 }
 

@@ -44,7 +44,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     status: 200,
     body: EmbeddingsAnswer,
     headers: {
-      'x-sluice-unpriced': '`true` when the catalogue has no price for the endpoint, so that the cost is 0.',
+      'x-sluice-unpriced': '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
       'x-sluice-usage': '`estimated` when the provider told no usable token counts and ours stand in; '
         + '`capped` when it told more than the call may cost at most, which is what was charged.',
     },
@@ -132,6 +132,7 @@ function embedWith(call: EmbeddingsCall, known: Awaited<ReturnType<typeof models
   const planned = ports.embedder.plan({
     model,
     request: body,
+    limits: call.key.money,
     caller: callerOf(call.key),
     requestId: call.requestId,
     hops,
@@ -187,6 +188,7 @@ function settle({ notes }: EmbeddingsCall, result: EmbeddingsResult, { plan, hol
   notes.provider = provider
   notes.promptTokens = promptTokens
   notes.costUsd = usdOfNano(nano)
+  if (result.isUnpriced) notes.isUnpriced = true
   notes.attempts = result.attempts
   notes.upstreamMs = upstreamMs
   return { nano, isCapped: nano < cost }

@@ -5,7 +5,7 @@ import type { EndpointChanges } from '../../ports/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
-import { baseUrlOf } from './endpoint-fields.ts'
+import { baseUrlOf, countable } from './endpoint-fields.ts'
 
 interface Inputs {
   readonly params: typeof EndpointParams
@@ -37,7 +37,9 @@ export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>
 })
 
 function changesOf(body: UpdateEndpointBody, ports: Ports): Outcome<EndpointChanges> {
-  const { upstream_model_id: upstreamModelId, base_url: given, declared_region: region, declared_zdr: zdr, secret_name: name } = body
+  const { upstream_model_id: upstreamModelId, base_url: given, declared_region: region, declared_zdr: zdr, pricing, secret_name: name } = body
+  const priced = pricing === undefined ? null : countable(pricing)
+  if (priced !== null && !priced.ok) return priced
   const baseUrl = given === undefined ? null : baseUrlOf(given, ports)
   if (baseUrl !== null && !baseUrl.ok) return baseUrl
   return ok({
@@ -45,6 +47,7 @@ function changesOf(body: UpdateEndpointBody, ports: Ports): Outcome<EndpointChan
     ...(baseUrl !== null && { baseUrl: baseUrl.value }),
     ...(region !== undefined && { declaredRegion: region }),
     ...(zdr !== undefined && { declaredZdr: zdr }),
+    ...(pricing !== undefined && { pricing: { prompt: pricing.prompt, completion: pricing.completion } }),
     ...(name !== undefined && { secretName: name }),
   })
 }

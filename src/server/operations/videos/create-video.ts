@@ -40,13 +40,15 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
   success: {
     status: 202,
     body: VideoAnswer,
-    headers: { 'x-sluice-unpriced': '`true` when the catalogue has no price for the endpoint, so that the cost is 0.' },
+    headers: {
+      'x-sluice-unpriced': '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
+    },
   },
   statuses: [400, 402, 404, 429, 500],
   failures: [
     'header_invalid', 'body_invalid', ...PRESET_USE_FAILURES, 'model_unknown', 'model_not_allowed', 'model_unfit', 'endpoint_unconfigured', 'video_unsupported',
     'video_unknown', 'video_unfinished', 'video_previous_unfit', 'callback_url_invalid', 'credit_exhausted', 'key_limit_exceeded',
-    'budget_exceeded', 'video_jobs_full', 'workspace_unknown', 'idempotency_mismatch', 'busy', 'store_unavailable',
+    'budget_exceeded', 'cost_unbounded', 'video_jobs_full', 'workspace_unknown', 'idempotency_mismatch', 'busy', 'store_unavailable',
   ],
   example: { body: { model: 'sluice/clip-1', prompt: 'A paper boat on a quiet lake', duration: 2, seed: 7 } },
   async run(call, ports) {
@@ -79,6 +81,7 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     const wish = wishOf(call, { ...planned.value, model, sessionId }, ports.publicOrigin)
     const accepted = await ports.videos.accept(wish)
     if (!accepted.ok) return accepted
+    if (wish.isUnpriced) notes.isUnpriced = true
     const headers = wish.isUnpriced ? { headers: UNPRICED } : {}
     return ok({ kind: 'json', value: videoAnswer(accepted.value, ports.publicOrigin), ...headers })
   },
@@ -99,7 +102,7 @@ async function planOf(
 ): Promise<Outcome<Chosen>> {
   const previous = await previousOf(call, facts, ports)
   if (!previous.ok) return previous
-  const endpoint = chooseEndpoint(model, ports.operatorKeys, previous.value)
+  const endpoint = chooseEndpoint(model, { operatorKeys: ports.operatorKeys, limits: call.key.money, previous: previous.value })
   if (!endpoint.ok) return endpoint
   const { slug, protocol } = endpoint.value.provider
   const remixed = protocol === 'openai' ? previous.value : null

@@ -25,7 +25,7 @@ export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts,
     return true
   })
   if (fit.length === 0) return new Set()
-  const paying = fit.filter(({ wish }) => wish.costNano > 0)
+  const paying = fit.filter(({ wish }) => wish.costNano > 0 || wish.isUnpriced)
   const accountIds = new Set(paying.flatMap(({ wish: { key, workspaceId } }) => (
     [organizationAccount(key.organizationId), workspaceAccount(workspaceId), key.money.accountId])))
   const rows = await sql<{ id: string }[]>`
@@ -37,7 +37,7 @@ export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts,
       SELECT account_id FROM account_limits WHERE account_id = ANY(string_to_array(${[...accountIds].join(',')}, ','))),
     free AS MATERIALIZED (
       SELECT r.*, held.default_callback_url FROM records r JOIN held ON held.id = r.workspace_id
-      WHERE r.cost_nano = 0 OR NOT EXISTS (
+      WHERE (r.cost_nano = 0 AND NOT r.is_unpriced) OR NOT EXISTS (
         SELECT FROM limited l WHERE l.account_id IN ('o' || r.organization_id, 'w' || r.workspace_id, r.key_account_id))),
     kept AS (
       UPDATE idempotency AS i SET state = 'answered', body_sha256 = x.body_sha256, answer = x.answer, answered_at = clock_timestamp()

@@ -1,5 +1,5 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
-import { moneyRefused } from '../../../schemas/money-refusals.ts'
+import { costUnbounded, moneyRefused } from '../../../schemas/money-refusals.ts'
 import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from '../../../schemas/video-limits.ts'
 import type { VideoAttached, VideoView, VideoWish } from '../../ports/videos.ts'
 import { keepAnswers } from '../idempotency.ts'
@@ -78,6 +78,7 @@ export async function acceptAll(tx: Transaction, jobs: readonly Accepting[], mea
     const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
     if (more === null) return { kind: 'refused', refusal: fail('video_jobs_full', FULL) }
     const decision = holding?.decide(job.wish) ?? UNHELD
+    if (decision.kind === 'unbounded') return { kind: 'refused', refusal: costUnbounded(decision.accounts, job.wish.target.endpoint) }
     if (decision.kind === 'refused') return { kind: decision.isFinal ? 'refused' : 'short', refusal: moneyRefused(decision.refusing) }
     open.set(workspaceId, more)
     accepted.push({ ...job, day: decision.day, leases: decision.leases.map((lease) => ({ ...lease, holdId: job.holdId })) })

@@ -15,12 +15,14 @@ import { latestOf } from '../windows.ts'
  * is lent as fronts are lent money, but exactly, and stays until the job ends. Design §6, §7.
  */
 
-type HoldWish = Pick<VideoWish, 'key' | 'workspaceId' | 'target' | 'costNano'>
+type HoldWish = Pick<VideoWish, 'key' | 'workspaceId' | 'target' | 'costNano' | 'isUnpriced'>
 
 export type HoldDecision =
   | { readonly kind: 'held'; readonly day: Day; readonly leases: readonly Lease[] }
   /** `isFinal`: waiting for others to give back is of no use. */
   | { readonly kind: 'refused'; readonly isFinal: boolean; readonly refusing: readonly RefusingLimit[] }
+  /** Accounts whose limit counts a job whose cost nobody can tell. C40. */
+  | { readonly kind: 'unbounded'; readonly accounts: readonly AccountKind[] }
 
 /** Accounts of one batch, locked, with what decides about them; they change with each decision. */
 export interface HoldScene {
@@ -36,7 +38,7 @@ export interface HoldScene {
  * moment has it count from the next batch on, as if this one had come before.
  */
 export async function limitedAccounts(tx: Transaction, wishes: readonly HoldWish[]): Promise<readonly string[]> {
-  const paying = wishes.filter(({ costNano }) => costNano > 0)
+  const paying = wishes.filter(({ costNano, isUnpriced }) => costNano > 0 || isUnpriced)
   const ids = new Set(paying.flatMap((wish) => accountsOf(wish).map(({ id }) => id)))
   if (ids.size === 0) return []
   const rows = await tx<{ id: string; counts_byok: boolean }[]>`
@@ -45,7 +47,7 @@ export async function limitedAccounts(tx: Transaction, wishes: readonly HoldWish
   const found = new Map(rows.map((row) => [row.id, row.counts_byok]))
   const needed = paying.flatMap((wish) => accountsOf(wish).filter(({ kind, id }) => {
     const countsByok = found.get(id)
-    return countsByok !== undefined && amountNano(wish, { ownerKind: kind, countsByok }) > 0n
+    return countsByok !== undefined && counts(wish, { ownerKind: kind, countsByok })
   }))
   return [...new Set(needed.map(({ id }) => id))]
 }
@@ -83,6 +85,8 @@ export class Holding {
 
   decide(wish: HoldWish): HoldDecision {
     const parts = this.#partsOf(wish)
+    const unbounded = wish.isUnpriced ? parts.filter(({ limits }) => spansOf(limits).length > 0) : []
+    if (unbounded.length > 0) return { kind: 'unbounded', accounts: unbounded.map(({ account }) => account.ownerKind) }
     const day = latestOf([this.#scene.today, ...parts.map(({ account }) => account.day)])
     const rolled = parts.map((part) => ({ ...part, account: rolledTo(part.account, day) }))
     const short = rolled.flatMap((part) => shortOf(part).map((span) => ({ ...part, span })))
@@ -99,8 +103,7 @@ export class Holding {
       const account = this.#now.get(id)
       const limits = this.#scene.limits.get(id)
       if (account === undefined || limits === undefined) return []
-      const nano = amountNano(wish, account)
-      return nano > 0n ? [{ account, limits, nano }] : []
+      return counts(wish, account) ? [{ account, limits, nano: BigInt(wish.costNano) }] : []
     })
   }
 
@@ -147,8 +150,8 @@ function accountsOf({ key, workspaceId }: HoldWish): readonly { readonly kind: A
   ]
 }
 
-/** As an account counts it: what a workspace pays itself is no credit's, and counts elsewhere where that is wanted. B2.9, B2.10. */
-function amountNano({ target, costNano }: HoldWish, { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>): bigint {
-  if (target.ownSecret === null) return BigInt(costNano)
-  return ownerKind !== 'organization' && countsByok ? BigInt(costNano) : 0n
+/** What a workspace pays itself is no credit's, and counts elsewhere where that is wanted; what is free counts nowhere. B2.9, B2.10. */
+function counts({ target, costNano, isUnpriced }: HoldWish, { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>): boolean {
+  if (costNano === 0 && !isUnpriced) return false
+  return target.ownSecret === null || (ownerKind !== 'organization' && countsByok)
 }

@@ -12,7 +12,8 @@ export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
     // A price was counted when it was set.
     promptNanoPerMillion: pricing === null ? 0 : nanoPerMillion(pricing.prompt) ?? 0,
     requestNano: 0,
-    isUnpriced: pricing === null,
+    // It is its owner's: what it costs the operator does not pay. C40.
+    isUnpriced: false,
     quantization: null,
     isZdr: own.declaredZdr,
     mayTrain: null,

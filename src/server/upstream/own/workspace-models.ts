@@ -20,10 +20,10 @@ export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: Wo
   const { catalogue, keys } = means
   const bySlug = new Map<string, Routed[]>()
   for (const own of endpoints) {
-    const endpoint = routed(own, means)
-    if (endpoint === null) continue
+    const one = routed(own, means)
+    if (one === null) continue
     const slug = (catalogue.resolve(own.modelPermaslug)?.canonicalSlug ?? own.modelPermaslug).toLowerCase()
-    bySlug.set(slug, [...(bySlug.get(slug) ?? []), { slug: own.modelPermaslug, endpoint }])
+    bySlug.set(slug, [...(bySlug.get(slug) ?? []), one])
   }
   const own = new Map([...bySlug].map(([slug, list]) => [slug, modelOf(list)]))
   const joined = new Map<CallableModel, CallableModel>()
@@ -45,27 +45,31 @@ export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: Wo
 
 interface Routed {
   readonly slug: string
+  /** Nano-USD per million tokens; infinite for one without a price, which is not known to be cheaper. C21. */
+  readonly costs: number
   readonly endpoint: Endpoint
 }
 
 /** Null when its provider is no longer in the catalogue. A secret is asked for at the first call. */
-function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsMeans): Endpoint | null {
+function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsMeans): Routed | null {
   const provider = providers.at(own)
   const destination = destinationOf(own.baseUrl)
   // What was validated has a credential.
   if (provider === null || destination === null || own.secretName === null) return null
-  return { ...endpointAt(own, provider), ownWay: credentials.wayTo(destination, own.secretName) }
+  return {
+    slug: own.modelPermaslug, costs: own.pricing === null ? Infinity : endpointAt(own, provider).promptNanoPerMillion,
+    endpoint: { ...endpointAt(own, provider), ownWay: credentials.wayTo(destination, own.secretName) },
+  }
 }
 
-/** Cheapest first, then oldest; what has no price is not known to be cheaper. C21. */
+/** Cheapest first, then oldest. */
 function modelOf(list: readonly Routed[]): CallableModel {
-  const costOf = ({ endpoint }: Routed): number => (endpoint.isUnpriced ? Infinity : endpoint.promptNanoPerMillion)
-  const sorted = [...list].sort((one, other) => (costOf(one) === costOf(other) ? 0 : costOf(one) - costOf(other)))
+  const sorted = [...list].sort((one, other) => (one.costs === other.costs ? 0 : one.costs - other.costs))
   const endpoints = sorted.map(({ endpoint }) => endpoint)
   return {
     id: list[0]?.slug ?? '',
     isEmbedding: true,
-    isUnpriced: endpoints.every((endpoint) => endpoint.isUnpriced),
+    isUnpriced: false,
     inputModalities: EVERY_MODALITY,
     video: null,
     endpoints,

@@ -9,6 +9,7 @@ import { newId } from '../../../../src/server/store/ids.ts'
 import { openDataDirectory } from '../../../../src/server/supervisor/data-directory.ts'
 import { identityOf } from '../../../../src/server/supervisor/process-state.ts'
 import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
+import { catalogueFile } from '../../../support/catalogue.ts'
 import { NO_OPENSSL, selfSigned } from '../../../support/certificate.ts'
 import { examined, type Told } from '../../../support/doctor.ts'
 import { SILENT } from '../../../support/log.ts'
@@ -117,6 +118,14 @@ condition({
 condition({
   what: 'a catalogue with mistakes', check: 'catalogue', detail: /^\d+ mistakes$/, fix: /sluice catalog check/,
   make: (t) => ({ SLUICE_CATALOG: join(t.testdir({ 'bad.json': '{"models":[{"id":"nameless"}]}' }), 'bad.json') }),
+})
+
+condition({
+  what: 'an endpoint without a price', check: 'prices', detail: /^1 endpoint has no price \(mine\/open at here\)/, fix: /`"free": true`/,
+  make: (t) => ({ SLUICE_CATALOG: catalogueFile(t, {
+    providers: [{ slug: 'here', protocol: 'local' }],
+    models: [{ id: 'mine/open', name: 'O', architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'here', upstream_model: 'x' }] }],
+  }) }),
 })
 
 condition({

@@ -7,6 +7,7 @@ import type { CallCost, Hold, HoldAsk, Spend } from '../../../../src/server/port
 import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
 import { openEmbeddings } from '../../../support/embeddings-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
+import { NO_LIMITS } from '../../../support/key-money.ts'
 import { answers, hangsUp, refuses, sendsHtml } from '../../../support/provider-behaviours.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
@@ -54,6 +55,32 @@ t.test('a call takes the dearest that it may come to, and pays what it came to',
   }])
   t.type(spend.holds[0]?.ends, Array)
   t.ok(spend.holds[0]?.ends.every((end) => typeof end === 'object' && Number.isInteger(end.milliseconds)))
+})
+
+const CREDIT = { money: { ...NO_LIMITS, accountId: 'a', isCreditLimited: true } }
+
+t.test('under a limit an unpriced endpoint is passed over, wherever it stands; without one it is not', async (t) => {
+  const spend = recorder()
+  const firstFacts = { pricing: undefined }
+  const limited = await openEmbeddings(t, { spend, firstFacts, keys: CREDIT })
+  for (const provider of [undefined, { allow_fallbacks: false }, { order: ['first', 'second'] }]) {
+    t.equal((await limited.post({ ...ONE, model: 'acme/embed', provider })).status, 200)
+  }
+  t.same([limited.first.calls.length, limited.second.calls.length], [0, 3])
+  t.same(spend.holds.map(({ ask }) => ask.bound), Array(3).fill({ paidNano: BOUND / 2, anyNano: BOUND / 2 }))
+  const free = await openEmbeddings(t, { firstFacts })
+  t.equal((await free.post({ ...ONE, model: 'acme/embed' })).headers.get('x-sluice-unpriced'), 'true')
+  t.equal(free.first.calls.length, 1)
+})
+
+t.test('under a limit the priced endpoint alone is left: when it fails, or is excluded, no unpriced one is called for nothing', async (t) => {
+  const spend = recorder()
+  const { post, first, second } = await openEmbeddings(t, { spend, firstFacts: { pricing: undefined }, keys: CREDIT })
+  second.script(refuses(500))
+  t.equal((await post({ ...ONE, model: 'acme/embed' })).status, 502)
+  t.equal(first.calls.length, 0)
+  await post({ ...ONE, model: 'acme/embed', provider: { only: ['first'] } })
+  t.match(spend.holds.at(-1)?.ask.bound, { paidNano: null, anyNano: null, unpriced: 'first/embed-1' }, 'which every limit refuses')
 })
 
 const refusals = [

@@ -197,6 +197,13 @@ t.test('embeddings.create 200: an unpriced model is free and says so', async (t)
   t.equal(headers.get('x-sluice-unpriced'), 'true')
 })
 
+t.test('embeddings.create 200: what the catalogue calls free is not told to be unpriced', async (t) => {
+  const { post } = await openEmbeddings(t)
+  const { status, headers, body } = await post({ model: 'sluice/lexical-1', input: 'x' })
+  t.match({ status, usage: body.usage }, { status: 200, usage: { cost: 0 } })
+  t.equal(headers.get('x-sluice-unpriced'), null)
+})
+
 const lies = [
   null,
   {},

@@ -142,6 +142,15 @@ t.test('private_endpoints.update 409: only a draft can be changed', async (t) =>
   }
 })
 
+t.test('private_endpoints.update 200, 400: a price of a draft is changed as the rest of it', async (t) => {
+  const { call, draft } = await openEndpoints(t)
+  const id = await draft()
+  const pricing = { prompt: '0.00000003', completion: '0' }
+  t.equal((await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm', pricing })).status, 200)
+  t.match((await call('get', `/private-endpoints/${id}`)).body.data, { pricing })
+  t.equal((await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm', pricing: { prompt: '10', completion: '0' } })).status, 400, 'uncountable')
+})
+
 t.test('private_endpoints.set_pricing 200, 400, 404: of any endpoint, whose validation stays', async (t) => {
   const { call, validated } = await openEndpoints(t)
   const id = await validated()

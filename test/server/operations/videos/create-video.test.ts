@@ -6,8 +6,10 @@ import { JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { Egress } from '../../../../src/server/ports/egress.ts'
 import { openIdempotency } from '../../../../src/server/store/idempotency.ts'
+import { catalogueOf } from '../../../support/catalogue.ts'
 import { KEY, OTHER_KEY } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
+import { NO_LIMITS } from '../../../support/key-money.ts'
 import { openTestStore } from '../../../support/postgres.ts'
 import { openVideosFront } from '../../../support/videos-front.ts'
 
@@ -42,6 +44,21 @@ t.test('video.create 202: a model without a price is free, and said to be so', a
   const reply = await front.post({ ...BODY, model: 'acme/any' })
   t.equal(reply.headers.get('x-sluice-unpriced'), 'true')
   t.match(front.videos.wishes[0], { costNano: 0, isUnpriced: true })
+})
+
+t.test('video.create 202: under a limit an unpriced endpoint is passed over while another one is left', async (t) => {
+  const endpoints = [{ provider: 'talk', upstream_model: 'a' }, { provider: 'talk', upstream_model: 'b', video: { pricing_skus: { per_video: '1' } } }]
+  const models = catalogueOf(t, {
+    providers: [{ slug: 'talk', protocol: 'local' }], models: [{ id: 'acme/clip', name: 'C', architecture: { output_modalities: ['video'] }, endpoints }],
+  })
+  const money = { ...NO_LIMITS, accountId: 'a' }
+  const [open, limited] = await Promise.all([
+    openVideosFront(t, { ports: { models } }), openVideosFront(t, { ports: { models }, keys: { money: { ...money, isKeyLimited: true } } }),
+  ])
+  await open.post(BODY)
+  await limited.post(BODY)
+  t.match([open.videos.wishes[0], limited.videos.wishes[0]], [
+    { target: { upstreamModel: 'a' }, isUnpriced: true }, { target: { upstreamModel: 'b' }, isUnpriced: false, costNano: 1_000_000_000 }])
 })
 
 t.test('video.create 202: unknown fields are ignored, session_id wins over its header, trace is told', async (t) => {

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { VIDEO_JOBS_OPEN_MAX } from '../../../../src/schemas/video-limits.ts'
 import { openVideoCancel } from '../../../../src/server/store/videos/cancel.ts'
 import { SILENT } from '../../../support/log.ts'
+import { limitCredit } from '../../../support/money.ts'
 import { openVideoStand, videoKey, type VideoStand } from '../../../support/video-jobs.ts'
 import { openVideosFront, type VideosFront } from '../../../support/videos-front.ts'
 
@@ -71,6 +72,14 @@ t.test('without an address of its own a job calls back to the workspace\'s defau
   await front.post({ ...BODY, callback_url: 'https://hooks.example/one' })
   const rows = await store.sql<{ callback_url: string }[]>`SELECT callback_url FROM video_jobs ORDER BY callback_url`
   t.same(rows.map((row) => row.callback_url), ['https://hooks.example/all', 'https://hooks.example/one'])
+})
+
+t.test('video.create 402: a job whose cost nobody has told is refused under a limit, and its endpoint named', async (t) => {
+  const { front, store, owners } = await open(t)
+  await limitCredit(store.sql, owners.organizationId, 1_000_000)
+  const { status, body } = await front.post({ ...BODY, model: 'acme/any' })
+  const metadata = { error_type: 'cost_unbounded', limit_source: 'credit' }
+  t.match({ status, body }, { status: 402, body: { error: { message: /no price for local\/any/, metadata } } })
 })
 
 t.test('video.create 429: a workspace has at most so many open jobs', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { checkLedger } from '../../../../src/server/ledger/check.ts'
 import { must } from '../../../support/must.ts'
 import { imbalances, limitCredit, openJournal, setLimit, turnTo } from '../../../support/money.ts'
-import { accepted, nameOf, openVideoStand, OWN, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
+import { accepted, nameOf, openVideoStand, OWN, videoKey, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
 
 /** What an account has lent in its lifetime window. */
 async function lentOf({ store }: VideoStand, id: string): Promise<number> {
@@ -82,10 +82,27 @@ t.test('by own credentials a job holds only where such are counted', async (t) =
   t.equal(nameOf(await jobs.accept(videoWish(owners, { target: OWN }))), 'key_limit_exceeded')
 })
 
+t.test('a job whose cost nobody has told is refused by every finite limit that counts it, however much is left', async (t) => {
+  const stand = await openVideoStand(t)
+  const { store, jobs, owners } = stand
+  const unpriced = (more: object = {}) => jobs.accept(videoWish(owners, { costNano: 0, isUnpriced: true, ...more }))
+  t.equal(nameOf(await unpriced()), 'ok', 'without a limit')
+  await limitCredit(store.sql, owners.organizationId, 1_000_000)
+  const refused = await unpriced()
+  t.match(refused, { ok: false, failure: { name: 'cost_unbounded', metadata: { scope: 'organization', limit_source: 'credit' } } })
+  t.match(await unpriced({ key: videoKey(owners, { isCreditLimited: true }) }), { ok: false, failure: { name: 'cost_unbounded' } })
+  t.equal(nameOf(await unpriced({ target: OWN })), 'ok', 'credit does not count own credentials')
+  await setLimit(store.sql, owners.accounts.key, 'daily', 500)
+  t.equal(nameOf(await unpriced({ target: OWN })), 'ok', 'nor does a key whose limit leaves them out')
+  await store.sql`UPDATE accounts SET counts_byok = true WHERE id = ${owners.accounts.key}`
+  t.equal(nameOf(await unpriced({ target: OWN })), 'cost_unbounded')
+  t.same(await imbalances(store.sql), [])
+})
+
 t.test('what costs nothing is accepted however little is left', async (t) => {
   const { store, jobs, owners } = await openVideoStand(t)
   await limitCredit(store.sql, owners.organizationId, 0)
-  t.equal(nameOf(await jobs.accept(videoWish(owners, { costNano: 0, isUnpriced: true }))), 'ok')
+  t.equal(nameOf(await jobs.accept(videoWish(owners, { costNano: 0 }))), 'ok')
 })
 
 t.test('a hold belongs to the window of its acceptance, the newest that an account has seen', async (t) => {
