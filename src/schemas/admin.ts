@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { ADMIN_FILES_COUNTED_MAX, ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT, ADMIN_PAGE_MAX } from './admin-limits.ts'
+import { HasMore } from './pages.ts'
 import { VIDEO_ID_CHARS_MAX } from './video-limits.ts'
 import { VIDEO_STATUSES } from './video-jobs.ts'
 import { DELIVERY_STATES, WEBHOOK_REASONS } from './webhook-deliveries.ts'
@@ -58,7 +59,9 @@ export const AdminJobShape = Type.Object({
 })
 export type AdminJobShape = Static<typeof AdminJobShape>
 
-export const AdminJobListAnswer = Type.Object({ data: Type.Array(AdminJobShape, { description: 'Newest first.' }), total_count: Listed })
+export const AdminJobListAnswer = Type.Object({
+  data: Type.Array(AdminJobShape, { description: 'Newest first.' }), total_count: Listed, has_more: HasMore,
+})
 
 /** What an operator sees of a delivery: of its address the host alone, since the rest may be a caller's secret. */
 export const AdminDeliveryShape = Type.Object({
@@ -111,7 +114,9 @@ export const AdminJobAnswer = Type.Object({ data: AdminJobDetailsShape })
 export const ListAdminWebhooksQuery = Type.Object({ workspace_id: Workspace, state: Type.Optional(Type.Enum([...DELIVERY_STATES])), ...PAGE })
 export type ListAdminWebhooksQuery = Static<typeof ListAdminWebhooksQuery>
 
-export const AdminWebhookListAnswer = Type.Object({ data: Type.Array(AdminDeliveryShape, { description: 'Newest first.' }), total_count: Listed })
+export const AdminWebhookListAnswer = Type.Object({
+  data: Type.Array(AdminDeliveryShape, { description: 'Newest first.' }), total_count: Listed, has_more: HasMore,
+})
 
 export const AdminWebhookParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 

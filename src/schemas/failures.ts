@@ -199,7 +199,7 @@ export const FAILURES = {
   scim_group_taken: row([409], 'caller', 'after_change', 'This displayName is taken in the organization.'),
   scim_member_unknown: row([400], 'caller', 'after_change', 'A member is no user of this organization.'),
   scim_filter_invalid: row([400], 'caller', 'after_change', 'The filter is not one that Sluice understands.'),
-  scim_too_many: row([400], 'caller', 'after_change', 'The groups of this page have over {limit} members: ask with `excludedAttributes=members`.'),
+  scim_too_many: row([400], 'caller', 'after_change', 'The first group of this page has over {limit} members: ask with `excludedAttributes=members`.'),
   /** Of what the service says about itself: whoever filters must not take all for what matches. */
   scim_filter_refused: row([403], 'caller', 'after_change', 'There is no filter here: ask for all, or for one by its id.'),
   scim_path_invalid: row([400], 'caller', 'after_change', 'The path of a PATCH operation is not one that Sluice understands.'),

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { SCIM_OFFSET_MAX, SCIM_PAGE_DEFAULT, SCIM_PAGE_MAX } from './mapping-limits.ts'
+import { HasMore } from './pages.ts'
 import { MEMBER_ROLES } from './workspaces.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -45,7 +46,7 @@ export const MappingShape = Type.Object({
 export type MappingShape = Static<typeof MappingShape>
 
 export const MappingAnswer = Type.Object({ data: MappingShape })
-export const MappingListAnswer = Type.Object({ data: Type.Array(MappingShape), total_count: Count })
+export const MappingListAnswer = Type.Object({ data: Type.Array(MappingShape), total_count: Count, has_more: HasMore })
 export const DeletedMappingAnswer = Type.Object({ deleted: Type.Literal(true) })
 
 /** B2.5. */
@@ -59,7 +60,7 @@ export const DirectoryGroupShape = Type.Object({
 })
 export type DirectoryGroupShape = Static<typeof DirectoryGroupShape>
 
-export const DirectoryGroupListAnswer = Type.Object({ data: Type.Array(DirectoryGroupShape), total_count: Count })
+export const DirectoryGroupListAnswer = Type.Object({ data: Type.Array(DirectoryGroupShape), total_count: Count, has_more: HasMore })
 
 /** B2.5. */
 export const SyncJobShape = Type.Object({

@@ -5,6 +5,7 @@ import {
   NAME_CHARS_MAX, RATE_LIMIT_RPM_MAX,
 } from './limits.ts'
 import { USD_MAX } from './money-limits.ts'
+import { HasMore } from './pages.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
@@ -139,7 +140,7 @@ export const ApiKey = Type.Object({
 export type ApiKey = Static<typeof ApiKey>
 
 export const KeyAnswer = Type.Object({ data: ApiKey })
-export const KeyListAnswer = Type.Object({ data: Type.Array(ApiKey) })
+export const KeyListAnswer = Type.Object({ data: Type.Array(ApiKey), has_more: HasMore })
 export const NewKeyAnswer = Type.Object({ data: ApiKey, key: Type.String({ description: 'The key itself, this once.' }) })
 export const KeyDeletedAnswer = Type.Object({ deleted: Type.Literal(true) })
 export const RotatedKeyAnswer = Type.Object({

@@ -270,8 +270,11 @@ export const AUDIT_PAGE_MAX = 100
 export const AUDIT_PAGE_DEFAULT = 50
 /** Events that one read of the audit log looks at; a page of a search that finds little may be short, and says where to go on. Decision. */
 export const AUDIT_LOOKED_MAX = 20_000
-/** Bytes of the events of one page, after which it ends early; one event there always is. Decision. */
-export const AUDIT_PAGE_BYTES_MAX = MIB
+/**
+ * Bytes of the items of one page of any list, after which it ends early; one item there always is. Larger pages would hold
+ * the event loop while they are written: 100 versions of presets are 15 MB. Decision.
+ */
+export const LIST_PAGE_BYTES_MAX = MIB
 
 /** Unwrapped data keys that one process holds. Decision. */
 export const DATA_KEYS_CACHED_MAX = 1_000

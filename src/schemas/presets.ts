@@ -1,4 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
+import { HasMore } from './pages.ts'
 import { PRESET_SLUG_CHARS_MAX, PRESETS_OFFSET_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from './preset-limits.ts'
 
 /** No dot segments: clients take them out of a path. */
@@ -66,6 +67,8 @@ export const WholePreset = Type.Object({ ...PresetShape.properties, designated_v
 export type WholePreset = Static<typeof WholePreset>
 
 export const PresetAnswer = Type.Object({ data: WholePreset })
-export const PresetListAnswer = Type.Object({ data: Type.Array(PresetShape), total_count: Type.Integer() })
+export const PresetListAnswer = Type.Object({ data: Type.Array(PresetShape), total_count: Type.Integer(), has_more: HasMore })
 export const PresetVersionAnswer = Type.Object({ data: nullable(PresetVersionShape) })
-export const PresetVersionListAnswer = Type.Object({ data: Type.Array(nullable(PresetVersionShape)), total_count: Type.Integer() })
+export const PresetVersionListAnswer = Type.Object({
+  data: Type.Array(nullable(PresetVersionShape)), total_count: Type.Integer(), has_more: HasMore,
+})

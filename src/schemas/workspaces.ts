@@ -3,6 +3,7 @@ import {
   CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX,
   WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX,
 } from './limits.ts'
+import { HasMore } from './pages.ts'
 
 /** B2.9; and no UUID, or it would hide the workspace of that id behind it. */
 const SLUG_SHAPE = /^(?![0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
@@ -115,7 +116,7 @@ export const WorkspaceShape = Type.Object({
 export type WorkspaceShape = Static<typeof WorkspaceShape>
 
 export const WorkspaceAnswer = Type.Object({ data: WorkspaceShape })
-export const WorkspaceListAnswer = Type.Object({ data: Type.Array(WorkspaceShape), total_count: Type.Integer() })
+export const WorkspaceListAnswer = Type.Object({ data: Type.Array(WorkspaceShape), total_count: Type.Integer(), has_more: HasMore })
 export const DeletedWorkspaceAnswer = Type.Object({ deleted: Type.Literal(true) })
 
 export const MEMBER_ROLES = ['admin', 'member'] as const
@@ -139,4 +140,4 @@ export const MemberShape = Type.Object({
 })
 export type MemberShape = Static<typeof MemberShape>
 
-export const MemberListAnswer = Type.Object({ data: Type.Array(MemberShape), total_count: Type.Integer() })
+export const MemberListAnswer = Type.Object({ data: Type.Array(MemberShape), total_count: Type.Integer(), has_more: HasMore })

@@ -89,7 +89,7 @@ export interface ScimUsers {
 
 /** The groups of an organization. As `ScimUsers`; of those that name one: scim_group_unknown. */
 export interface ScimGroups {
-  /** Failure: scim_too_many (members of one page). */
+  /** A page ends early where its groups have many members. Failure: scim_too_many (members of its first group). */
   list(organizationId: string, query: ScimQuery, hasMembers: boolean): Promise<Outcome<ScimPage<ScimGroup>>>
   get(organizationId: string, id: string, hasMembers: boolean): Promise<Outcome<ScimGroup>>
   /** Failures: scim_group_taken, scim_member_unknown. */

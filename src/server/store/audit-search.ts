@@ -1,7 +1,9 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import { AUDIT_LOOKED_MAX, AUDIT_PAGE_BYTES_MAX } from '../../schemas/limits.ts'
+import { AUDIT_LOOKED_MAX } from '../../schemas/limits.ts'
 import type { AuditLog, AuditPage, AuditQuery, AuditRow } from '../ports/audit.ts'
-import type { Queryable, Sql, Store } from './open.ts'
+import type { Fragment } from './guarded-row.ts'
+import type { Queryable, Store } from './open.ts'
+import { endedByBytes } from './page-by-bytes.ts'
 import { reach } from './translate.ts'
 import { workspaceIdOf } from './workspaces.ts'
 
@@ -24,14 +26,15 @@ export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<Au
     // Where the figures of the table are old the planner would fetch and sort all that a search may find, be it millions.
     await tx`SET LOCAL enable_sort = off`
     const search = searchOf(tx, query, place?.value ?? null)
-    const found = await tx<FoundRow[]>`
-      SELECT organization_id, n, text, hash, count FROM (
-        SELECT *, sum(octet_length(text)) OVER (ORDER BY n DESC) - octet_length(text) AS bytes_before, count(*) OVER ()::int AS count FROM (
-          SELECT * FROM (SELECT * FROM audit WHERE ${search.looked} ORDER BY n DESC LIMIT ${AUDIT_LOOKED_MAX}) looked
-          WHERE ${search.rest} ORDER BY n DESC LIMIT ${query.limit + 1}) found
-      ) counted WHERE bytes_before < ${AUDIT_PAGE_BYTES_MAX} ORDER BY n DESC`
+    const found = await tx<FoundRow[]>`${endedByBytes(tx, {
+      rows: tx`
+        SELECT organization_id, n, text, hash FROM (SELECT * FROM audit WHERE ${search.looked} ORDER BY n DESC LIMIT ${AUDIT_LOOKED_MAX}) looked
+        WHERE ${search.rest} ORDER BY n DESC LIMIT ${query.limit + 1}`,
+      bytes: () => tx`octet_length(text)`,
+      order: () => tx`n DESC`,
+    })}`
     const rows = found.slice(0, query.limit).map(rowOf)
-    const isCut = (found[0]?.count ?? 0) > rows.length
+    const isCut = (found[0]?.found ?? 0) > rows.length
     return ok({ rows, nextBefore: isCut ? (rows.at(-1)?.n ?? null) : await nextBefore(tx, search) })
   }))
 }
@@ -42,10 +45,8 @@ export function rowOf({ organization_id, n, text, hash }: RawAuditRow): AuditRow
 
 interface FoundRow extends RawAuditRow {
   /** Of all that were found, at most one more than the page takes. */
-  readonly count: number
+  readonly found: number
 }
-
-type Fragment = ReturnType<Sql>
 
 interface Search {
   /** In the order of one index, so that it ends after so many rows whatever they are. */

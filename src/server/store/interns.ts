@@ -9,12 +9,10 @@ import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
 import { internEvent, keyEndedEvent } from './intern-audit.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
+import { endedByBytes } from './page-by-bytes.ts'
 import { reach } from './translate.ts'
 import { insertVault } from './vaults.ts'
 import { findWorkspace, holdWorkspace } from './workspaces.ts'
-
-/** Bytes of long texts behind which a page of interns ends early: the next page begins with the rest. Decision. */
-export const INTERNS_PAGE_BYTES = 2 * 1024 * 1024
 
 /** @param publish tells the fronts at once what a removal ended; without it they hear of it by their polls */
 export function openInterns(store: Store, publish: Hints['publish']): Interns {
@@ -70,14 +68,15 @@ async function list(sql: Queryable, wish: InternPageWish): Promise<Outcome<Inter
   const place = await openWorkspace(sql, wish)
   if (!place.ok) return place
   const rows = await sql<(InternRow & { readonly found: number })[]>`
-    WITH page AS (
-      SELECT *, COALESCE(octet_length(description), 0) + COALESCE(octet_length(instructions), 0) AS bytes FROM interns
-      WHERE workspace_id = ${place.value.id}
-        AND ${wish.statuses === null ? sql`true` : sql`status IN ${sql(wish.statuses)}`}
-        AND ${wish.after === null ? sql`true` : sql`id > ${wish.after}`}
-      ORDER BY id LIMIT ${wish.limit + 1}),
-    sized AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS bytes_before, count(*) OVER ()::int AS found FROM page)
-    SELECT page.*, found FROM page JOIN sized USING (id) WHERE bytes_before < ${INTERNS_PAGE_BYTES} ORDER BY id`
+    ${endedByBytes(sql, {
+      rows: sql`
+        SELECT * FROM interns WHERE workspace_id = ${place.value.id}
+          AND ${wish.statuses === null ? sql`true` : sql`status IN ${sql(wish.statuses)}`}
+          AND ${wish.after === null ? sql`true` : sql`id > ${wish.after}`}
+        ORDER BY id LIMIT ${wish.limit + 1}`,
+      bytes: () => sql`(COALESCE(octet_length(description), 0) + COALESCE(octet_length(instructions), 0))`,
+      order: () => sql`id`,
+    })}`
   const interns = rows.slice(0, wish.limit).map(internOf)
   return ok({ interns, hasMore: (rows[0]?.found ?? 0) > interns.length })
 }

@@ -9,6 +9,7 @@ import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
+import { endedByBytes } from './page-by-bytes.ts'
 import {
   listedOf, lockPreset, presetEvent, presetNamed, presetOf, readPreset, readVersion, versionOf, type PresetRow, type VersionRow,
 } from './preset-rows.ts'
@@ -179,9 +180,12 @@ async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: Pa
 async function versionsOf(sql: Queryable, preset: PresetRow, { limit, offset }: PageWish): Promise<Page<PresetVersion>> {
   // Numbers have no gaps: a page is a span of them, and what came since its preset was read is not counted.
   const last = Math.min(offset + limit, preset.latest_version)
-  const rows = await sql<VersionRow[]>`
-    SELECT * FROM preset_versions WHERE preset_id = ${preset.id} AND version > ${offset}::bigint AND version <= ${last}
-    ORDER BY version`
+  const rows = await sql<VersionRow[]>`${endedByBytes(sql, {
+    rows: sql`
+      SELECT * FROM preset_versions WHERE preset_id = ${preset.id} AND version > ${offset}::bigint AND version <= ${last} ORDER BY version`,
+    bytes: () => sql`(octet_length(config) + octet_length(system_prompt))`,
+    order: () => sql`version`,
+  })}`
   return { rows: rows.map(versionOf), totalCount: preset.latest_version }
 }
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { AUDIT_LOOKED_MAX, AUDIT_PAGE_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { AUDIT_LOOKED_MAX, LIST_PAGE_BYTES_MAX } from '../../../src/schemas/limits.ts'
 import type { AuditQuery } from '../../../src/server/ports/audit.ts'
 import { appendAudit } from '../../../src/server/store/audit.ts'
 import { verifyAudit } from '../../../src/server/store/audit-log.ts'
@@ -76,7 +76,7 @@ t.test('the time of the log does not go back with the clock', async (t) => {
 
 t.test('a page of large events ends early, with one at least, and the next begins behind it', async (t) => {
   const { store, organizationId } = await stand(t)
-  const large = (share: number): object => ({ text: 'x'.repeat(AUDIT_PAGE_BYTES_MAX * share) })
+  const large = (share: number): object => ({ text: 'x'.repeat(LIST_PAGE_BYTES_MAX * share) })
   for (const share of [0.1, 2, 0.6, 0.6, 0.6])
     await store.sql.begin((tx) => appendAudit(tx, auditEvent(organizationId, { after: large(share) })))
   const pageOf = async (before?: number): Promise<unknown> => {

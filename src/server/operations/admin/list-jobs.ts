@@ -1,5 +1,6 @@
 import { AdminJobListAnswer, ListAdminJobsQuery } from '../../../schemas/admin.ts'
 import { ADMIN_LISTED_MAX } from '../../../schemas/admin-limits.ts'
+import { offsetPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
@@ -28,6 +29,6 @@ export const listAdminJobs = defineOperation({
       organizationId: key.organizationId, ...pageOf(query),
       ...(workspace !== undefined && { workspace }), ...(status !== undefined && { status }), ...(provider !== undefined && { provider }),
     })
-    return page.ok ? ok({ kind: 'json', value: { data: page.value.rows.map(jobWire), total_count: page.value.totalCount } }) : page
+    return page.ok ? ok({ kind: 'json', value: offsetPage(page.value, pageOf(query), jobWire) }) : page
   },
 })

@@ -1,5 +1,6 @@
 import { AdminWebhookListAnswer, ListAdminWebhooksQuery } from '../../../schemas/admin.ts'
 import { ADMIN_LISTED_MAX } from '../../../schemas/admin-limits.ts'
+import { offsetPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
@@ -27,6 +28,6 @@ export const listAdminWebhooks = defineOperation({
     const page = await admin.deliveries({
       organizationId: key.organizationId, ...pageOf(query), ...(workspace !== undefined && { workspace }), ...(state !== undefined && { state }),
     })
-    return page.ok ? ok({ kind: 'json', value: { data: page.value.rows.map(deliveryWire), total_count: page.value.totalCount } }) : page
+    return page.ok ? ok({ kind: 'json', value: offsetPage(page.value, pageOf(query), deliveryWire) }) : page
   },
 })

@@ -1,4 +1,5 @@
 import { pathOfContainerFileId } from '../../../schemas/container-paths.ts'
+import { cutPage } from '../../../schemas/cut-page.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { FILES_PAGE_DEFAULT } from '../../../schemas/file-limits.ts'
 import {
@@ -33,9 +34,9 @@ export const listContainerFiles = defineOperation({
     const container = containerOf(call)
     const page = await ports.containers.list(container, afterPath, limit ?? FILES_PAGE_DEFAULT, call.signal)
     if (!page.ok) return page
-    const data = page.value.files.map((file) => containerFileAnswer(container.containerId, file))
+    const { data, isCut } = cutPage(page.value.files, (file) => containerFileAnswer(container.containerId, file))
     if (data.length > 0) noteUse(ports, container)
-    const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: page.value.hasMore }
+    const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: isCut || page.value.hasMore }
     return ok({ kind: 'json', value: { object: 'list', data, ...ends } })
   },
 })

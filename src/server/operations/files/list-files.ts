@@ -1,8 +1,10 @@
 import { cursorBehind, idOfCursor } from '../../../schemas/cursor.ts'
+import { cutPage } from '../../../schemas/cut-page.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { FILES_PAGE_DEFAULT } from '../../../schemas/file-limits.ts'
-import { FileListAnswer, fileListAnswer, ListFilesQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
+import { fileAnswer, FileListAnswer, fileListAnswer, ListFilesQuery, SHAPE_HEADERS, shapeOf, type FileShape } from '../../../schemas/files.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import type { HostedPage } from '../../ports/file-hosts.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
@@ -36,9 +38,17 @@ export const listFiles = defineOperation({
       signal,
     })
     if (!page.ok) return page
-    return ok({ kind: 'json', value: fileListAnswer({ ...page.value, cursor: cursorBehind }, shapeOf(call.headers)) })
+    const shape = shapeOf(call.headers)
+    const { files, hasMore } = endedEarly(page.value, query.before_id !== undefined, shape)
+    return ok({ kind: 'json', value: fileListAnswer({ files, hasMore, cursor: cursorBehind }, shape) })
   },
 })
+
+/** Before a file, the page goes on from its first one to those before: what it has no room for is at its beginning. */
+function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: FileShape): HostedPage {
+  const { rows, isCut } = cutPage(isBefore ? files.toReversed() : files, (file) => fileAnswer(file, shape))
+  return { files: isBefore ? rows.toReversed() : rows, hasMore: isCut || hasMore }
+}
 
 /** The three names of the same thing exclude each other. Failure: query_invalid. */
 function afterOf({ cursor, after, after_id: afterId }: ListFilesQuery): Outcome<string | null> {

@@ -1,3 +1,4 @@
+import { cutPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { KeyListAnswer, ListKeysQuery } from '../../../schemas/keys.ts'
 import { CONTROL_DEADLINE_MS, KEYS_PAGE } from '../../../schemas/limits.ts'
@@ -28,6 +29,8 @@ export const listKeys = defineOperation({
       includesDisabled: includesDisabled ?? false,
       offset: offset ?? 0,
     })
-    return keys.ok ? ok({ kind: 'json', value: { data: keys.value.map(keyAnswer) } }) : keys
+    if (!keys.ok) return keys
+    const { data, isCut } = cutPage(keys.value, keyAnswer)
+    return ok({ kind: 'json', value: { data, has_more: isCut || data.length === KEYS_PAGE } })
   },
 })

@@ -1,3 +1,4 @@
+import { offsetPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { PresetPageQuery, PresetParams, PresetVersionListAnswer } from '../../../schemas/presets.ts'
@@ -13,7 +14,7 @@ export const listPresetVersions = defineOperation({
   path: '/presets/{slug}/versions',
   tag: 'presets',
   summary: 'List the versions of a preset',
-  description: 'Ascending by number.',
+  description: 'Ascending by number. A page of large versions ends early, by its bytes.',
   access: PRESET_READERS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -27,6 +28,6 @@ export const listPresetVersions = defineOperation({
     if (!ref.ok) return ref
     const page = await ports.presets.versions(ref.value, presetPageOf(call.query))
     if (!page.ok) return page
-    return ok({ kind: 'json', value: { data: page.value.rows.map(presetVersionOf), total_count: page.value.totalCount } })
+    return ok({ kind: 'json', value: offsetPage(page.value, presetPageOf(call.query), presetVersionOf) })
   },
 })

@@ -1,3 +1,4 @@
+import { offsetPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { PresetListAnswer, PresetPageQuery } from '../../../schemas/presets.ts'
@@ -25,6 +26,6 @@ export const listPresets = defineOperation({
     if (!workspace.ok) return workspace
     const page = await ports.presets.list(workspace.value, presetPageOf(call.query))
     if (!page.ok) return page
-    return ok({ kind: 'json', value: { data: page.value.rows.map(presetShapeOf), total_count: page.value.totalCount } })
+    return ok({ kind: 'json', value: offsetPage(page.value, presetPageOf(call.query), presetShapeOf) })
   },
 })

@@ -1,3 +1,4 @@
+import { offsetPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { DirectoryGroupListAnswer, ScimPageQuery } from '../../../schemas/group-mappings.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
@@ -23,6 +24,6 @@ export const listGroups = defineOperation({
   async run(call, ports) {
     const page = await ports.groupMappings.groups(call.key.organizationId, pageOf(call.query))
     if (!page.ok) return page
-    return ok({ kind: 'json', value: { data: page.value.rows.map(groupAnswer), total_count: page.value.totalCount } })
+    return ok({ kind: 'json', value: offsetPage(page.value, pageOf(call.query), groupAnswer) })
   },
 })

@@ -1,3 +1,4 @@
+import { cutPage } from '../../../schemas/cut-page.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { ScimPage, ScimQuery, ScimUser } from '../../ports/scim.ts'
 import type { Success } from '../define.ts'
@@ -16,6 +17,6 @@ export function userAnswer(user: ScimUser, selection: Selection, { publicOrigin 
 }
 
 export function userList(query: ScimQuery, page: ScimPage<ScimUser>, { selection, publicOrigin }: Origin & { readonly selection: Selection }): Success {
-  const users = page.resources.map((user) => shown(userResource(user, { publicOrigin }), selection))
-  return { kind: 'json', value: { ...listHead(query, page), Resources: users } }
+  const { rows, data } = cutPage(page.resources, (user) => shown(userResource(user, { publicOrigin }), selection))
+  return { kind: 'json', value: { ...listHead(query, { ...page, resources: rows }), Resources: data } }
 }

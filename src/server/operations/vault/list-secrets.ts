@@ -1,3 +1,4 @@
+import { cutPage } from '../../../schemas/cut-page.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import {
@@ -64,12 +65,13 @@ export const listEffectiveSecrets = defineOperation({
   async run(call, { vaults }) {
     const page = await vaults.effective(internScope(call), pageOf(call.query))
     if (!page.ok) return page
-    const data = page.value.secrets.map((secret) => ({ ...secretAnswer(secret), scope: secret.scope }))
-    return ok({ kind: 'json', value: { data, has_more: page.value.hasMore } })
+    const { data, isCut } = cutPage(page.value.secrets, (secret) => ({ ...secretAnswer(secret), scope: secret.scope }))
+    return ok({ kind: 'json', value: { data, has_more: isCut || page.value.hasMore } })
   },
 })
 
 function told(page: Outcome<SecretPage>): Outcome<Success> {
   if (!page.ok) return page
-  return ok({ kind: 'json', value: { data: page.value.secrets.map(secretAnswer), has_more: page.value.hasMore } })
+  const { data, isCut } = cutPage(page.value.secrets, secretAnswer)
+  return ok({ kind: 'json', value: { data, has_more: isCut || page.value.hasMore } })
 }

@@ -1,3 +1,4 @@
+import { cutPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { VIDEOS_PAGE_DEFAULT } from '../../../schemas/video-limits.ts'
@@ -24,7 +25,7 @@ export const listVideos = defineOperation({
   async run({ key, query }, ports) {
     const page = await ports.videos.list(ownWorkspaceOf(key), { after: query.after ?? null, limit: query.limit ?? VIDEOS_PAGE_DEFAULT })
     if (!page.ok) return page
-    const data = page.value.videos.map((video) => videoAnswer(video, ports.publicOrigin))
-    return ok({ kind: 'json', value: { data, has_more: page.value.hasMore, last_id: data.at(-1)?.id ?? null } satisfies VideoListAnswer })
+    const { data, isCut } = cutPage(page.value.videos, (video) => videoAnswer(video, ports.publicOrigin))
+    return ok({ kind: 'json', value: { data, has_more: isCut || page.value.hasMore, last_id: data.at(-1)?.id ?? null } satisfies VideoListAnswer })
   },
 })

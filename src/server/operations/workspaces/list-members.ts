@@ -1,3 +1,4 @@
+import { offsetPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { MemberListAnswer, WorkspacePageQuery, WorkspaceRefParams } from '../../../schemas/workspaces.ts'
@@ -24,6 +25,6 @@ export const listMembers = defineOperation({
     const ref = { organizationId: call.key.organizationId, reference: call.params.workspace_ref }
     const page = await ports.workspaces.members(ref, pageOf(call.query))
     if (!page.ok) return page
-    return ok({ kind: 'json', value: { data: page.value.rows.map(memberAnswer), total_count: page.value.totalCount } })
+    return ok({ kind: 'json', value: offsetPage(page.value, pageOf(call.query), memberAnswer) })
   },
 })

@@ -1,3 +1,4 @@
+import { offsetPage } from '../../../schemas/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { WorkspaceListAnswer, WorkspacePageQuery } from '../../../schemas/workspaces.ts'
@@ -22,6 +23,6 @@ export const listWorkspaces = defineOperation({
   async run(call, ports) {
     const page = await ports.workspaces.list(call.key.organizationId, pageOf(call.query))
     if (!page.ok) return page
-    return ok({ kind: 'json', value: { data: page.value.rows.map(workspaceAnswer), total_count: page.value.totalCount } })
+    return ok({ kind: 'json', value: offsetPage(page.value, pageOf(call.query), workspaceAnswer) })
   },
 })

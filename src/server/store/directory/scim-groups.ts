@@ -1,4 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { LIST_PAGE_BYTES_MAX } from '../../../schemas/limits.ts'
 import { SCIM_LISTED_MEMBERS_MAX } from '../../../schemas/scim-resource-limits.ts'
 import type { DirectoryActor } from '../../ports/directory.ts'
 import type { IfMatch, ScimGroup, ScimGroups, ScimGroupStep, ScimGroupWish, ScimQuery } from '../../ports/scim.ts'
@@ -56,14 +57,28 @@ async function list(sql: Queryable, { organizationId, query, hasMembers }: ListW
     SELECT count(*)::int AS count FROM scim_groups g WHERE g.organization_id = ${organizationId} AND g.deleted_at IS NULL ${chosen()}`)
   const totalResults = total?.count ?? 0
   if (query.count === 0) return ok({ resources: [], totalResults })
-  const page = () => sql`ORDER BY ${order.value(sql)} LIMIT ${query.count} OFFSET ${query.startIndex - 1}`
-  if (hasMembers) {
-    const [members] = await unprepared(sql<{ count: number }[]>`
-      SELECT count(*)::int AS count FROM (${groupRows(sql, organizationId, false)} ${chosen()} ${page()}) p JOIN scim_members m ON m.group_id = p.id`)
-    if ((members?.count ?? 0) > SCIM_LISTED_MEMBERS_MAX) return fail('scim_too_many', { fields: { limit: SCIM_LISTED_MEMBERS_MAX } })
-  }
-  const rows = await unprepared(sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} ${chosen()} ${page()}`)
+  const page = (count: number) => sql`ORDER BY ${order.value(sql)} LIMIT ${count} OFFSET ${query.startIndex - 1}`
+  const sizes = hasMembers ? await unprepared(sql<{ members: number }[]>`
+    SELECT (SELECT count(*)::int FROM scim_members m WHERE m.group_id = p.id) AS members
+    FROM (${groupRows(sql, organizationId, false)} ${chosen()} ${page(query.count)}) p`) : null
+  if ((sizes?.[0]?.members ?? 0) > SCIM_LISTED_MEMBERS_MAX) return fail('scim_too_many', { fields: { limit: SCIM_LISTED_MEMBERS_MAX } })
+  const count = sizes === null ? query.count : groupsOfPage(sizes)
+  const rows = await unprepared(sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} ${chosen()} ${page(count)}`)
   return ok({ resources: rows.map(groupOf), totalResults })
+}
+
+/** Bytes of a member as a group shows it: its id, its address and a name. Decision. */
+const LISTED_MEMBER_BYTES = 200
+
+/** How many groups a page has before it ends by bytes; one there always is. */
+function groupsOfPage(sizes: readonly { readonly members: number }[]): number {
+  let bytes = 0
+  const end = sizes.findIndex(({ members }) => {
+    const isBehind = bytes >= LIST_PAGE_BYTES_MAX
+    bytes += members * LISTED_MEMBER_BYTES
+    return isBehind
+  })
+  return end < 0 ? sizes.length : end
 }
 
 interface ReadWish {

@@ -2,7 +2,8 @@ import t from 'tap'
 import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX } from '../../../../src/schemas/limits.ts'
 import { createInternKey } from '../../../../src/server/store/api-keys.ts'
 import { createAttachableVault } from '../../../../src/server/store/attachable-vaults.ts'
-import { INTERNS_PAGE_BYTES, openInterns } from '../../../../src/server/store/interns.ts'
+import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import { openInterns } from '../../../../src/server/store/interns.ts'
 import { openStore } from '../../../../src/server/store/open.ts'
 import { setWorkspace } from '../../../../src/server/store/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit.ts'
@@ -84,7 +85,7 @@ t.test('a page of interns has a default size', async (t) => {
 
 t.test('a page of interns with long texts ends early, and the pages behind it have the rest', async (t) => {
   const { call, intern } = await openInternsFront(t)
-  const instructions = 'i'.repeat(INTERNS_PAGE_BYTES / 2 - 100)
+  const instructions = 'i'.repeat(LIST_PAGE_BYTES_MAX / 2 - 100)
   const made: string[] = []
   for (let nth = 0; nth < 5; nth++) made.push(await intern({ instructions: nth === 3 ? null : instructions }))
   const pages: (readonly unknown[])[] = []

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits.ts'
 import { PRESETS_OFFSET_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from '../../../../src/schemas/preset-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { PresetActor, PresetWish } from '../../../../src/server/ports/presets.ts'
@@ -88,6 +89,17 @@ t.test('presets.list_versions 200: ascending by number, page by page', async (t)
   t.same(await list(''), [[[1, { model: 'a' }], [2, { model: 'b' }], [3, { model: 'c' }], [4, { model: 'd' }]], 4])
   t.same(await list('?limit=2&offset=1'), [[[2, { model: 'b' }], [3, { model: 'c' }]], 4])
   t.same(await list(`?offset=${PRESETS_OFFSET_MAX}`), [[], 4])
+})
+
+t.test('a page of large versions ends by its bytes, and the next one begins behind it', async (t) => {
+  const path = await saved('large', ['a', 'b', 'c'], { wish: { systemPrompt: 'x'.repeat(LIST_PAGE_BYTES_MAX / 2) } })
+  const list = async (query: string) => {
+    const { body } = await get(`${path}/versions${query}`)
+    return [(body['data'] as { version: number }[]).map(({ version }) => version), body['total_count'], body['has_more']]
+  }
+  t.same(await list(''), [[1, 2], 3, true])
+  t.same(await list('?offset=2'), [[3], 3, false])
+  t.same(await list('?limit=1&offset=1'), [[2], 3, true])
 })
 
 t.test('presets.get_version 200: one version, whichever is designated', async (t) => {

@@ -183,7 +183,7 @@ t.test('workspaces.list 200: the organization’s own, oldest first, with pages 
   t.same(all.data.slice(0, 2).map(({ id }) => id), [workspace.id, other.id])
   const page = (await call('GET', '/workspaces?limit=2&offset=1')).body as typeof all
   t.same([page.data, page.total_count], [all.data.slice(1, 3), all.total_count])
-  t.same((await call('GET', `/workspaces?offset=${WORKSPACES_OFFSET_MAX}`)).body, { data: [], total_count: all.total_count })
+  t.same((await call('GET', `/workspaces?offset=${WORKSPACES_OFFSET_MAX}`)).body, { data: [], total_count: all.total_count, has_more: false })
   for (let n = all.total_count; n <= WORKSPACES_PAGE_DEFAULT; n++) must(await createWorkspace(store, { organizationId, name: 'n', slug: `n${n}` }))
   t.equal(((await call('GET', '/workspaces')).body['data'] as unknown[]).length, WORKSPACES_PAGE_DEFAULT)
   for (const query of ['limit=0', `limit=${WORKSPACES_PAGE_MAX + 1}`, 'offset=-1', `offset=${WORKSPACES_OFFSET_MAX + 1}`, 'limit=x']) {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits.ts'
 import { SCIM_AUDITED_MEMBERS_MAX, SCIM_LISTED_MEMBERS_MAX } from '../../../../src/schemas/scim-resource-limits.ts'
 import type { ScimGroupStep } from '../../../../src/server/ports/scim.ts'
 import { newId } from '../../../../src/server/store/ids.ts'
@@ -125,21 +126,31 @@ t.test('the log has the counts of who joined and left, and the first of their id
   t.same([event?.after.members_added, event?.after.member_ids_added.length], [ids.length - 1, SCIM_AUDITED_MEMBERS_MAX])
 })
 
-t.test('a page of groups with more members than one answer holds is refused, and answered without them', async (t) => {
+t.test('a page of groups with many members ends by its bytes; one whose first group alone has too many is refused', async (t) => {
   const { store, groups, group, organizationId } = await openScimStand(t)
-  const groupsOfPage = EVERYTHING.count
-  for (let n = 0; n < groupsOfPage; n++) await group(`g${n}`)
-  const count = Math.floor(SCIM_LISTED_MEMBERS_MAX / groupsOfPage)
-  const ids = await plantUsers(store, organizationId, Array.from({ length: count + 1 }, (_, n) => `u${n}`))
+  const members = LIST_PAGE_BYTES_MAX / 200 / 2
+  const large = await Promise.all(['g0', 'g1', 'g2', 'g3'].map(async (name) => (await group(name)).id))
+  const ids = await plantUsers(store, organizationId, Array.from({ length: members + 1 }, (_, n) => `u${n}`))
+  await store.sql`
+    INSERT INTO scim_members (group_id, user_id)
+    SELECT g, u FROM unnest(string_to_array(${large.join(',')}, ',')::uuid[]) g, unnest(string_to_array(${ids.join(',')}, ',')::uuid[]) u`
+  const pageFrom = async (startIndex: number, hasMembers = true) => must(await groups.list(organizationId, { ...EVERYTHING, startIndex }, hasMembers))
+  const first = await pageFrom(1)
+  t.same([first.resources.length, first.totalResults], [2, 4])
+  t.equal((JSON.parse(first.resources[0]?.members ?? '') as readonly unknown[]).length, ids.length)
+  t.same((await pageFrom(3)).resources.length, 2)
+  t.same((await pageFrom(1, false)).resources.length, 4)
+})
+
+t.test('a page whose first group has more members than one answer holds is refused, and answered without them', async (t) => {
+  const { store, groups, group, organizationId } = await openScimStand(t)
+  const { id } = await group('huge')
   // No call makes so many rows at once, and none has the time for it.
   await store.sql.begin(async (tx) => {
     await tx`SET LOCAL statement_timeout = 0`
-    await tx`INSERT INTO scim_members (group_id, user_id)
-      SELECT g.id, u FROM scim_groups g, unnest(string_to_array(${ids.slice(1).join(',')}, ',')::uuid[]) u`
+    await tx`ALTER TABLE scim_members DISABLE TRIGGER ALL`
+    await tx`INSERT INTO scim_members (group_id, user_id) SELECT ${id}, gen_random_uuid() FROM generate_series(0, ${SCIM_LISTED_MEMBERS_MAX}::int)`
   })
-  const whole = must(await groups.list(organizationId, EVERYTHING, true))
-  t.equal((JSON.parse(whole.resources[0]?.members ?? '') as readonly unknown[]).length, count)
-  await store.sql`INSERT INTO scim_members (group_id, user_id) SELECT id, ${ids[0] ?? ''} FROM scim_groups LIMIT 1`
   t.match(await groups.list(organizationId, EVERYTHING, true), { failure: { name: 'scim_too_many' } })
-  t.equal(must(await groups.list(organizationId, EVERYTHING, false)).resources.length, groupsOfPage)
+  t.equal(must(await groups.list(organizationId, EVERYTHING, false)).resources.length, 1)
 })
