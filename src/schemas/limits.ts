@@ -156,6 +156,14 @@ export const UNKNOWN_KEYS_CACHED_MAX = 10_000
  */
 export const KEY_LOADS_MAX = 4_096
 export const KEY_QUERIES_MAX = 4
+/**
+ * Milliseconds in which what a front caches is read again and again because it changes meanwhile: a call with a sooner
+ * deadline ends by that. Loads of one value that a feed which lost track made void; the next one is used by those who wait,
+ * and not kept. Things that changed while loads are out; beyond, all loads count as touched. Decision.
+ */
+export const RELOADS_MS_MAX = 60_000
+export const BLIND_LOADS_MAX = 4
+export const HEARD_CHANGES_MAX = 10_000
 /** Milliseconds that an unknown key is remembered as unknown. Decision. */
 export const UNKNOWN_KEY_TTL_MS = 5_000
 /** Milliseconds between two polls of the epoch, and the time-out of one. Design §3. */

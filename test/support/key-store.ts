@@ -6,6 +6,7 @@ import { NO_LIMITS } from './key-money.ts'
 
 /** A feed that tells what the test says. */
 export interface TestFeed extends EpochFeed {
+  epoch: number
   lastGoodPollAtMs: number
   tell(change: Change): void
 }

@@ -36,11 +36,7 @@ const KEY_DISABLED = fail('key_disabled')
 
 export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions): Access {
   const known = new KnownKeys(now)
-  const loads = new KeyLoads(keys, known)
-  const leave = feed.subscribe((change) => {
-    loads.overtake(change)
-    known.forget(change)
-  })
+  const loads = new KeyLoads({ store: keys, known, feed, now })
 
   const usable = (record: KeyRecord, outcome: Outcome<KeyRecord>): Outcome<KeyRecord> => {
     // An expired key is an unknown one to its caller, whether or not it was disabled before. C3.
@@ -76,7 +72,7 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
       if (kinds.includes(key.kind)) return null
       return { name: 'wrong_key_kind', fields: { kind: kinds.map((kind) => KIND_TEXTS[kind]).join(' or ') } }
     },
-    close: leave,
+    close: () => loads.close(),
   }
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ok, type Outcome } from '../../schemas/failures.ts'
 import { KEYS_CACHED_MAX, UNKNOWN_KEYS_CACHED_MAX, UNKNOWN_KEY_TTL_MS } from '../../schemas/limits.ts'
-import type { Change, KeyRecord } from '../ports/keys.ts'
+import type { KeyRecord } from '../ports/keys.ts'
 
 /** A cached record with the outcome that a hit returns, made once. */
 export interface KnownKey {
@@ -9,15 +9,29 @@ export interface KnownKey {
   readonly outcome: Outcome<KeyRecord>
 }
 
+const KEY_PREFIX = 'key/'
+
+export function nameOfKey(hash: string): string {
+  return KEY_PREFIX + hash
+}
+
+/** What a record depends on: its key, its workspaces and its organization. */
+export function namesOf(record: KeyRecord): readonly string[] {
+  return [nameOfKey(record.hash), ...ownersOf(record)]
+}
+
 /** What this front remembers of keys: those it knows, and those it knows to be unknown. Both are bounded. */
 export class KnownKeys {
-  readonly #known = new LRUCache<string, KnownKey>({ max: KEYS_CACHED_MAX })
+  readonly #known: LRUCache<string, KnownKey>
   /** Hash → instant until which it is remembered, on the clock of `now`. */
   readonly #unknown = new LRUCache<string, number>({ max: UNKNOWN_KEYS_CACHED_MAX })
+  /** Hashes by workspace and by organization: whoever changes one in a loop must not make this front look through all keys. */
+  readonly #byOwner = new Map<string, Set<string>>()
   readonly #now: () => number
 
-  constructor(now: () => number) {
+  constructor(now: () => number, max = KEYS_CACHED_MAX) {
     this.#now = now
+    this.#known = new LRUCache({ max, dispose: (known) => this.#unlist(known.record) })
   }
 
   find(hash: string): KnownKey | undefined {
@@ -31,8 +45,14 @@ export class KnownKeys {
 
   keep(record: KeyRecord): KnownKey {
     const known: KnownKey = { record: Object.freeze(record), outcome: ok(record) }
-    this.#known.set(record.hash, known)
+    // An earlier record of it is taken off the lists first: it may have had other owners.
+    this.#known.delete(record.hash)
     this.#unknown.delete(record.hash)
+    this.#known.set(record.hash, known)
+    for (const owner of ownersOf(record)) {
+      const hashes = this.#byOwner.get(owner) ?? new Set()
+      this.#byOwner.set(owner, hashes.add(record.hash))
+    }
     return known
   }
 
@@ -41,34 +61,32 @@ export class KnownKeys {
     this.#unknown.set(hash, this.#now() + UNKNOWN_KEY_TTL_MS)
   }
 
-  /** Forgets all that the change may have touched. */
-  forget(change: Change): void {
-    switch (change.kind) {
-      case 'key':
-        this.#known.delete(change.id)
-        this.#unknown.delete(change.id)
-        return
-      case 'workspace':
-        return this.#forgetWhere((record) => record.workspaceId === change.id || record.defaultWorkspaceId === change.id)
-      case 'organization':
-        return this.#forgetWhere((record) => record.organizationId === change.id)
-      case 'everything':
-        this.#known.clear()
-        this.#unknown.clear()
-        return
-      case 'catalogue':
-      case 'vault':
-      case 'private_endpoint':
-      case 'preset':
-        return
-      default:
-        return change satisfies never
+  /** Forgets all that depends on the name. */
+  forget(name: string): void {
+    if (!name.startsWith(KEY_PREFIX)) {
+      for (const hash of this.#byOwner.get(name) ?? []) this.#known.delete(hash)
+      return
     }
+    const hash = name.slice(KEY_PREFIX.length)
+    this.#known.delete(hash)
+    this.#unknown.delete(hash)
   }
 
-  /** A walk over all that is known: a workspace changes too rarely to pay for an index of its keys. */
-  #forgetWhere(isTouched: (record: KeyRecord) => boolean): void {
-    const touched = [...this.#known.entries()].filter(([, { record }]) => isTouched(record))
-    for (const [hash] of touched) this.#known.delete(hash)
+  clear(): void {
+    this.#known.clear()
+    this.#unknown.clear()
   }
+
+  #unlist(record: KeyRecord): void {
+    for (const owner of ownersOf(record)) {
+      const hashes = this.#byOwner.get(owner)
+      hashes?.delete(record.hash)
+      if (hashes?.size === 0) this.#byOwner.delete(owner)
+    }
+  }
+}
+
+function ownersOf({ workspaceId, defaultWorkspaceId, organizationId }: KeyRecord): readonly string[] {
+  const owners = [`workspace/${defaultWorkspaceId}`, `organization/${organizationId}`]
+  return workspaceId === null || workspaceId === defaultWorkspaceId ? owners : [...owners, `workspace/${workspaceId}`]
 }

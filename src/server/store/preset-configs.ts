@@ -3,6 +3,8 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import {
   PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
 } from '../../schemas/preset-limits.ts'
+import { EVERYTHING } from '../caches/heard-changes.ts'
+import { LiveLoads } from '../caches/live-loads.ts'
 import type { Change, EpochFeed } from '../ports/keys.ts'
 import type { LoadedPreset, PresetConfig, PresetConfigs, PresetHead, PresetRows, PresetUse } from '../ports/presets.ts'
 
@@ -15,18 +17,15 @@ export interface PresetConfigsMeans {
   readonly now: () => number
 }
 
-/** Reads of one load, each overtaken by an invalidation; what the last one finds is used, and not kept. */
-const LOAD_TRIES = 4
-
-interface Load {
-  /** The preset was changed since it was read. */
-  isOvertaken: boolean
-}
-
 /** Which preset a call uses, and the key by which fronts hear of it. */
 interface Wanted extends PresetUse {
   readonly workspaceId: string
   readonly id: string
+}
+
+interface Loaded {
+  readonly preset: LoadedPreset | null
+  readonly answer: Outcome<PresetConfig>
 }
 
 /** Follows the presets that calls use: each is read at its first use, and after every change. */
@@ -43,17 +42,15 @@ class LiveConfigs implements PresetConfigs {
   readonly #heads = new LRUCache<string, PresetHead>({ max: PRESETS_CACHED_MAX })
   readonly #misses = new LRUCache<string, true>({ max: PRESET_MISSES_CACHED_MAX })
   readonly #versions = new LRUCache<string, PresetConfig>({ max: PRESET_VERSIONS_CACHED_MAX, maxSize: PRESET_CHARS_CACHED_MAX })
-  /** By what invalidations name. */
-  readonly #loads = new Map<string, Set<Load>>()
   /** By what is wanted, so that all who want one version at once ask once. */
-  readonly #joined = new Map<string, Promise<Outcome<PresetConfig>>>()
+  readonly #loads: LiveLoads<Loaded>
   /** How many loads there are, by workspace. */
   readonly #loading = new Map<string, number>()
-  readonly #leave: () => void
 
   constructor(means: PresetConfigsMeans) {
     this.#means = means
-    this.#leave = means.feed.subscribe((change) => this.#forget(change))
+    const { feed, now } = means
+    this.#loads = new LiveLoads({ feed, nameOf: nameOfChange, forget: (name) => this.#forget(name), now })
   }
 
   find(workspaceId: string, { slug, version }: PresetUse): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>> {
@@ -65,7 +62,7 @@ class LiveConfigs implements PresetConfigs {
   }
 
   close(): void {
-    this.#leave()
+    this.#loads.close()
   }
 
   /** Null: the store has to be asked. */
@@ -78,29 +75,26 @@ class LiveConfigs implements PresetConfigs {
     return config === undefined ? null : ok(config)
   }
 
-  #load(wanted: Wanted): Promise<Outcome<PresetConfig>> {
-    const name = `${wanted.id}@${wanted.version ?? ''}`
-    const joined = this.#joined.get(name)
+  async #load(wanted: Wanted): Promise<Outcome<PresetConfig>> {
+    const loaded = await this.#join(wanted)
+    return loaded.ok ? loaded.value.answer : loaded
+  }
+
+  #join(wanted: Wanted): Promise<Outcome<Loaded>> {
+    const { workspaceId, id, version } = wanted
+    const name = `${id}@${version ?? ''}`
+    const joined = this.#loads.joinable(name)
     if (joined !== undefined) return joined
-    const { workspaceId } = wanted
     const loading = this.#loading.get(workspaceId) ?? 0
-    if (this.#joined.size >= PRESET_LOADS_MAX || loading >= PRESET_LOADS_WORKSPACE_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
-    const load: Load = { isOvertaken: false }
+    if (this.#loads.size >= PRESET_LOADS_MAX || loading >= PRESET_LOADS_WORKSPACE_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     this.#loading.set(workspaceId, loading + 1)
-    // Before the rows are asked for: no change may be missed.
-    const loads = this.#loads.get(wanted.id) ?? new Set()
-    this.#loads.set(wanted.id, loads.add(load))
-    const leave = (): void => {
-      if (this.#joined.get(name) === done) this.#joined.delete(name)
-    }
-    const done = this.#read(wanted, load, leave).finally(() => {
-      leave()
-      this.#ended(workspaceId)
-      loads.delete(load)
-      if (loads.size === 0) this.#loads.delete(wanted.id)
-    })
-    this.#joined.set(name, done)
-    return done
+    return this.#loads.load(name, {
+      read: (sending) => this.#read(wanted, sending),
+      namesOf: () => [id],
+      take: (loaded, isCurrent) => {
+        if (isCurrent) this.#keep(wanted, loaded)
+      },
+    }).finally(() => this.#ended(workspaceId))
   }
 
   #ended(workspaceId: string): void {
@@ -109,61 +103,52 @@ class LiveConfigs implements PresetConfigs {
     else this.#loading.delete(workspaceId)
   }
 
-  /** @param leave lets nobody join any more */
-  async #read({ workspaceId, slug, version, id }: Wanted, load: Load, leave: () => void): Promise<Outcome<PresetConfig>> {
-    for (let tried = 1; ; tried++) {
-      const isLast = tried === LOAD_TRIES
-      // Whoever waits now came before what is read next: to them it is not old, though it is to whoever comes later.
-      if (isLast) leave()
-      load.isOvertaken = false
-      const loaded = await this.#means.rows.load({ workspaceId, slug }, version)
-      if (!loaded.ok) return loaded
-      const answer = configOf(loaded.value, version)
-      if (!load.isOvertaken) this.#keep({ id, version }, loaded.value, answer)
-      if (!load.isOvertaken || isLast) return answer
-    }
+  async #read({ workspaceId, slug, version }: Wanted, sending: () => void): Promise<Outcome<Loaded>> {
+    sending()
+    const loaded = await this.#means.rows.load({ workspaceId, slug }, version)
+    return loaded.ok ? ok({ preset: loaded.value, answer: configOf(loaded.value, version) }) : loaded
   }
 
-  #keep({ id, version }: Pick<Wanted, 'id' | 'version'>, loaded: LoadedPreset | null, answer: Outcome<PresetConfig>): void {
-    if (loaded === null) {
+  #keep({ id, version }: Wanted, { preset, answer }: Loaded): void {
+    if (preset === null) {
       this.#heads.delete(id)
       this.#misses.set(id, true)
       return
     }
-    const { head, config } = loaded
+    const { head, config } = preset
     this.#misses.delete(id)
     this.#heads.set(id, head)
     if (answer.ok) this.#versions.set(nameOf(head, version), answer.value, { size: config?.length ?? 1 })
   }
 
-  #forget(change: Change): void {
-    switch (change.kind) {
-      case 'everything':
-        this.#heads.clear()
-        this.#misses.clear()
-        for (const loads of this.#loads.values()) overtake(loads)
-        return
-      case 'preset':
-        this.#heads.delete(change.id)
-        this.#misses.delete(change.id)
-        overtake(this.#loads.get(change.id) ?? [])
-        return
-      case 'key':
-      // Of a workspace that was deleted no key is left that could use its presets.
-      case 'workspace':
-      case 'organization':
-      case 'catalogue':
-      case 'vault':
-      case 'private_endpoint':
-        return
-      default:
-        change satisfies never
+  #forget(name: string): void {
+    if (name === EVERYTHING) {
+      this.#heads.clear()
+      this.#misses.clear()
+      return
     }
+    this.#heads.delete(name)
+    this.#misses.delete(name)
   }
 }
 
-function overtake(loads: Iterable<Load>): void {
-  for (const load of loads) load.isOvertaken = true
+function nameOfChange(change: Change): string | null {
+  switch (change.kind) {
+    case 'preset':
+      return change.id
+    case 'everything':
+      return EVERYTHING
+    case 'key':
+    // Of a workspace that was deleted no key is left that could use its presets.
+    case 'workspace':
+    case 'organization':
+    case 'catalogue':
+    case 'vault':
+    case 'private_endpoint':
+      return null
+    default:
+      return change satisfies never
+  }
 }
 
 /** An archived preset cannot be used, whatever version is pinned. C20. */

@@ -1,8 +1,12 @@
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import { KEY_LOADS_MAX, KEY_QUERIES_MAX, UNKNOWN_KEY_TTL_MS } from '../../../src/schemas/limits.ts'
+import {
+  BLIND_LOADS_MAX, KEY_LOADS_MAX, KEY_QUERIES_MAX, KEYS_CACHED_MAX, RELOADS_MS_MAX, UNKNOWN_KEY_TTL_MS,
+} from '../../../src/schemas/limits.ts'
 import { createAccess, type Access } from '../../../src/server/access/access.ts'
-import type { KeyRecord } from '../../../src/server/ports/keys.ts'
+import { KnownKeys } from '../../../src/server/access/known-keys.ts'
+import type { Change, KeyRecord } from '../../../src/server/ports/keys.ts'
+import { gate } from '../../support/gate.ts'
 import { testFeed, testKey, testKeyStore, type TestFeed, type TestKeyStore } from '../../support/key-store.ts'
 
 interface Rig {
@@ -123,16 +127,115 @@ for (const change of [
   })
 }
 
-t.test('a key that changes at every load is busy instead of old', async (t) => {
+/** Tells each of them while each load is out, so many times. */
+function overtake(at: Rig, changes: readonly Change[], times = Infinity): void {
+  const { load } = at.store
+  let left = times
+  at.store.load = (hashes) => {
+    const loading = load(hashes)
+    if (left-- > 0) changes.forEach((change) => at.feed.tell(change))
+    // The clock of a store that takes a second for each load.
+    at.clock.ms += 1_000
+    return loading
+  }
+}
+
+t.test('a workspace that others write in a loop keeps no key out, and none is loaded twice', async (t) => {
+  const keys = Array.from({ length: 100 }, () => testKey())
+  const at = rig(...keys)
+  overtake(at, [{ n: 1, kind: 'workspace', id: 'other' }, { n: 2, kind: 'organization', id: 'other' }, { n: 3, kind: 'key', id: testKey().record.hash }])
+  t.same(new Set(await Promise.all(keys.map(({ bearer }) => ask(at, bearer)))), new Set(['accepted']))
+  t.equal(at.store.asked.length, keys.length)
+})
+
+t.test('a key is loaded as often as changes of it come, and the last one counts', async (t) => {
   const key = testKey()
   const at = rig(key)
   const { load } = at.store
+  let loads = 0
   at.store.load = (hashes) => {
     const loading = load(hashes)
-    for (const id of hashes) at.feed.tell({ n: 1, kind: 'key', id })
+    if (++loads === 20) at.store.records.delete(key.record.hash)
+    if (loads <= 20) at.feed.tell({ n: loads, kind: 'key', id: key.record.hash })
     return loading
   }
+  t.equal(await ask(at, key.bearer), 'key_unknown')
+  t.equal(loads, 21)
+})
+
+t.test('a key that changes at every load until its time is over is busy instead of old', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  overtake(at, [{ n: 1, kind: 'workspace', id: 'w' }])
   t.equal(await ask(at, key.bearer), 'busy')
+  t.equal(at.clock.ms, RELOADS_MS_MAX)
+})
+
+t.test('a change that came with the epoch of the load, or a second time by the poll, overtakes nothing', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  at.feed.epoch = 7
+  overtake(at, [{ n: 7, kind: 'key', id: key.record.hash }])
+  t.equal(await ask(at, key.bearer), 'accepted')
+  t.equal(at.store.asked.length, 1)
+})
+
+t.test('a feed that loses track again and again starves no load, and nothing of that load is kept', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  overtake(at, [{ kind: 'everything' }], BLIND_LOADS_MAX + 1)
+  t.equal(await ask(at, key.bearer), 'accepted')
+  t.equal(at.store.asked.length, BLIND_LOADS_MAX + 1)
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'a promise')
+})
+
+t.test('whoever comes while such a load is read for the last time is not served by it', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  overtake(at, [{ kind: 'everything' }], BLIND_LOADS_MAX)
+  const [held, { load }] = [gate(), at.store]
+  const isLast = gate()
+  at.store.load = async (hashes) => {
+    const loading = load(hashes)
+    if (at.store.asked.length !== BLIND_LOADS_MAX + 1) return loading
+    isLast.open()
+    await held.opened
+    return loading
+  }
+  const early = ask(at, key.bearer)
+  await isLast.opened
+  at.store.records.delete(key.record.hash)
+  at.feed.tell({ kind: 'everything' })
+  t.equal(await ask(at, key.bearer), 'key_unknown')
+  held.open()
+  t.equal(await early, 'accepted', 'it came before the read, to which the key was there')
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_unknown', 'and nothing of that is kept')
+})
+
+t.test('a key that moved to another workspace is dropped by a change of the new one alone', async (t) => {
+  const key = testKey()
+  const at = rig(key)
+  await ask(at, key.bearer)
+  at.store.records.set(key.record.hash, { ...key.record, workspaceId: 'new' })
+  at.feed.tell({ n: 1, kind: 'key', id: key.record.hash })
+  await ask(at, key.bearer)
+  at.feed.tell({ n: 2, kind: 'workspace', id: 'w' })
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'accepted')
+  at.feed.tell({ n: 3, kind: 'workspace', id: 'new' })
+  t.equal(nameOf(at.access.authenticate(key.bearer)), 'a promise')
+})
+
+t.test('a workspace that is written in a loop costs a front no look through all the keys that it knows', (t) => {
+  const known = new KnownKeys(() => 0)
+  const { record } = testKey()
+  for (let nth = 0; nth < KEYS_CACHED_MAX; nth++) known.keep({ ...record, hash: `h${nth}`, workspaceId: `w${nth}`, defaultWorkspaceId: `w${nth}` })
+  const began = performance.now()
+  for (let nth = 0; nth < 2_000; nth++) known.forget('workspace/w1')
+  // Walks would take ten seconds.
+  t.ok(performance.now() - began < 1_000)
+  t.equal(known.find('h1'), undefined)
+  t.ok(known.find('h2'))
+  t.end()
 })
 
 t.test('an unknown key is remembered, and works at once when it is made', async (t) => {

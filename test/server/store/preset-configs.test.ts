@@ -1,5 +1,6 @@
 import t from 'tap'
 import { fail, ok } from '../../../src/schemas/failures.ts'
+import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../src/schemas/limits.ts'
 import {
   PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
 } from '../../../src/schemas/preset-limits.ts'
@@ -99,29 +100,38 @@ t.test('a slug that is none is asked for once, until a change of it is told', as
   t.match(await find('s'), { failure: { name: 'preset_unknown' } })
 })
 
-t.test('a load that a change overtook is read again; without a pause between changes what it reads last is used once', async (t) => {
-  const { find, rows, changed } = stand()
+t.test('a load that a change overtook is read again, as often as changes of the preset come', async (t) => {
+  const { find, rows, changed, tell } = stand()
   rows.during = async () => {
-    rows.during = () => Promise.resolve()
-    rows.head = { id: 'p', isArchived: false, designated: 3, latest: 3 }
-    changed('s')
+    rows.head = { id: 'p', isArchived: false, designated: 3, latest: 3 + rows.asked.length }
+    if (rows.asked.length <= 10) changed('s')
+    changed('other')
+    tell({ kind: 'workspace', n: 1, id: WORKSPACE })
   }
   t.same(await find('s'), ok({ model: 's@3' }))
-  t.equal(rows.asked.length, 2)
-  changed('s')
-  rows.during = async () => changed('s')
-  t.same(await find('s'), ok({ model: 's@3' }))
-  t.equal(rows.asked.length, 6)
+  t.equal(rows.asked.length, 11)
+  t.notOk(find('s') instanceof Promise)
+})
+
+t.test('a preset that changes at every read until the time is over is busy, and nothing of it stays', async (t) => {
+  const { find, rows, changed, clock } = stand()
+  rows.during = async () => {
+    changed('s')
+    clock.now += RELOADS_MS_MAX / 10
+  }
+  t.match(await find('s'), { failure: { name: 'busy' } })
+  t.equal(rows.asked.length, 10)
   rows.during = () => Promise.resolve()
-  t.ok(find('s') instanceof Promise, 'and nothing of it stays')
+  clock.now = 0
+  t.ok(find('s') instanceof Promise)
 })
 
 t.test('whoever comes while a load reads for the last time is not told what that finds', async (t) => {
-  const { find, rows, changed } = stand()
+  const { find, rows, tell } = stand()
   const [reads, last] = [gate(), gate()]
   rows.during = async () => {
-    changed('s')
-    if (rows.asked.length < 4) return
+    tell({ kind: 'everything' })
+    if (rows.asked.length <= BLIND_LOADS_MAX) return
     reads.open()
     await last.opened
   }
@@ -129,7 +139,7 @@ t.test('whoever comes while a load reads for the last time is not told what that
   await reads.opened
   rows.during = () => Promise.resolve()
   rows.head = { id: 'p', isArchived: false, designated: 3, latest: 3 }
-  changed('s')
+  tell({ kind: 'everything' })
   t.same(await find('s'), ok({ model: 's@3' }))
   last.open()
   t.same(await first, ok({ model: 's@2' }), 'which was so when it came')

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/limits.ts'
+import { EVERYTHING } from '../../caches/heard-changes.ts'
+import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys.ts'
 import type { ModelCatalogue } from '../../ports/models.ts'
 import type { PrivateEndpoint, PrivateEndpoints, PrivateModels, WorkspaceModels } from '../../ports/private-endpoints.ts'
@@ -23,9 +25,6 @@ export interface PrivateModelsMeans {
   readonly now: () => number
 }
 
-/** Tries of one load whose answer was overtaken by an invalidation each time. */
-const LOAD_TRIES = 4
-
 /** What a front knows of one workspace with endpoints of its own, or with keys of its own for providers. */
 interface Known {
   readonly models: WorkspaceModels
@@ -35,16 +34,11 @@ interface Known {
 /** Most workspaces have neither: one object stands for all of them. */
 const NONE: unique symbol = Symbol('none')
 
+type Owner = Pick<VaultScope, 'organizationId' | 'workspaceId'>
+
 interface Found {
   readonly endpoints: readonly PrivateEndpoint[]
   readonly secrets: readonly SecretBinding[]
-}
-
-interface Load {
-  /** Null until it is sent. */
-  done: Promise<Outcome<WorkspaceModels | null>> | null
-  /** A change of the workspace came since its rows were read. */
-  isOvertaken: boolean
 }
 
 /** Follows the private endpoints and provider keys of the workspaces that call: read at their first call, and after every change. */
@@ -62,14 +56,14 @@ class LiveModels implements PrivateModels {
       if (known !== NONE) known.credentials.end()
     },
   })
-  readonly #loads = new Map<string, Load>()
-  readonly #leave: () => void
+  readonly #loads: LiveLoads<Known | typeof NONE>
 
   constructor(means: PrivateModelsMeans) {
     this.#means = means
     this.#providers = new OwnProviders(means.catalogue.providers)
     this.#keyed = new KeyedProviders(means.catalogue.providers)
-    this.#leave = means.feed.subscribe((change) => this.#forget(change))
+    const { feed, now } = means
+    this.#loads = new LiveLoads({ feed, nameOf, forget: (name) => this.#forget(name), now })
   }
 
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>> {
@@ -82,35 +76,34 @@ class LiveModels implements PrivateModels {
   }
 
   close(): void {
-    this.#leave()
+    this.#loads.close()
   }
 
-  #load(workspaceId: string, organizationId: string): Promise<Outcome<WorkspaceModels | null>> {
-    const joined = this.#loads.get(workspaceId)?.done
-    if (joined !== undefined && joined !== null) return joined
-    const load: Load = { done: null, isOvertaken: false }
-    // Before the rows are asked for: no change may be missed.
-    this.#loads.set(workspaceId, load)
-    load.done = this.#read(workspaceId, organizationId, load).finally(() => this.#loads.delete(workspaceId))
-    return load.done
+  async #load(workspaceId: string, organizationId: string): Promise<Outcome<WorkspaceModels | null>> {
+    const loaded = await this.#loads.load(workspaceId, {
+      read: (sending) => this.#read({ workspaceId, organizationId }, sending),
+      namesOf: () => [workspaceId],
+      take: (known, isCurrent) => {
+        if (isCurrent) this.#known.set(workspaceId, known)
+        // What is not kept hears of no change: its credentials are released anew for each call.
+        else if (known !== NONE) known.credentials.end()
+      },
+    })
+    if (!loaded.ok) return loaded
+    return ok(loaded.value === NONE ? null : loaded.value.models)
   }
 
-  async #read(workspaceId: string, organizationId: string, load: Load): Promise<Outcome<WorkspaceModels | null>> {
-    for (let tried = 0; tried < LOAD_TRIES; tried++) {
-      load.isOvertaken = false
-      const { rows, bindings } = this.#means
-      const [endpoints, secrets] = await Promise.all([rows.active(workspaceId), bindings.among(workspaceId, this.#keyed.names)])
-      if (!endpoints.ok) return endpoints
-      if (!secrets.ok) return secrets
-      if (load.isOvertaken) continue
-      const known = this.#build({ endpoints: endpoints.value, secrets: secrets.value }, { organizationId, workspaceId })
-      this.#known.set(workspaceId, known)
-      return ok(known === NONE ? null : known.models)
-    }
-    return fail('busy', { retryAfterS: 1 })
+  async #read(of: Owner, sending: () => void): Promise<Outcome<Known | typeof NONE>> {
+    const { rows, bindings } = this.#means
+    const { workspaceId } = of
+    sending()
+    const [endpoints, secrets] = await Promise.all([rows.active(workspaceId), bindings.among(workspaceId, this.#keyed.names)])
+    if (!endpoints.ok) return endpoints
+    if (!secrets.ok) return secrets
+    return ok(this.#build({ endpoints: endpoints.value, secrets: secrets.value }, of))
   }
 
-  #build({ endpoints, secrets }: Found, of: Pick<VaultScope, 'organizationId' | 'workspaceId'>): Known | typeof NONE {
+  #build({ endpoints, secrets }: Found, of: Owner): Known | typeof NONE {
     const { catalogue, releases, now } = this.#means
     const credentials = new ReleasedCredentials({ scope: { ...of, internId: null }, releases, now })
     const keys = this.#keyed.keysOf(secrets, credentials)
@@ -118,30 +111,26 @@ class LiveModels implements PrivateModels {
     return { credentials, models: workspaceModels(endpoints, { catalogue, providers: this.#providers, credentials, keys }) }
   }
 
-  #forget(change: Change): void {
-    switch (change.kind) {
-      case 'everything':
-        this.#known.clear()
-        for (const load of this.#loads.values()) load.isOvertaken = true
-        return
-      case 'private_endpoint':
-      case 'vault':
-        this.#drop(change.id)
-        return
-      case 'key':
-      case 'workspace':
-      case 'organization':
-      case 'catalogue':
-      case 'preset':
-        return
-      default:
-        change satisfies never
-    }
+  #forget(name: string): void {
+    if (name === EVERYTHING) this.#known.clear()
+    else this.#known.delete(name)
   }
+}
 
-  #drop(workspaceId: string): void {
-    this.#known.delete(workspaceId)
-    const load = this.#loads.get(workspaceId)
-    if (load !== undefined) load.isOvertaken = true
+function nameOf(change: Change): string | null {
+  switch (change.kind) {
+    case 'private_endpoint':
+    case 'vault':
+      return change.id
+    case 'everything':
+      return EVERYTHING
+    case 'key':
+    case 'workspace':
+    case 'organization':
+    case 'catalogue':
+    case 'preset':
+      return null
+    default:
+      return change satisfies never
   }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
-import { RELEASED_CREDENTIAL_MS, WORKSPACE_MODELS_CACHED_MAX } from '../../../../src/schemas/limits.ts'
+import { RELEASED_CREDENTIAL_MS, RELOADS_MS_MAX, WORKSPACE_MODELS_CACHED_MAX } from '../../../../src/schemas/limits.ts'
 import { Secret } from '../../../../src/schemas/secret.ts'
 import type { Endpoint, OwnWay, Provider, ResolvedModel } from '../../../../src/server/ports/models.ts'
 import type { PrivateEndpoint, WorkspaceModels } from '../../../../src/server/ports/private-endpoints.ts'
@@ -105,12 +105,35 @@ t.test('rows that were read before a change are not kept', async (t) => {
   t.equal(asked.rows, 2)
 })
 
-t.test('rows that change faster than they can be read are no answer', async (t) => {
+t.test('rows are read as often as changes of the workspace come, and of no other', async (t) => {
+  const made = stand(() => {
+    if (made.asked.rows <= 10) made.tell('vault')
+    made.tell('private_endpoint', 'elsewhere')
+    made.feed.tell({ n: 1, kind: 'workspace', id: 'w' })
+    return Promise.resolve(ok([endpoint('1')]))
+  })
+  t.ok(await made.known())
+  t.equal(made.asked.rows, 11)
+})
+
+t.test('rows that change at every read until the time is over are no answer', async (t) => {
   const made = stand(() => {
     made.tell('private_endpoint')
+    made.clock.ms += RELOADS_MS_MAX / 10
     return Promise.resolve(ok([]))
   })
   t.match(await made.models.of(KEY), { ok: false, failure: { name: 'busy' } })
+})
+
+t.test('of a feed that loses track again and again calls are served, and their credentials end at once', async (t) => {
+  const made = stand(() => {
+    made.feed.tell({ kind: 'everything' })
+    return Promise.resolve(ok([endpoint('1')]))
+  })
+  const way = wayOf(await made.known())
+  must(await way.release('k', null))
+  t.equal(way.released, null)
+  t.ok(made.models.of(KEY) instanceof Promise)
 })
 
 t.test('what a front knows ends with the grace, and with the feed having lost anything', async (t) => {
