@@ -32,6 +32,7 @@ const GROUPS: readonly {
   { verbs: ['files', 'sweep'], load: () => import('./files.ts').then((group) => group.addFileVerbs) },
   { verbs: ['audit'], load: () => import('./audit.ts').then((group) => group.addAuditVerbs) },
   { verbs: ['backup', 'restore'], load: () => import('./backup.ts').then((group) => group.addBackupVerbs) },
+  { verbs: ['clusters'], load: () => import('./clusters.ts').then((group) => group.addClusterVerbs) },
   { verbs: ['prune'], load: () => import('./prune.ts').then((group) => group.addPruneVerb) },
   { verbs: ['ledger'], load: () => import('./ledger.ts').then((group) => group.addLedgerVerbs) },
   { verbs: ['budgets'], load: () => import('./budgets.ts').then((group) => group.addBudgetVerbs) },

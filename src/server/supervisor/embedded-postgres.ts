@@ -1,7 +1,8 @@
 import { chmod, mkdir, readFile, realpath, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
 import { writePrivate } from './own-folder.ts'
+import { HOLDER_FILE, noteOwner, OUTSIDE_DIR } from './outside-clusters.ts'
 import { findPostgresBinaries } from './postgres-binaries.ts'
 import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
@@ -10,9 +11,6 @@ import { identityOf, isIdentity, isRunning, type ProcessIdentity } from './proce
 import { makeSocketFolder } from './socket-folder.ts'
 import { findSetpriv, stepDownAccount } from './step-down.ts'
 
-/** Where root keeps clusters and programs that the lesser account must reach. */
-const OUTSIDE_DIR = '/var/lib/sluice'
-const HOLDER_FILE = 'supervisor.json'
 /** Milliseconds before a server that died is started again; doubled each time, up to the second. */
 const RESTART_MS = 200
 const RESTART_MS_MAX = 5_000
@@ -53,6 +51,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   if (isRoot) await openOutsideDir(outsideDir)
   const place = await placeCluster({ dataDir, outsideDir, account })
   await claim(place.folder)
+  if (dirname(place.folder) !== dataDir) noteOwner(place.folder, dataDir)
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
   const { password } = await ensureCluster(place, { bin, setpriv, isSynced: settings['fsync'] !== 'off' })
   await clearOrphan(place.data)

@@ -1,5 +1,6 @@
 import type { Generation } from '../../config.ts'
 import { addresses } from './addresses.ts'
+import { clusters } from './clusters.ts'
 import { dataDirectory } from './data-directory.ts'
 import { descriptors } from './descriptors.ts'
 import { egress } from './egress.ts'
@@ -37,6 +38,7 @@ const OF_MACHINE: readonly Check<Generation>[] = [
   { name: 'catalogue', stuck: 'look at the file of SLUICE_CATALOG', look: catalogue },
   { name: 'tls', stuck: 'look at the files of SLUICE_TLS_CERT and SLUICE_TLS_KEY', look: ({ config }) => addresses(config) },
   { name: 'egress_allow', stuck: 'look at SLUICE_EGRESS_ALLOW and SLUICE_EGRESS_CA', look: ({ config }) => egress(config) },
+  { name: 'clusters', stuck: 'look at the folder of root\'s clusters', look: () => clusters() },
   { name: 'hard_kill', stuck: 'install setpriv (util-linux)', look: () => [hardKill()] },
 ]
 
