@@ -9,6 +9,7 @@ import { loadCatalogue } from '../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'
 import { openEgress } from '../src/server/egress/egress.ts'
 import { BodyBudget } from '../src/server/http/body.ts'
+import { ReadEnd } from '../src/server/http/read-end.ts'
 import { Connections, connectionsMax } from '../src/server/http/connections.ts'
 import type { ExchangeHost, ExchangeOwner } from '../src/server/http/exchange-parts.ts'
 import { Exchange } from '../src/server/http/exchange.ts'
@@ -109,6 +110,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
     host: {
       timers: new Timers(),
       budget: new BodyBudget(BODIES_BYTES_MAX),
+      readEnd: new ReadEnd(),
       open: new Roster(),
       isClosing: false,
       random: Math.random,

@@ -24,6 +24,8 @@ export const BODIES_BYTES_MAX = 512 * MIB
 export const CONNECTIONS_MAX = 50_000
 /** Descriptors that are kept for providers, stores and files where the process may open few; at most half. Decision. */
 export const DESCRIPTORS_RESERVED = 1_024
+/** Milliseconds for which a connection is not read while a call that ends with its client has no answer yet. Decision. */
+export const UNREAD_MS = 1_000
 /** What is read away of a body that is refused: bytes, milliseconds in all, and milliseconds without a byte. Decision. */
 export const REFUSED_BODY_BYTES_MAX = 64 * MIB
 export const REFUSED_BODY_MS = 10_000

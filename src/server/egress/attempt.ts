@@ -94,6 +94,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     if (this.isSettled) throw CUT
     this.#cut = cut
     this.isSent = true
+    this.request.call.sent?.(true)
     if (this.#unwatch !== null && !this.request.mayCutSent) this.#stopWatching()
   }
 

@@ -1,4 +1,4 @@
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { BODY_STALL_MS, INLINE_JSON_BYTES_MAX, TINY_CHUNKS_MAX } from '../../schemas/limits.ts'
 import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from './timers.ts'
@@ -114,6 +114,11 @@ export class Body implements BodyTaker {
 
   get isReceiving(): boolean {
     return !this.#isComplete
+  }
+
+  /** Why nothing of it is wanted: its announced length, or what came of it. */
+  get refusal(): Failure | null {
+    return this.#refusal?.ok === false ? this.#refusal.failure : null
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Roster } from '../../schemas/roster.ts'
 import type { BodyBudget } from './body.ts'
 import type { Exchange } from './exchange.ts'
 import type { Head } from './head.ts'
+import type { ReadEnd } from './read-end.ts'
 import type { Timers } from './timers.ts'
 
 /** Bytes of a body not yet received that the library may swallow by itself behind a reply. Decision. */
@@ -18,6 +19,7 @@ export const LAST_BODILESS_SHARE = 1 / 32
 export interface ExchangeHost {
   readonly timers: Timers
   readonly budget: BodyBudget
+  readonly readEnd: ReadEnd
   /** Exchanges under way; each leaves when it settles. */
   readonly open: Roster<Exchange>
   /** From 0 to below 1. */
@@ -43,5 +45,5 @@ export interface ExchangeOwner {
 export interface ExchangeParts {
   readonly owner: ExchangeOwner
   readonly host: ExchangeHost
-  readonly head: Pick<Head, 'method' | 'declared' | 'isLast'>
+  readonly head: Pick<Head, 'method' | 'declared' | 'isLast' | 'isExpecting'>
 }

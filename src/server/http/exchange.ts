@@ -1,4 +1,4 @@
-import { REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../../schemas/limits.ts'
+import { REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX, UNREAD_MS } from '../../schemas/limits.ts'
 import type { Listed } from '../../schemas/roster.ts'
 import { Body, type BodyTaker } from './body.ts'
 import { CallTime, type TimedExchange } from './call-time.ts'
@@ -32,11 +32,19 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   readonly #isLast: boolean
   /** Bytes of the request's body; null when it comes in chunks. */
   readonly #declared: number | null
+  /** The client waits for `100 Continue`, which the library has sent by itself. */
+  readonly #isExpecting: boolean
   #res: WireResponse | null
   #body: BodyTaker | null = null
   #discard: Discard | null = null
-  /** Written when enough of the body was read away. */
-  #delayed: Reply | null = null
+  /** So much of the body was read away as a refused one may bring. */
+  #isReadAway = false
+  /** Closes the connection of an answer that was written, once the rest of the body was read away. */
+  #close: (() => void) | null = null
+  /** Runs while a connection whose answer is open is not read, and ends that. */
+  #unread: Timer | null = null
+  /** What is under way is charged for: the connection is not read before the answer. */
+  #isHeld = false
   #writer: PartsWriter | PullWriter | RelayWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
   #reply: Reply | null = null
@@ -56,6 +64,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#isHead = head.method === 'head'
     this.#isLast = head.isLast
     this.#declared = head.declared
+    this.#isExpecting = head.isExpecting
     res.onAborted(() => this.#guard(() => this.#abandon()))
     host.open.add(this)
   }
@@ -106,6 +115,54 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#res?.pause()
   }
 
+  /**
+   * The library cuts a connection on which a request comes while another one has no answer. So a connection is not read
+   * while an answer is open: what comes waits in the kernel, and is served in its order. While it is not read nobody
+   * hears that the client left, for which a call that ends with its client waits UNREAD_MS and no longer. C24.
+   * Called when the library has parsed all that it has read: what is pipelined in the same read cannot be held back.
+   */
+  #holdNext(): void {
+    if (this.isOver || !this.#isWhole || this.#isPaused) return
+    this.pauseBody()
+    if (!this.#isHeld) this.#unread = this.start(UNREAD_MS, () => this.#readNext())
+  }
+
+  #readNext(): void {
+    this.#unread?.stop()
+    this.#unread = null
+    if (this.#isWhole) this.resumeBody()
+  }
+
+  /** Whether nothing of this request is on its way. */
+  get #isWhole(): boolean {
+    return this.#body === null ? this.#declared === 0 : this.#body.isComplete
+  }
+
+  /** The handler returns, or the last of the body came, and there is no answer yet. */
+  awaitAnswer(): void {
+    if (!this.isOver && this.#isWhole) this.#host.readEnd.after(() => this.#guard(() => this.#holdNext()))
+  }
+
+  /**
+   * Begins with `act` once the library has parsed all that it has read: had the client pipelined another request, the
+   * connection is cut by then, and nothing was begun whose answer would be lost.
+   */
+  afterRead(act: () => void): void {
+    this.#host.readEnd.after(() => this.#guard(() => {
+      if (!this.isOver) act()
+    }))
+  }
+
+  /** @param isHeld what was begun is charged for whether the client leaves or not; else its leave matters again */
+  hold(isHeld: boolean): void {
+    if (isHeld === this.#isHeld) return
+    this.#isHeld = isHeld
+    if (!isHeld) return this.#readNext()
+    this.#unread?.stop()
+    this.#unread = null
+    if (!this.#isPaused) this.awaitAnswer()
+  }
+
   /** Only when paused, and paused once more for that: the library stops reading for good when a socket that reads is resumed. */
   resumeBody(): void {
     if (this.#isPaused) {
@@ -139,6 +196,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#reply = reply
     this.status = reply.status
     this.time.stop()
+    this.#unread?.stop()
     if (reply.relayed !== undefined) return this.#guard(() => this.#relay(reply, reply.relayed))
     this.#body?.stop()
     this.#guard(() => this.#begin(reply))
@@ -149,6 +207,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     const res = this.#res
     if (res === null || body === undefined) return
     const isReceiving = this.#body?.isComplete === false
+    if (!isReceiving) this.resumeBody()
     // As in `#begin`; this answer stays open by itself.
     const isLast = isReceiving || this.#declared === null || this.#isLast || this.#host.isClosing
     const writer = new RelayWriter({
@@ -181,29 +240,35 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     return this.#body?.isComplete === false
   }
 
-  /** A connection that is closed on a client which still sends would take the answer along. */
+  /** A connection that is closed on a client which still sends would take the answer along: the rest is read away first. */
   #linger(close: () => void): void {
     const isReceiving = this.#body?.isComplete === false
     this.#body?.stop()
     this.resumeBody()
-    if (!isReceiving) return void setImmediate(() => this.#guard(close))
-    this.#discard = new Discard(this, REFUSED_BODY_BYTES_MAX, () => {
+    this.#close = close
+    // Not at once: what is corked leaves when this returns.
+    if (isReceiving) this.#readAway()
+    else setImmediate(() => this.#guard(close))
+  }
+
+  /** Begins when the answer is known, for what comes until it is written counts too. */
+  #readAway(): void {
+    if (this.#isReadAway) setImmediate(() => this.#guard(() => this.#close?.()))
+    else this.#discard ??= new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => {
       this.#discard = null
-      this.#guard(close)
+      this.#isReadAway = true
+      this.#guard(() => this.#close?.())
     })
   }
 
+  /** What the head alone decides is answered before the rest of the body, which is read away behind the answer. C38. */
   #begin(reply: Reply): void {
-    // Nobody would read the rest of the body, nor the next request.
     this.resumeBody()
-    const body = this.#body
-    const isComplete = body === null ? this.#declared === 0 : body.isComplete
-    const isUnread = !isComplete && (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX
+    const isWhole = this.#isWhole
+    const isUnread = !isWhole && (this.#isExpecting || (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX)
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
-    // At the end of a drain there is no time for a small one.
-    const isAwaited = isUnread || (isLast && !isComplete && !this.time.hasEnded)
-    if (isAwaited && body !== null) return this.#sendAfterBody(reply)
+    if (!isWhole && (isLast || this.#declared === null)) this.#readAway()
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
     // follows in the same read, and forgets that the connection ends, unless the answer is still open by then; an open
     // answer makes it cut the connection. One with a body stays open by itself.
@@ -215,26 +280,13 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   drain(): void {
     this.time.end('drain')
     if (!this.isOver) this.#owner.drained()
-    else if (this.#delayed !== null) this.#writeDelayed()
     else if (this.#res !== null) this.#res.close()
   }
 
   #takeChunk(body: BodyTaker, chunk: ArrayBuffer, isLast: boolean): void {
     body.chunk(chunk, isLast)
     this.#discard?.chunk(chunk.byteLength, isLast)
-  }
-
-  /** A client that is still sending would miss an answer whose connection closes: its bytes are read away first. */
-  #sendAfterBody(reply: Reply): void {
-    this.#delayed = reply
-    this.#discard = new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => this.#writeDelayed())
-  }
-
-  #writeDelayed(): void {
-    const reply = this.#delayed
-    this.#discard?.stop()
-    this.#discard = this.#delayed = null
-    if (reply !== null) this.#writeLater(reply)
+    if (isLast) this.awaitAnswer()
   }
 
   #writeLater(reply: Reply): void {
@@ -264,18 +316,19 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
 
   #writeHeadAlone(res: WireResponse, reply: Reply): void {
     writeHeadAlone(res, reply)
-    setImmediate(() => this.#guard(() => {
+    this.#linger(() => {
       if (this.#res === null) return
       this.#written()
       res.close()
-    }))
+    })
   }
 
   /** What the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
     const over = (): void => this.#written()
     const guard = (act: () => void): void => this.#guard(act)
-    const how = { res, timers: this, isLast, over, guard }
+    const linger = (close: () => void): void => this.#linger(close)
+    const how = { res, timers: this, isLast, over, guard, linger }
     const body = isBodiless(reply, this.#isHead) ? null : reply.body
     const writer = isPulled(body)
       ? new PullWriter({ ...how, body, broken: (failure) => this.#owner.broken(failure) })
@@ -305,6 +358,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     if (!this.#mayOutlive) this.#isWorking = false
     // What runs on keeps its deadline.
     if (!this.#isWorking) this.time.stop()
+    this.#unread?.stop()
     this.#body?.stop()
     this.#discard?.stop()
     this.#writer?.stop()

@@ -13,6 +13,7 @@ import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './openapi.ts'
 import { serve } from './pipeline.ts'
 import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
+import { ReadEnd } from './read-end.ts'
 import { RequestIds } from './request-ids.ts'
 import { buildRouteTable } from './route-table.ts'
 import { Site } from './site.ts'
@@ -63,7 +64,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers(), random = Math.random } = options
   const ids = new RequestIds()
   const budget = new BodyBudget(bodiesBytesMax)
-  const exchanges: ExchangeHost = { timers, budget, random, open: new Roster<Exchange>(), isClosing: false }
+  const exchanges: ExchangeHost = {
+    timers, budget, random, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
+  }
   const parts: PipelineParts = {
     access: options.access,
     regional: regionalHosts(options.regionalHosts ?? []),

@@ -34,6 +34,8 @@ export class Head {
   declared: number | null = 0
   /** The client wants its connection closed behind the reply. */
   isLast = false
+  /** The client says that it waits for `100 Continue` with its body. */
+  isExpecting = false
   /** Flat name, value list of all headers, for requests that are passed on; null for others. */
   readonly all: string[] | null
   #hasTrailer = false
@@ -56,6 +58,9 @@ export class Head {
       if (this.#hasTrailer) this.fault ??= 'trailer_announced'
       if (BODILESS.has(this.method)) this.fault ??= 'body_not_expected'
     }
+    // The library stops reading headers at one without a name, and takes what an unseen `content-length` announces for a
+    // second request: behind a body that may be there it must not find one.
+    else if (!this.#hasLength && WITH_BODY.has(this.method)) this.isLast = true
     if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
   }
 
@@ -96,6 +101,9 @@ export class Head {
       case 'connection':
         if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) this.isLast = true
         return
+      case 'expect':
+        this.isExpecting = true
+        return
       case 'trailer':
         this.#hasTrailer = true
         return
@@ -127,6 +135,9 @@ export class Head {
 
 /** Methods whose chunked bodies are refused: their replies may have no body, behind which the connection stays open. */
 const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
+
+/** Methods whose requests have a body as a rule. */
+const WITH_BODY: ReadonlySet<string> = new Set(['post', 'put', 'patch'])
 
 type KeptName =
   | HeaderName | 'idempotency-key' | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-unmodified-since'

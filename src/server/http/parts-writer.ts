@@ -10,6 +10,8 @@ export interface PartsWriterOptions {
   readonly timers: Pick<Timers, 'start'>
   /** The connection ends behind this answer. */
   readonly isLast: boolean
+  /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
+  readonly linger: (close: () => void) => void
   /** The last byte was handed over. Called once, unless stopped. */
   readonly over: () => void
   /** Runs what the library or the loop calls back and answers for its exceptions. */
@@ -70,8 +72,7 @@ export class PartsWriter {
       if (isDone) this.#finish()
       else if (!isAccepted) return false
     }
-    // Not at once: what is corked leaves when this returns.
-    if (isLast) setImmediate(() => this.#options.guard(() => this.#close()))
+    if (isLast) this.#linger()
     return true
   }
 
@@ -86,6 +87,11 @@ export class PartsWriter {
     if (part === undefined) return null
     const first = part.subarray(at - this.#before)
     return first.length >= DESK.length || this.#part === parts.length - 1 ? first : joined(first, parts, this.#part + 1)
+  }
+
+  #linger(): void {
+    this.#patience.stop()
+    this.#options.linger(() => this.#close())
   }
 
   #close(): void {

@@ -24,6 +24,7 @@ export function serve(parts: PipelineParts, res: WireResponse, head: Head): void
     const match = parts.table.find(head.method, head.path)
     if (match.kind === 'route' || match.kind === 'undecodable') begin(call, match)
     else answerUnrouted(call, match)
+    call.exchange.awaitAnswer()
   } catch (error) {
     call.crashed(error)
   }
@@ -87,6 +88,11 @@ function limit(call: ServedCall, route: Route, next: () => void): void {
 }
 
 function run(call: ServedCall, operation: AnyOperation): void {
+  if (operation.outlivesClient) call.exchange.afterRead(() => work(call, operation))
+  else work(call, operation)
+}
+
+function work(call: ServedCall, operation: AnyOperation): void {
   const { exchange, kept, parts } = call
   // It may have failed while its body came, as when the node drains: who is told so tries again.
   if (call.hasFailed) return

@@ -18,6 +18,8 @@ export interface PullWriterOptions {
   readonly timers: Pick<Timers, 'start'>
   /** The connection ends behind this answer. */
   readonly isLast: boolean
+  /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
+  readonly linger: (close: () => void) => void
   /** The last byte was handed over. Called once, unless stopped. */
   readonly over: () => void
   /** The bytes ended early or are bad; the connection was cut. Called instead of `over`. */
@@ -86,8 +88,8 @@ export class PullWriter {
 
   #fetch(): void {
     const { body, guard } = this.#options
-    // The whole body is out, and only its connection is left to close; not at once, since it may still be corked.
-    if (this.#before === body.bytes) return void setImmediate(() => guard(() => this.#close()))
+    // The whole body is out, and only its connection is left to close.
+    if (this.#before === body.bytes) return this.#linger()
     const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
     void body.next().catch(broken).then((next) => guard(() => this.#take(next)))
   }
@@ -104,6 +106,11 @@ export class PullWriter {
     this.stop()
     this.#options.broken(failure)
     this.#options.res.close()
+  }
+
+  #linger(): void {
+    this.#patience.stop()
+    this.#options.linger(() => this.#close())
   }
 
   #close(): void {

@@ -103,6 +103,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     return this.#lapAt
   }
 
+  sent(isSent: boolean): void {
+    if (this.operation?.outlivesClient === true) this.exchange.hold(isSent)
+  }
+
   /** Milliseconds since the last lap, or since the call began. */
   lap(): number {
     const now = performance.now()

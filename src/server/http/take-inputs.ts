@@ -1,4 +1,4 @@
-import { ok, type Outcome } from '../../schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../schemas/limits.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import type { Body } from './body.ts'
@@ -27,6 +27,8 @@ export function takeInputs(call: ServedCall, match: Routed, coming: ComingBody, 
   if (!takeLine(call, match)) return
   const wanted = route.operation.input.headers
   if (wanted !== undefined) call.headers = declaredHeaders(wanted, call.head)
+  const refusal = announcedRefusal(call, route, coming)
+  if (refusal !== null) return call.fail(refusal)
   takeTurn(call, route.operation, () => takeBody(call, route, coming, taken))
 }
 
@@ -51,6 +53,12 @@ function takeUrl(call: ServedCall, part: 'params' | 'query', reader: UrlReader, 
   if (read.ok) call[part] = read.value
   else call.fail(read.failure)
   return read.ok
+}
+
+/** What the head says of a JSON body is decided before its turn comes, which may be long. C38. */
+function announcedRefusal({ head }: ServedCall, { body: form }: Route, coming: ComingBody): Failure | null {
+  if (form === null || coming instanceof UploadBody) return null
+  return contentRefusal(head) ?? coming?.refusal ?? null
 }
 
 /** Where answers are kept a repetition waits here for the first call, its body unread. C16. */
@@ -79,8 +87,6 @@ function takeBody(call: ServedCall, route: Route, coming: ComingBody, taken: Inp
     call.notes.validateMs = call.lap()
     return taken(call, operation)
   }
-  const refusal = contentRefusal(call.head)
-  if (refusal !== null) return call.fail(refusal)
   const json: JsonInput = { operation, form, body: coming, taken }
   if (coming === null) return readBody(call, json, ok(NOTHING))
   coming.admit(call.key.hash, (received) => readBody(call, json, received), call.lapAt)

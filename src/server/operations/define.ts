@@ -157,6 +157,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** Whether the signal is aborted: asking this makes none. */
   readonly hasEnded: boolean
   readonly notes: CallNotes
+  /** Of a call that outlives its client: it is charged for from now on, or no longer. While it is, nobody hears that the client left. */
+  sent(isSent: boolean): void
 }
 
 /** A success: nothing, a JSON value, or bytes that are already JSON (slices of a provider's answer among them). */

@@ -18,8 +18,9 @@ export interface EgressRequest {
   /**
    * Whose signal cancels the request while it is unsent; after it was sent only when `mayCutSent`. C24.
    * The signal is read only when the request has to wait, since making one costs more than sending does.
+   * `sent` is called when it has a connection.
    */
-  readonly call: { readonly signal: AbortSignal }
+  readonly call: { readonly signal: AbortSignal; sent?(isSent: boolean): void }
   readonly mayCutSent: boolean
   /** True when sending it twice does no harm: a kept-alive connection that turns out to be closed is then replaced once. */
   readonly mayRepeat: boolean

@@ -24,7 +24,12 @@ export interface EmbeddingJob {
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
   /** Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of attempts that failed. */
-  readonly call: { readonly signal: AbortSignal; readonly notes?: Pick<CallNotes, 'failedAttempts'> }
+  readonly call: {
+    readonly signal: AbortSignal
+    readonly notes?: Pick<CallNotes, 'failedAttempts'>
+    /** Told true when a provider has the call, and false when it is to be sent to another one. */
+    sent?(isSent: boolean): void
+  }
 }
 
 export interface EmbeddingsResult {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { endedBy } from '../../schemas/call-ended.ts'
 import { isCounted } from '../../schemas/costs.ts'
 import type { InputKind } from '../../schemas/embeddings.ts'
@@ -69,7 +70,7 @@ class RoutingEmbedder implements Embedder {
       const startedAt = this.#now()
       if (startedAt >= job.deadlineAt) return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
       // Asked for only once there was time to leave: a signal that nobody reads is never made.
-      if (trail.length > 0 && job.call.signal.aborted)
+      if (trail.length > 0 && await hasEnded(job))
         return { ok: false, failure: trail.ended(endedBy(job.call.signal)) }
       if (!target.health.admit(startedAt, job.caller.key)) {
         trail.skipped(target.health.restMs(startedAt, job.caller.key))
@@ -221,4 +222,13 @@ function failedAttempt({ name, fields, metadata, cause }: Failure, provider: str
 function foreignTo(taken: readonly string[], media: ReadonlySet<string>): string | null {
   for (const modality of media) if (!taken.includes(modality)) return modality
   return null
+}
+
+/** While a provider had the call its client's leave did not matter and was not heard of; now it does. C24. */
+async function hasEnded({ call }: EmbeddingJob): Promise<boolean> {
+  call.sent?.(false)
+  // Immediates of this turn run before the sockets are looked at again.
+  await turn()
+  await turn()
+  return call.signal.aborted
 }

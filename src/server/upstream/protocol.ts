@@ -16,7 +16,7 @@ export interface EmbeddingAttempt {
   readonly requestId?: string | null
   /** Private endpoints that the call has come through, this one included. */
   readonly hops?: number
-  readonly call: { readonly signal: AbortSignal }
+  readonly call: { readonly signal: AbortSignal; sent?(isSent: boolean): void }
 }
 
 /** What an endpoint answered, in our form; the token figures are the provider's word and not yet judged. */

@@ -25,7 +25,7 @@ function readAt(bytesPerBeat: number) {
     },
   }
   const parts = [Buffer.alloc(BODY_BYTES)]
-  new PartsWriter({ res, parts, timers, isLast: false, over: () => undefined, guard: (act) => act() }).start(0)
+  new PartsWriter({ res, parts, timers, isLast: false, linger: (close) => close(), over: () => undefined, guard: (act) => act() }).start(0)
   const pass = (beats: number): boolean => {
     for (let nth = 0; nth < beats && !isClosed; nth++) {
       if (bytesPerBeat > 0) writable((taken += bytesPerBeat))
@@ -72,7 +72,7 @@ function taken(parts: readonly Uint8Array[], takes: readonly number[], { isLast,
     pause: () => undefined, resume: () => undefined, close: () => undefined,
   } as unknown as WireResponse
   const timers = { start: () => ({ stop: () => undefined }) }
-  const writer = new PartsWriter({ res, parts, timers, isLast, over: () => (isOver = true), guard: (act) => act() })
+  const writer = new PartsWriter({ res, parts, timers, isLast, linger: (close) => close(), over: () => (isOver = true), guard: (act) => act() })
   writer.start(from)
   while (!writable(offset)) continue
   return { bytes: Buffer.concat(got), calls, isOver: () => isOver }

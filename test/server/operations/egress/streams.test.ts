@@ -291,7 +291,7 @@ for (const [when, act] of Object.entries(stages)) {
         req.socket.on('close', () => closed.open())
         act(req, res)
         came.open()
-      })
+      }, { timers: new Timers() })
       stand.send(hasBody ? 'POST' : 'GET', hasBody ? ['content-length: 1000'] : [], hasBody ? 'half' : '')
       await came.opened
       if (when !== 'before the answer') await stand.client.until(/12345/)

@@ -1,0 +1,105 @@
+/** Requests behind one that has no answer yet: nothing that was paid for is lost, and none runs that a client did not send. */
+import t, { type Test } from 'tap'
+import { UNREAD_MS } from '../../../src/schemas/limits.ts'
+import { TIMER_STEP_MS, Timers } from '../../../src/server/http/timers.ts'
+import type { Call } from '../../../src/server/operations/define.ts'
+import { AUTHORIZATION, openFront, operation, patient } from '../../support/front.ts'
+import { gate } from '../../support/gate.ts'
+import { exchangeRaw, rawClient, requestText } from '../../support/raw-http.ts'
+
+const body = '{"model":"m","input":"x"}'
+const authorized = { authorization: AUTHORIZATION }
+const sized = { ...authorized, 'content-length': String(body.length) }
+const second = requestText('GET /api/v1/second', authorized)
+const slow = (path: string): string => requestText(`POST /api/v1/${path}`, sized, body)
+const answer = (value: string) => ({ ok: true, value: { kind: 'json', value } }) as const
+
+/** `read` and `paid` begin, and answer when they are let; `second` answers at once. */
+async function open(t: Test, timers = patient()) {
+  const [begun, let_] = [{ read: gate(), paid: gate() }, gate()]
+  let runs = 0
+  const run = async (call: Call, name: 'read' | 'paid') => {
+    runs++
+    if (name === 'paid') call.sent(true)
+    begun[name].open()
+    await let_.opened
+    return answer(name)
+  }
+  const front = await openFront(t, [
+    operation({ id: 'test.read', path: '/read', run: (call: Call) => run(call, 'read') }),
+    operation({ id: 'test.paid', path: '/paid', outlivesClient: true, run: (call: Call) => run(call, 'paid') }),
+    operation({ id: 'test.second', method: 'get', path: '/second', input: {}, run: () => answer('second') }),
+  ], { timers })
+  const client = rawClient(front.port)
+  t.teardown(() => client.destroy())
+  client.send(second)
+  await client.until(/"second"$/)
+  return { ...front, client, begun, finish: () => let_.open(), runs: () => runs }
+}
+
+for (const name of ['read', 'paid'] as const) {
+  t.test(`a request that comes while a call of kind ${name} has no answer yet is served in its order`, async (t) => {
+    const { client, begun, finish } = await open(t)
+    client.send(slow(name))
+    await begun[name].opened
+    // Behind the read that brought the first one.
+    for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
+    client.send(second)
+    for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate)
+    t.notMatch(client.text, new RegExp(name))
+    finish()
+    t.match(await client.until(/"second"/, 2), new RegExp(`"second"[^]*"${name}"[^]*"second"$`))
+  })
+}
+
+t.test('a call that is charged for keeps its answer, however long it takes and whatever comes behind it', async (t) => {
+  let now = 0
+  const { client, port, begun, finish } = await open(t, new Timers(() => now))
+  const reader = rawClient(port)
+  reader.send(slow('read'))
+  client.send(slow('paid'))
+  await begun.read.opened
+  await begun.paid.opened
+  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
+  for (const each of [reader, client]) each.send(second)
+  now += UNREAD_MS + 2 * TIMER_STEP_MS
+  t.equal(await reader.closed(), '', 'the time for which others are not read is over')
+  t.notOk(client.isClosed)
+  finish()
+  t.match(await client.until(/"second"/, 2), /"second"[^]*"paid"[^]*"second"/)
+})
+
+t.test('nothing is begun for a call of which another request cuts the connection in the same read', async (t) => {
+  const { port, settled, runs } = await open(t)
+  t.equal(await exchangeRaw(port, slow('paid') + second), '')
+  await new Promise(setImmediate)
+  t.equal(runs(), 0)
+  t.match(settled.slice(1), [{ operation: 'test.paid', isClientGone: true }])
+  t.equal(settled.length, 2)
+})
+
+const HIDDEN = `: b\r\ncontent-length: ${second.length}\r\n\r\n`
+for (const method of ['POST', 'PUT', 'PATCH']) {
+  t.test(`a body of a ${method} whose length stands behind a header without a name is not run`, async (t) => {
+    const { port, settled } = await open(t)
+    const head = `${method} /api/v1/nowhere HTTP/1.1\r\nhost: localhost\r\nauthorization: ${AUTHORIZATION}\r\n${HIDDEN}`
+    t.notMatch(await exchangeRaw(port, head + second), /second/, 'in one packet')
+    const client = rawClient(port)
+    client.send(head)
+    await client.until(/\}$/)
+    client.send(second)
+    t.match(await client.closed(), /^HTTP\/1\.1 404 [^]*connection: close[^]*\}$/i, 'in two')
+    t.equal(settled.filter(({ operation }) => operation === 'test.second').length, 1, 'that of the beginning')
+  })
+}
+
+t.test('a POST that announces no body is answered and its connection closed; one that announces none at all keeps it', async (t) => {
+  const { port } = await open(t)
+  t.match(await exchangeRaw(port, requestText('POST /api/v1/second', authorized)), /^HTTP\/1\.1 405 [^]*connection: close/i)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(requestText('POST /api/v1/second', { ...authorized, 'content-length': '0' }))
+  await client.until(/\}$/)
+  client.send(second)
+  t.match(await client.until(/"second"$/), /405/)
+})
