@@ -207,6 +207,12 @@ export const DRAIN_MS = 30_000
 export const REPLACED_FRONT_MS = 12_000
 /** Milliseconds from a front's start until another one is loaded ahead, which takes a core half a second. Decision. */
 export const SPARE_FRONT_MS = 10_000
+/**
+ * Milliseconds without a heartbeat after which a front counts as not ready, and after which it is killed and replaced: the kernel
+ * goes on giving it its share of new connections. Decision.
+ */
+export const FRONT_SILENT_MS = 3_000
+export const FRONT_HUNG_MS = 10_000
 
 /** Characters of an organization's, workspace's or key's name. B2.9; Decision for the others. */
 export const NAME_CHARS_MAX = 100

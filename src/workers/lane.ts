@@ -28,6 +28,8 @@ export interface LaneOptions {
    */
   readonly idleMs: number | null
   readonly isBackground: boolean
+  /** Threads that stand ready do so from `warm` on. */
+  readonly isLazy: boolean
   readonly log: Pick<Log, 'error'>
 }
 
@@ -67,7 +69,12 @@ export class Lane {
   constructor(options: LaneOptions) {
     this.#options = options
     this.#waiting = new JobQueue({ sizeMax: options.queueMax, organizationMax: options.organizationQueueMax })
-    if (options.idleMs === null) this.#open()
+    if (!options.isLazy) this.warm()
+  }
+
+  /** Starts threads that are to stand ready. */
+  warm(): void {
+    if (this.#options.idleMs === null && !this.#isClosed) this.#open()
   }
 
   get waiting(): number {

@@ -20,6 +20,8 @@ export interface Pools {
   readonly shortJobsLoad: PoolLoad
   /** Threads for long sessions: what `createIntake` and `createUnsealing` need. Design §5. */
   readonly sessions: SessionPool
+  /** Starts the threads that stand ready for their first work. */
+  warm(): void
   /** Ends the threads; jobs under way and waiting answer `draining`. */
   close(): Promise<void>
 }
@@ -47,6 +49,8 @@ export interface PoolOptions {
   readonly idleMs?: number
   /** Of a runner: short jobs give way to fronts on the same machine, and may take so much longer; all threads start with their first. */
   readonly isBackground?: boolean
+  /** No thread starts before the first job, or `warm`. */
+  readonly isLazy?: boolean
   readonly log: Pick<Log, 'error'>
 }
 
@@ -58,7 +62,11 @@ export function openPools(options: PoolOptions): Pools {
   const close = async (): Promise<void> => {
     await Promise.all([jobs.close(), sessions.close()])
   }
-  return { jobs, sessions, close, get shortJobsWaiting() { return jobs.waiting }, get shortJobsLoad() { return jobs.load } }
+  const warm = (): void => {
+    jobs.warm()
+    sessions.warm()
+  }
+  return { jobs, sessions, warm, close, get shortJobsWaiting() { return jobs.waiting }, get shortJobsLoad() { return jobs.load } }
 }
 
 /** Two lanes: who needs a secret does not wait for the body of somebody else. */
@@ -68,9 +76,9 @@ class ShortPool implements ShortJobs {
   readonly #threads: number
 
   constructor(options: PoolOptions) {
-    const { shortThreads: threadCount, queueMax, organizationQueueMax = queueMax, isBackground = false, log } = options
+    const { shortThreads: threadCount, queueMax, organizationQueueMax = queueMax, isBackground = false, isLazy = false, log } = options
     const { jobMsMax = isBackground ? BACKGROUND_JOB_MS_MAX : SHORT_JOB_MS_MAX, idleMs = LONG_IDLE_MS } = options
-    const common = { threadCount, queueMax, organizationQueueMax, jobMsMax, isBackground, log }
+    const common = { threadCount, queueMax, organizationQueueMax, jobMsMax, isBackground, isLazy, log }
     this.#brief = new Lane({ ...common, heapMib: BRIEF_HEAP_MIB, idleMs: isBackground ? idleMs : null })
     this.#long = new Lane({ ...common, heapMib: LONG_HEAP_MIB, idleMs })
     this.#threads = 2 * threadCount
@@ -78,6 +86,10 @@ class ShortPool implements ShortJobs {
 
   here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
     return runTask(name, input)
+  }
+
+  warm(): void {
+    this.#brief.warm()
   }
 
   async run<N extends ShortJobName>(

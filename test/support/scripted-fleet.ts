@@ -12,6 +12,8 @@ export class ScriptedChild implements FleetChild {
   readonly ended: Promise<string>
   isReady = false
   isGone = false
+  pulses = 0
+  isDebugged = false
   /** What it was started with. */
   part: ChildPart | null = null
   /** `isReplaced` of every drain that it was told. */

@@ -4,7 +4,7 @@ import { createAccess } from '../access/access.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { Config } from '../config.ts'
-import { startHttp, type HttpFront } from '../http/front.ts'
+import { compile, startHttp, type HttpFront } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
 import { watchBreakers } from '../observe/breaker-metrics.ts'
@@ -24,7 +24,7 @@ import { openApiKeys } from '../store/api-key-management.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
 import { enrol, startHeartbeat } from '../store/fronts.ts'
-import { openStore } from '../store/open.ts'
+import { openStore, type Store } from '../store/open.ts'
 import { openWorkspaces } from '../store/open-workspaces.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
@@ -52,6 +52,9 @@ const STATE_WAIT_MS = 500
 /** Milliseconds that a drained process may take to close what it holds. */
 const CLOSE_MS_MAX = 3_000
 
+/** What no part of the node has a say in: a front that is loaded ahead does it before it is started. */
+const compiled = compile(OPERATIONS)
+
 /** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
 export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOf(part)
@@ -70,7 +73,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     frontId: part.id, store, feed, node: part.node, connections: part.connections, rootKeyId: () => rootKeys.currentId, log,
   })
   const pools = openPools({
-    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, log,
+    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, isLazy: true, log,
     queueMax: SHORT_JOBS_WAITING_MAX, organizationQueueMax: SHORT_JOBS_WAITING_ORGANIZATION_MAX,
   })
   const { jobs } = pools
@@ -94,6 +97,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     port: config.port,
     tls: config.tls,
     operations: OPERATIONS,
+    compiled,
     corsOrigins: config.corsOrigins,
     regionalHosts: config.regionalHosts,
     access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
@@ -117,9 +121,15 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
     .finally(() => process.exit(0))
   channel.onDrain((isReplaced) => void drain(isReplaced))
+  begin(channel, pools, store)
+}
+
+/** It listens: what would have held that up follows now. */
+function begin(channel: Channel, pools: Pools, store: Store): void {
   channel.tell({ kind: 'ready' })
+  channel.pulse()
   // Not before: loading them would double the time in which a front that died is missed.
-  pools.sessions.warm()
+  pools.warm()
   // Not waited for: where the store is away a front serves without it.
   void store.warm()
 }

@@ -219,6 +219,7 @@ function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
     sluice_runners_ready: { help: 'Runners that work.', value: gauges.runners.ready },
     sluice_runners_wanted: { help: 'Runners that should work.', value: gauges.runners.wanted },
     sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },
+    sluice_front_hangs_total: { help: 'Fronts that were killed since they did not answer their supervisor.', value: gauges.hangs, isTotal: true },
     sluice_postgres_up: { help: '1 while Postgres is reached.', value: Number(gauges.isPostgresUp) },
     sluice_redis_up: { help: '1 while Redis is reached.', value: Number(gauges.isRedisUp) },
   }

@@ -66,7 +66,7 @@ const BRING_BACK = '`sluice doctor` tells whether it is reached, and why not'
 
 function processes({ view: { readiness: { fronts, runners } }, silent }: Found): readonly Judged[] {
   const found: Judged[] = silent.map(({ role, pid }) => ({
-    severity: 'bad', detail: `the ${role} with pid ${pid} does not answer`, fix: 'see what holds its CPU; `sluice reload` replaces fronts and runners',
+    severity: 'bad', detail: `the ${role} with pid ${pid} does not answer`, fix: FIXES_OF_SILENCE[role] ?? FIX_OF_SILENCE,
   }))
   const fix = 'the log tells why: `child_ended`, `child_failed`'
   if (fronts.ready < fronts.wanted) found.push({ severity: 'bad', detail: `${fronts.ready} of ${fronts.wanted} fronts serve`, fix })
@@ -74,6 +74,11 @@ function processes({ view: { readiness: { fronts, runners } }, silent }: Found):
     found.push({ severity: 'bad', detail: `${runners.ready} of ${runners.wanted} runners work: videos and webhooks wait`, fix })
   }
   return found
+}
+
+const FIX_OF_SILENCE = 'see what holds its CPU; `sluice reload` replaces it'
+const FIXES_OF_SILENCE: Readonly<Record<string, string>> = {
+  front: 'it is replaced after 10 s of silence; see what holds its CPU, and `front_hung` in the log',
 }
 
 function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {

@@ -1,10 +1,16 @@
+import { url as inspectorUrl } from 'node:inspector'
 import type { LiveReading } from '../observe/live-reader.ts'
 import type { FromChild, StartedPart, ToChild } from './ipc.ts'
+
+/** Milliseconds between two heartbeats; a front is silent for three of them before it counts as not ready. */
+const PULSE_MS = 1_000
 
 /** A forked process's side of the channel to its supervisor. */
 export interface Channel {
   readonly start: Promise<StartedPart>
   tell(message: FromChild): void
+  /** From now on the supervisor hears at which rate the event loop turns. */
+  pulse(): void
   onAnnounced(listener: () => void): void
   onDrain(listener: (isReplaced: boolean) => void): void
   /** @param listener takes the connections that the node may hold from now on */
@@ -46,6 +52,7 @@ export function openChannel(): Channel {
   return {
     start,
     tell,
+    pulse: startPulse,
     onAnnounced: (listener) => announcements.push(listener),
     onDrain: (listener) => drains.push(listener),
     onScaled: (listener) => scalings.push(listener),
@@ -56,4 +63,18 @@ export function openChannel(): Channel {
       read = reader
     },
   }
+}
+
+/** A supervisor that stands still finds one of them, not all that fell due meanwhile. */
+function startPulse(): void {
+  let isOut = false
+  const beat = (): void => {
+    if (isOut || !process.connected) return
+    isOut = true
+    process.send?.({ kind: 'pulse', isInspected: inspectorUrl() !== undefined } satisfies FromChild, undefined, undefined, () => {
+      isOut = false
+    })
+  }
+  beat()
+  setInterval(beat, PULSE_MS).unref()
 }

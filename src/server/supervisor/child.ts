@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { childEnvironment } from '../config.ts'
 import type { LiveReading } from '../observe/live-reader.ts'
 import type { ChildPart, FromChild, Role, ToChild } from './ipc.ts'
+import { isTraced } from './process-state.ts'
 import { PACKAGE_ROOT } from './version.ts'
 
 /** Milliseconds that a child may take to become ready; a machine under load is slow. */
@@ -28,6 +29,8 @@ export class Child {
   readonly ended: Promise<string>
   #isReady = false
   #isGone = false
+  #pulses = 0
+  #isInspected = false
   #reason = ''
   /** What was asked of it, by number: one answer each, null when none comes. */
   readonly #snapshots = new Asks<unknown>()
@@ -60,6 +63,16 @@ export class Child {
 
   get isReady(): boolean {
     return this.#isReady
+  }
+
+  /** Heartbeats that it has sent. */
+  get pulses(): number {
+    return this.#pulses
+  }
+
+  /** Somebody has attached a debugger to it, at which it may stand still. */
+  get isDebugged(): boolean {
+    return this.#isInspected || isTraced(this.pid)
   }
 
   /** Tells it what to be; true when it is ready, false when it ended before. Call once. */
@@ -117,6 +130,10 @@ export class Child {
   }
 
   #hear(message: FromChild): void {
+    if (message.kind === 'pulse') {
+      this.#pulses++
+      this.#isInspected = message.isInspected
+    }
     if (message.kind === 'failed') this.#reason = message.reason
     if (message.kind === 'snapshot') this.#snapshots.answer(message.id, message.metrics)
     if (message.kind === 'looked') this.#looks.answer(message.id, message.reading)

@@ -3,14 +3,19 @@ import type { LiveReading } from '../observe/live-reader.ts'
 import type { Child } from './child.ts'
 import type { ChildPart, Role } from './ipc.ts'
 import type { ChildMetrics } from './node-parts.ts'
+import { SilenceWatch } from './silence.ts'
+import { CRASH_LOOP_EXITS, SpareFront } from './spare.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** Exits in a row before `ready` that make a crash loop. Design §2. */
-const CRASH_LOOP_EXITS = 5
+/** Milliseconds that dead fronts wait for the first one of them to serve again. Decision. */
+const FIRST_BACK_MS_MAX = 2_000
+/** Milliseconds from the return of a front that died until another one is loaded ahead: it may not be the last to die. Decision. */
+const SPARE_AGAIN_MS = 2_000
 
 /** What a fleet needs of a forked process. */
 export type FleetChild = Pick<
   Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot' | 'look'
+    | 'pulses' | 'isDebugged'
 >
 
 export interface FleetOptions {
@@ -58,17 +63,19 @@ export class Fleet {
   readonly #alive = new Set<FleetChild>()
   /** Those that were replaced and still finish what they had. */
   readonly #retired = new Set<Retired>()
-  /** A front that is loaded and not started: it takes the place of the next one that dies or is replaced. */
-  #spare: FleetChild | null = null
-  #spareTimer: NodeJS.Timeout | null = null
-  /** Since a front last came up well. */
-  #sparesLost = 0
+  readonly #spare: SpareFront<FleetChild>
+  /** A front that died and is being brought back; settles in any case. */
+  #comingBack: Promise<void> | null = null
+  readonly #silence: SilenceWatch
   #isEnding = false
   #isAnnounced = false
   #restarts = 0
 
   constructor(options: FleetOptions) {
     this.#options = options
+    this.#silence = new SilenceWatch(options.log)
+    const { log, spareDelayMs } = options
+    this.#spare = new SpareFront({ fork: () => this.#fork('front', true), log, delayMs: spareDelayMs, isEnding: () => this.#isEnding })
   }
 
   /** Children that died after they were ready, since the start. */
@@ -76,8 +83,23 @@ export class Fleet {
     return this.#restarts
   }
 
+  /** Fronts that were killed since they hung, since the start. */
+  get hangs(): number {
+    return this.#silence.hangs
+  }
+
+  /** Fronts that have a place and do not answer. */
+  get silent(): number {
+    return this.#slots.filter(({ current }) => current !== null && this.#silence.isSilent(current)).length
+  }
+
   countReady(role: Role): number {
-    return this.#slots.filter((slot) => slot.part.role === role && isServing(slot)).length
+    return this.#slots.filter((slot) => slot.part.role === role && this.#isServing(slot)).length
+  }
+
+  /** Call it every SILENCE_LOOK_MS: a front that hangs is not ready, and is killed in the end, also one that was replaced. */
+  lookForSilence(): void {
+    this.#silence.look([...this.#alive].filter((child) => child.role === 'front' && child.isReady))
   }
 
   /** How many there should be: those of a growing roll count as they come up. */
@@ -88,7 +110,7 @@ export class Fleet {
   /** Threads for long sessions of all fronts together. */
   get sessionThreads(): { readonly ready: number; readonly wanted: number } {
     const fronts = this.#slots.filter((slot) => slot.part.role === 'front')
-    return { ready: threadsOf(fronts.filter(isServing)), wanted: threadsOf(fronts) }
+    return { ready: threadsOf(fronts.filter((slot) => this.#isServing(slot))), wanted: threadsOf(fronts) }
   }
 
   /** Resolves when every child is ready. Throws `StartRefused` in a crash loop. */
@@ -98,7 +120,7 @@ export class Fleet {
     await Promise.all(this.#slots.map((slot) => this.#inTurn(slot, async () => {
       this.#occupy(slot, await this.#bringUp(slot.part))
     })))
-    this.#keepSpare()
+    this.#spare.keep()
   }
 
   /** The ready line is out: children may write to the log, those that come later at once. */
@@ -215,7 +237,7 @@ export class Fleet {
     this.#retire(slot)
     slot.part = part
     this.#occupy(slot, next)
-    this.#keepSpare()
+    this.#spare.keep()
   }
 
   #retire(slot: Slot): void {
@@ -248,12 +270,12 @@ export class Fleet {
   async #bringUp(part: ChildPart): Promise<FleetChild> {
     for (let exits = 1; ; exits++) {
       this.#throwIfEnding()
-      const child = this.#takeSpare(part.role) ?? this.#fork(part.role, false)
+      const child = (part.role === 'front' ? this.#spare.take() : null) ?? this.#fork(part.role, false)
       const isReady = await child.start(part)
       // Who drains the node has told this child already, or killed it.
       this.#throwIfEnding()
       if (isReady) {
-        if (part.role === 'front') this.#sparesLost = 0
+        if (part.role === 'front') this.#spare.proved()
         return child
       }
       const how = await child.ended
@@ -276,43 +298,6 @@ export class Fleet {
     return child
   }
 
-  #takeSpare(role: Role): FleetChild | null {
-    const spare = this.#spare
-    if (role !== 'front' || spare === null || spare.isGone) return null
-    this.#spare = null
-    return spare
-  }
-
-  /**
-   * Loading is most of what a front needs to come back, so one is always loaded ahead: later than the fronts themselves,
-   * whose first calls would share the cores with it.
-   */
-  #keepSpare(): void {
-    if (this.#spare !== null || this.#spareTimer !== null) return
-    const { spareDelayMs } = this.#options
-    if (spareDelayMs === 0) return this.#loadSpare()
-    this.#spareTimer = setTimeout(() => {
-      this.#spareTimer = null
-      this.#loadSpare()
-    }, spareDelayMs).unref()
-  }
-
-  #loadSpare(): void {
-    if (this.#spare !== null || this.#isEnding || this.#sparesLost >= CRASH_LOOP_EXITS) return
-    const spare = this.#fork('front', true)
-    this.#spare = spare
-    void spare.ended.then((how) => {
-      if (this.#spare !== spare) return
-      this.#spare = null
-      if (this.#isEnding) return
-      this.#sparesLost++
-      // The next front that comes up well has one made again.
-      const isLast = this.#sparesLost >= CRASH_LOOP_EXITS
-      this.#options.log.warn('spare_lost', { pid: spare.pid, how, losses: this.#sparesLost, isLast })
-      this.#loadSpare()
-    })
-  }
-
   #occupy(slot: Slot, child: FleetChild): void {
     slot.current = child
     if (this.#isAnnounced) child.announce()
@@ -326,20 +311,44 @@ export class Fleet {
     })
   }
 
+  /** Where no front is left, the first one to come back, which is the spare, has the cores alone. */
+  #firstBack({ role }: ChildPart): Promise<unknown> | null {
+    if (role !== 'front' || this.#comingBack === null || this.countReady('front') > 0) return null
+    return Promise.race([this.#comingBack, new Promise((resolve) => setTimeout(resolve, FIRST_BACK_MS_MAX).unref())])
+  }
+
+  #bringBack(part: ChildPart): Promise<FleetChild> {
+    const bringing = this.#bringUp(part)
+    if (part.role === 'front' && this.#comingBack === null) {
+      const clear = (): void => {
+        this.#comingBack = null
+      }
+      this.#comingBack = bringing.then(clear, clear)
+    }
+    return bringing
+  }
+
   async #restart(slot: Slot): Promise<void> {
+    const first = this.#firstBack(slot.part)
+    // Nothing is awaited otherwise: of several that die together one alone is to be the first.
+    if (first !== null) await first
     if (slot.current !== null || this.#isEnding || !this.#slots.includes(slot)) return
     try {
-      const child = await this.#bringUp(slot.part)
+      const child = await this.#bringBack(slot.part)
       // A roll to fewer fronts may have taken the slot away meanwhile.
       if (!this.#slots.includes(slot)) return this.#drainReplaced(child)
       this.#occupy(slot, child)
-      this.#keepSpare()
+      this.#spare.keep(SPARE_AGAIN_MS)
       const place = { child: slot.part.role, slot: slot.part.slot }
       this.#options.log.info('child_restarted', { ...place, pid: child.pid })
     } catch (problem) {
       const reason = problem instanceof Error ? problem.message : String(problem)
       if (!this.#isEnding && this.#slots.includes(slot)) this.#options.onCrashLoop(reason)
     }
+  }
+
+  #isServing({ current }: Slot): boolean {
+    return current?.isReady === true && !this.#silence.isSilent(current)
   }
 
   /** A restart and a replacement of one slot never run at once. */
@@ -356,10 +365,6 @@ function isSamePlace(one: ChildPart, other: ChildPart): boolean {
 
 function isSpared({ part }: Slot, next: ChildPart, { isSparing = false }: RollWish): boolean {
   return isSparing && part.sessionThreads === next.sessionThreads
-}
-
-function isServing({ current }: Slot): boolean {
-  return current?.isReady === true
 }
 
 function threadsOf(slots: readonly Slot[]): number {

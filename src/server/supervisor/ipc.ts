@@ -44,6 +44,8 @@ export type ToChild =
 /** Messages of a child to the supervisor. */
 export type FromChild =
   | { readonly kind: 'ready' }
+  /** Its event loop turns. */
+  | { readonly kind: 'pulse'; readonly isInspected: boolean }
   /** Why it ends before it was ready; the exit follows. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** Metrics in the JSON form of prom-client. */

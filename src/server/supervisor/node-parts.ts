@@ -96,6 +96,8 @@ export interface NodeGauges {
   readonly runners: Served
   /** Children that died after they were ready, since the start. */
   readonly restarts: number
+  /** Fronts that were killed since they hung, since the start. */
+  readonly hangs: number
   readonly isPostgresUp: boolean
   readonly isRedisUp: boolean
 }

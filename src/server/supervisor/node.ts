@@ -19,6 +19,7 @@ import { checkConnections, prepareStore, startServices, type Services, type Undo
 import { WishDesk } from './scale-wishes.ts'
 import { countsOf } from './scaling.ts'
 import { watchSignals } from './signals.ts'
+import { SILENCE_LOOK_MS } from './silence.ts'
 import { StartRefused } from './start-refused.ts'
 import { VERSION } from './version.ts'
 
@@ -182,10 +183,11 @@ class NodeRun {
       command: commandName(),
       advice: () => this.#parts.advice(this.#generation),
       looks: () => this.#fleet.looks(),
-      readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts()) ?? null),
+      readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts(), this.#fleet.silent) ?? null),
       metrics: async () => this.#parts.metrics(await this.#fleet.snapshots(), {
         ...this.#counts(),
         restarts: this.#fleet.restarts,
+        hangs: this.#fleet.hangs,
         isPostgresUp: this.#watch?.isUp('postgres') ?? false,
         isRedisUp: this.#watch?.isUp('redis') ?? false,
       }),
@@ -247,6 +249,8 @@ class NodeRun {
     // Processes of earlier starts are gone, and no front of this one runs yet.
     journals.start()
     this.#undo(() => this.#fleet.killAll())
+    const looking = setInterval(() => this.#fleet.lookForSilence(), SILENCE_LOOK_MS)
+    this.#undo(() => Promise.resolve(clearInterval(looking)))
     const started = this.#fleet.start(childParts(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])
     removeOtherCopies(this.#first, data)

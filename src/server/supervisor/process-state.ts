@@ -51,6 +51,15 @@ export async function waitUntilGone(identity: ProcessIdentity, timeoutMs: number
   return true
 }
 
+/** Whether a debugger or a tracer has the process, where the system tells. */
+export function isTraced(pid: number): boolean {
+  try {
+    return /^TracerPid:\s*[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'))
+  } catch {
+    return false
+  }
+}
+
 /** Sends a signal; a process that is gone, or not ours, is no failure. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {

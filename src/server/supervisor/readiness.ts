@@ -41,13 +41,17 @@ export class ReadinessWatch {
     this.#look()
   }
 
-  /** @param children how many of each role are ready and how many there should be */
-  read(children: Pick<ReadinessView, 'fronts' | 'workers' | 'runners'>): ReadinessView {
+  /**
+   * @param children how many of each role are ready and how many there should be
+   * @param silent fronts that run and do not answer
+   */
+  read(children: Pick<ReadinessView, 'fronts' | 'workers' | 'runners'>, silent: number): ReadinessView {
     const reasons: string[] = NAMES.filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
     const downMs = this.#isUp.postgres ? 0 : this.#options.now() - this.#sinceMs.postgres
     const graceIsOver = downMs > this.#options.keyGraceMs()
     if (graceIsOver) reasons.push('key_grace_over')
     if (children.fronts.ready < children.fronts.wanted) reasons.push('fronts_missing')
+    if (silent > 0) reasons.push('fronts_silent')
     if (children.runners.ready < children.runners.wanted) reasons.push('runners_missing')
     const isUnavailable = graceIsOver || children.fronts.ready === 0
     return {
