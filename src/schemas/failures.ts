@@ -71,6 +71,9 @@ export const FAILURES = {
   endpoint_excluded: row([404], 'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
   endpoint_unconfigured: row([404], 'caller', 'no', 'No provider of this model is set up on this installation.'),
   endpoint_unavailable: row([503], 'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
+  hops_exceeded: row(
+    [502], 'ours', 'no', 'The call came through {hops} gateways: a provider or a private endpoint leads back to where it is called from.', 'warn',
+  ),
   // What a provider's failure becomes (contract C23)
   upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
   upstream_invalid: row([502], 'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),

@@ -352,8 +352,14 @@ export const PROBE_ANSWER_BYTES_MAX = MIB
 export const PROBING_DEADLINE_MS = 20_000
 /** Workspaces whose private endpoints a front remembers, those without any among them. Decision. */
 export const WORKSPACE_MODELS_CACHED_MAX = 50_000
-/** Private endpoints that a call goes through before it is kept from more: one may lead back to where it is called from. Decision. */
+/**
+ * Gateways that a call comes through before it is kept from private endpoints, any of which may lead back to where it is called from;
+ * providers of the catalogue elsewhere may be called once more. Decision.
+ */
 export const EMBEDDINGS_HOPS_MAX = 3
+/** Headers that the catalogue gives a provider, and characters of each value. Decision. */
+export const PROVIDER_HEADERS_MAX = 16
+export const PROVIDER_HEADER_CHARS_MAX = 4_096
 /** Milliseconds after which a released credential is released, and audited, anew. Decision. */
 export const RELEASED_CREDENTIAL_MS = 60_000
 

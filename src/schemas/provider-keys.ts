@@ -19,6 +19,16 @@ export function providerKeyName(slug: string): string {
   return fit.slice(0, SECRET_NAME_CHARS_MAX - SUFFIX.length).replace(/_$/, '') + SUFFIX
 }
 
+interface Configured {
+  readonly apiKeyEnv: string | null
+  readonly headers?: readonly { readonly env: string | null }[]
+}
+
+/** Names of the variables that a provider of the catalogue needs: of its key, and of its headers' values. */
+export function variablesOf({ apiKeyEnv, headers = [] }: Configured): readonly string[] {
+  return [apiKeyEnv, ...headers.map(({ env }) => env)].filter((name) => name !== null)
+}
+
 /** Whether a secret of that name may be some provider's key. */
 export function mayBeProviderKey(name: string): boolean {
   return name.endsWith(SUFFIX)

@@ -65,9 +65,13 @@ export interface FrontOptions {
   readonly answersBytesMax?: number
   /** Origin of the provider of `acme/one`, instead of the first one. */
   readonly oneAt?: string
+  /** Members that the first provider has beside the usual ones. */
+  readonly firstProvider?: Record<string, unknown>
   /** Members that an endpoint of `acme/embed` has beside the usual ones. */
   readonly firstFacts?: Record<string, unknown>
   readonly secondFacts?: Record<string, unknown>
+  /** Variables that are set beside SET_KEY. */
+  readonly settings?: Readonly<Record<string, string>>
   /** Without it every call may be paid. */
   readonly spend?: Spend
   /** Without it no workspace has presets. */
@@ -84,10 +88,11 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
     options.answersBytesMax === undefined ? {} : { answersBytesMax: options.answersBytesMax },
   )
   const log = keptLog()
+  const credentials = new Map<string, { reveal(): string }>([['SET_KEY', { reveal: () => PROVIDER_KEY }]])
   const embedder = createEmbedder({
     egress,
     jobs: threads(),
-    credentials: new Map([['SET_KEY', { reveal: () => PROVIDER_KEY }]]),
+    credentials,
     log,
     meters: { upstream: () => undefined },
     now: options.now ?? (() => performance.now()),
@@ -97,6 +102,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
   const { spend, presetConfigs } = options
+  if (options.settings !== undefined) for (const [name, value] of Object.entries(options.settings)) credentials.set(name, { reveal: () => value })
   const ports: Ports = { models, embedder, observer, ...NO_FILES, ...(spend && { spend }), ...(presetConfigs && { presetConfigs }) }
   const operations = OPERATIONS.map((operation) => ({
     ...operation,
@@ -169,7 +175,7 @@ function catalogueDocument(at: Providers, options: FrontOptions): unknown {
   return {
     providers: [
       { slug: 'local', protocol: 'local' },
-      provider('first', `${at.first.origin}/v1`, { name: 'First', timeout_ms: options.timeoutMs ?? ATTEMPT_MS }),
+      provider('first', `${at.first.origin}/v1`, { name: 'First', timeout_ms: options.timeoutMs ?? ATTEMPT_MS, ...options.firstProvider }),
       provider('second', `${at.second.origin}/v1`, { name: 'Second', rename: RENAMED, timeout_ms: ATTEMPT_MS }),
       provider('cohere', `${at.foreign.origin}/v2`, { protocol: 'cohere', timeout_ms: ATTEMPT_MS }),
       provider('google', `${at.foreign.origin}/v1beta`, { protocol: 'google', timeout_ms: ATTEMPT_MS }),

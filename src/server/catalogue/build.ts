@@ -26,6 +26,9 @@ export function buildProvider(entry: ProviderEntry): Provider {
     protocol: entry.protocol,
     baseUrl: (entry.base_url ?? '').replace(/\/+$/, ''),
     apiKeyEnv: entry.api_key_env ?? null,
+    headers: Object.entries(entry.headers ?? {}).map(([name, value]) => ({
+      name: name.toLowerCase(), ...(typeof value === 'string' ? { value, env: null } : { value: '', env: value.env }),
+    })),
     timeoutMs: entry.timeout_ms ?? UPSTREAM_TIMEOUT_MS_DEFAULT,
     rename: entry.rename ?? {},
     video: buildProviderVideo(entry.protocol, entry.video),

@@ -1,4 +1,5 @@
 import type { Issue } from '../../schemas/failures.ts'
+import { isOfConnection } from '../../schemas/hop-by-hop.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models.ts'
 import { hasEmbeddings } from '../../schemas/protocols.ts'
@@ -50,11 +51,33 @@ export function checkEntries(
 }
 
 function checkProvider(provider: ProviderEntry): readonly Issue[] {
-  const issues = checkProviderVideo(provider)
+  const issues = [...checkHeaders(provider), ...checkProviderVideo(provider)]
   // Only `local` has nowhere to connect to.
   if (provider.protocol === 'local' || provider.base_url !== undefined) return issues
   const expected = `a URL, since the protocol is ${provider.protocol}`
   return [{ path: '/base_url', message: 'is missing', expected }, ...issues]
+}
+
+/** Names of ours, and of HTTP's own: what they say is decided by each call. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  'host', 'content-length', 'content-type', 'content-encoding', 'expect', 'accept', 'accept-encoding', 'user-agent',
+])
+
+/** Values are never told: an operator may have put a key there. */
+function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntry): readonly Issue[] {
+  const names = Object.keys(headers)
+  const ofKey = key === undefined ? null : protocol === 'google' ? 'x-goog-api-key' : 'authorization'
+  return names.flatMap((given, index): readonly Issue[] => {
+    const name = given.toLowerCase()
+    const path = pointer('/headers', given)
+    if (!/^[!#$%&'*+.^_`|~\w-]{1,64}$/.test(given)) return [{ path, message: 'is no name of a header', expected: 'a token of at most 64 characters' }]
+    if (RESERVED_HEADERS.has(name) || isOfConnection(name) || name.startsWith('x-sluice-')) {
+      return [{ path, message: 'cannot be set: each call writes it itself, or the connection does', expected: 'another header' }]
+    }
+    if (name === ofKey) return [{ path, message: 'carries the key of api_key_env', expected: 'either api_key_env or this header' }]
+    const isRepeated = names.findIndex((other) => other.toLowerCase() === name) !== index
+    return isRepeated ? [{ path, message: 'is there twice, in another case', expected: 'each header once' }] : []
+  })
 }
 
 function checkModel(model: ModelEntry, known: KnownProviders): readonly Issue[] {

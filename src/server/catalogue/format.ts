@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits.ts'
+import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX, PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits.ts'
 import {
   Benchmarks, DefaultParameters, PerRequestLimits, Pricing, Reasoning, ToolChoice,
 } from '../../schemas/models.ts'
@@ -30,6 +30,12 @@ const Free = Type.Optional(Flag)
 /** Every member is optional: what is absent costs nothing. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
 
+const Variable = text('the name of an environment variable', '[A-Z_][A-Z0-9_]*')
+const HeaderValue = Type.Union([
+  Type.String({ minLength: 1, maxLength: PROVIDER_HEADER_CHARS_MAX, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' }),
+  Type.Object({ env: Variable }, closed),
+], { description: `1 to ${PROVIDER_HEADER_CHARS_MAX} visible ASCII characters, or \`{"env": "NAME"}\`` })
+
 /** An upstream and how to speak to it. `local` needs no address; no `api_key_env` means that it needs no key. */
 export const ProviderEntry = Type.Object({
   slug: Slug,
@@ -39,7 +45,9 @@ export const ProviderEntry = Type.Object({
   }),
   base_url: Type.Optional(text('an http or https URL without credentials, query or fragment',
     'https?://[^\\s/?#@]+(/[^\\s?#]*)?')),
-  api_key_env: Type.Optional(text('the name of an environment variable', '[A-Z_][A-Z0-9_]*')),
+  api_key_env: Type.Optional(Variable),
+  /** A value as it is sent, or `{"env": "NAME"}` for one that is read from a variable, as keys are. */
+  headers: Type.Optional(Type.Record(Type.String(), HeaderValue, { maxProperties: PROVIDER_HEADERS_MAX, description: 'an object of header values' })),
   timeout_ms: Type.Optional(Type.Integer({
     minimum: 1,
     maximum: PROVIDER_TIMEOUT_MS_MAX,

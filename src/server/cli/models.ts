@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
+import { variablesOf } from '../../schemas/provider-keys.ts'
 import { usdText } from '../../schemas/usd.ts'
 import type { ModelCatalogue, Provider, ResolvedModel } from '../ports/models.ts'
 import { addVerb, CliFailure, loadGeneration, print, table } from './verb.ts'
@@ -13,8 +14,9 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
     const { config, providerKeys } = loadGeneration()
     const catalogue = loadModels(config.catalogFile)
     const unset = unsetKeys(catalogue, providerKeys)
-    const providers = catalogue.providers.map(({ slug, apiKeyEnv }) => (
-      { slug, api_key_env: apiKeyEnv, is_configured: apiKeyEnv === null || !unset.includes(apiKeyEnv) }))
+    const providers = catalogue.providers.map((provider) => ({
+      slug: provider.slug, api_key_env: provider.apiKeyEnv, is_configured: missing(provider, unset).length === 0,
+    }))
     const videos = catalogue.models.flatMap(({ bodies: { video } }): unknown[] => (video === null ? [] : [JSON.parse(Buffer.from(video).toString())]))
     print(options, { data: catalogue.models.map((model) => model.wire), videos, providers }, listOf(catalogue, unset))
   })
@@ -53,14 +55,20 @@ export function unsetKeys(
   catalogue: ModelCatalogue,
   providerKeys: (names: Iterable<string>) => ReadonlyMap<string, unknown>,
 ): readonly string[] {
-  const names = [...new Set(catalogue.providers.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []))]
+  const names = [...new Set(catalogue.providers.flatMap(variablesOf))]
   const set = providerKeys(names)
   return names.filter((name) => !set.has(name))
 }
 
+function missing(provider: Provider, unset: readonly string[]): readonly string[] {
+  return variablesOf(provider).filter((name) => unset.includes(name))
+}
+
 function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
-  const named = ({ slug, apiKeyEnv }: Provider): string =>
-    apiKeyEnv !== null && unset.includes(apiKeyEnv) ? `${slug} (${apiKeyEnv} is not set)` : slug
+  const named = (provider: Provider): string => {
+    const names = missing(provider, unset)
+    return names.length === 0 ? provider.slug : `${provider.slug} (${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set)`
+  }
   const rows = catalogue.models.map((model) => [
     model.id,
     model.wire.architecture.modality ?? '-',

@@ -162,7 +162,7 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'idempotency-key': {
     type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_CHARS_MAX, description: 'A repetition within a day gets the first answer again.',
   },
-  'x-sluice-hops': { type: 'string', description: 'How many private endpoints the call came through; written by Sluice.' },
+  'x-sluice-hops': { type: 'string', description: 'How many gateways the call came through; written by Sluice.' },
   'x-session-id': { type: 'string', maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; `session_id` of the body wins.' },
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { variablesOf } from '../../schemas/provider-keys.ts'
 import { Secret } from '../../schemas/secret.ts'
 import { checkAside, type CheckedCatalogue } from '../catalogue/check-aside.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
@@ -137,7 +138,7 @@ interface ReadCatalogue {
 
 function generationOf({ config, settings, unknown, providerKeys }: Generation, { checked, text }: ReadCatalogue): NodeGeneration {
   const { providers, unpriced } = checked
-  const names = providers.flatMap(({ apiKeyEnv }) => (apiKeyEnv === null ? [] : [apiKeyEnv]))
+  const names = providers.flatMap(variablesOf)
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
   const frozen = {
     ...(text === null ? {} : { SLUICE_CATALOG: text }),

@@ -19,7 +19,7 @@ export interface EmbeddingJob {
   readonly caller: Caller
   /** For the audit log, where an endpoint's credential has to be released. */
   readonly requestId?: string
-  /** Private endpoints that the call has come through. */
+  /** Gateways that the call has come through. */
   readonly hops?: number
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number

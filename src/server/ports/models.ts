@@ -15,6 +15,8 @@ export interface Provider {
   readonly baseUrl: string
   /** Name of the environment variable of its key; null = the provider needs none. */
   readonly apiKeyEnv: string | null
+  /** Sent with embeddings and video jobs, beside the key; left out: none. */
+  readonly headers?: readonly ProviderHeader[]
   readonly timeoutMs: number
   /**
    * Request fields that this provider spells differently, and values of `input_type` after a `=`:
@@ -23,6 +25,16 @@ export interface Provider {
   readonly rename: Readonly<Record<string, string>>
   /** How its video jobs are run; null: its protocol has no calls for video. */
   readonly video: ProviderVideo | null
+}
+
+/** A header of every call of a provider. */
+export interface ProviderHeader {
+  /** Lower case. */
+  readonly name: string
+  /** As the catalogue says it; empty where a variable does. */
+  readonly value: string
+  /** Name of the environment variable that holds the value; null: the catalogue does. */
+  readonly env: string | null
 }
 
 /** How the jobs of a provider are submitted and polled. Design §7. */

@@ -3,6 +3,7 @@ import { endedBy } from '../../schemas/call-ended.ts'
 import { isCounted } from '../../schemas/costs.ts'
 import type { InputKind } from '../../schemas/embeddings.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { EMBEDDINGS_HOPS_MAX } from '../../schemas/limits.ts'
 import type { EmbeddingJob, EmbeddingPlan, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { Endpoint } from '../ports/models.ts'
@@ -98,18 +99,25 @@ class RoutingEmbedder implements Embedder {
   }
 
   /** Endpoints that the preferences leave, that are set up, and whose protocol has words for the input. */
-  #choose({ model, request }: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> {
+  #choose(job: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> {
+    const { model, request } = job
     const routed = route(model, request, (endpoint) => this.#targets.healthOf(endpoint))
     if (!routed.ok) return routed
+    const { hops = 0 } = job
     const targets: Target[] = []
-    let isSetUp = false
+    let [isSetUp, isCircular] = [false, false]
     for (const endpoint of routed.value) {
       const target = this.#targets.of(endpoint)
       if (target === null) continue
       isSetUp = true
+      // Around a circle of providers each call would beget the next, as private endpoints would.
+      const isTooFar = hops > EMBEDDINGS_HOPS_MAX && endpoint.provider.protocol !== 'local'
+      isCircular ||= isTooFar
+      if (isTooFar) continue
       if (target.protocol.takes(shape)) targets.push(target)
     }
     if (!isSetUp) return fail('endpoint_unconfigured')
+    if (isCircular && targets.length === 0) return fail('hops_exceeded', { fields: { hops } })
     const foreign = shape.kind === 'objects' ? foreignTo(model.inputModalities, mediaOf(request.input)) : null
     if (foreign !== null) return fail('input_unsupported', { detail: `It does not take ${foreign}; it takes ${model.inputModalities.join(', ')}.` })
     return targets.length === 0 ? fail('input_unsupported', { detail: this.#formsOf(routed.value) }) : ok(targets)

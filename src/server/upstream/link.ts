@@ -3,6 +3,7 @@ import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/limits.ts'
 import type { EgressAnswer, TrustedOrigin } from '../ports/egress.ts'
 import type { Provider } from '../ports/models.ts'
 import type { EmbeddingAttempt } from './protocol.ts'
+import { NO_EXTRA, type ExtraHeaders } from './provider-headers.ts'
 import type { Struck } from './reason.ts'
 
 /** A key of ours: its text is asked for once, when an endpoint is first used. */
@@ -24,6 +25,8 @@ export interface LinkMeans {
   /** The key; null when the provider needs none. */
   readonly key: string | null
   readonly credentialHeader: CredentialHeader
+  /** Of the catalogue, for this provider. */
+  readonly extra?: ExtraHeaders
 }
 
 /** The way to one provider: its pool, its base path and the headers of every call. */
@@ -35,10 +38,10 @@ export class ProviderLink {
   readonly #basePath: string
   readonly #headers: readonly string[]
 
-  constructor(provider: Provider, { origin, key, credentialHeader }: LinkMeans) {
+  constructor(provider: Provider, { origin, key, credentialHeader, extra = NO_EXTRA }: LinkMeans) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
-    this.struck = { credential: key ?? '', host: base.hostname }
+    this.struck = { credential: key ?? '', others: extra.secrets, host: base.hostname }
     this.#origin = origin
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [
@@ -53,6 +56,7 @@ export class ProviderLink {
         'sluice',
       ],
       ...(key === null ? [] : credentialHeader(key)),
+      ...extra.sent,
     ]
   }
 
@@ -62,11 +66,12 @@ export class ProviderLink {
     body: string | Uint8Array | readonly Uint8Array[],
     attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call' | 'hops'>,
   ): Promise<Outcome<EgressAnswer>> {
+    // It may lead to a Sluice, this one among them: that one counts on.
     const { hops = 0 } = attempt
     return this.#origin.call({
       method: 'POST',
       path: this.#basePath + path,
-      headers: hops === 0 ? this.#headers : [...this.#headers, 'x-sluice-hops', String(hops)],
+      headers: [...this.#headers, 'x-sluice-hops', String(hops + 1)],
       body,
       attemptEndsAt: attempt.endsAt,
       call: attempt.call,

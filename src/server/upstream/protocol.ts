@@ -14,7 +14,7 @@ export interface EmbeddingAttempt {
   /** Who asks. */
   readonly caller: Caller
   readonly requestId?: string | null
-  /** Private endpoints that the call has come through, this one included. */
+  /** Gateways that the call has come through before this one. */
   readonly hops?: number
   readonly call: { readonly signal: AbortSignal; sent?(isSent: boolean): void }
 }

@@ -24,6 +24,8 @@ const NOTHING: Reason = { text: null, code: null, isCredential: false }
 export interface Struck {
   /** Our key; the empty string when there is none. Struck wherever it stands. */
   readonly credential: string
+  /** Values of other headers that come from variables; struck likewise. */
+  readonly others?: readonly string[]
   /** The name of the provider's host, lower case. Struck as a word. */
   readonly host: string
 }
@@ -47,7 +49,7 @@ export function readReason(body: Uint8Array, struck: Struck): Reason {
  * Every pattern is linear: none can begin anew within what it has looked at.
  */
 function clean(text: string, struck: Struck): string | null {
-  const line = cut(strike(text, struck.credential).replace(/[\p{C}\s]+/gu, ' '))
+  const line = cut(strike(text, secretsOf(struck)).replace(/[\p{C}\s]+/gu, ' '))
     .replace(/"[^"]+"|'[^']+'|`[^`]+`/g, (quoted) => (quoted.length > QUOTED_CHARS_MAX ? '[…]' : quoted))
     .replace(/\bbearer \S+/gi, '[…]')
     .replace(/\S+/g, (word) => (word.includes('://') ? '[link]' : word))
@@ -58,8 +60,12 @@ function clean(text: string, struck: Struck): string | null {
   return line.length > CHARS_MAX ? `${line.slice(0, CHARS_MAX).replace(/[\ud800-\udbff]$/, '')}…` : line
 }
 
-function strike(text: string, credential: string): string {
-  return credential === '' ? text : text.replaceAll(credential, '[…]')
+function secretsOf({ credential, others = [] }: Struck): readonly string[] {
+  return [credential, ...others].filter((secret) => secret !== '')
+}
+
+function strike(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((struck, secret) => struck.replaceAll(secret, '[…]'), text)
 }
 
 /** The word that the cut runs through goes too: half a key is still half a key. */
@@ -103,10 +109,10 @@ function isHost(part: string, host: string): boolean {
   return part === host || part === 'localhost' || HOST.test(part)
 }
 
-function isCode(value: unknown, { credential, host }: Struck): boolean {
-  if (typeof value !== 'string' || !CODE.test(value) || value.toLowerCase() === host) return false
-  const isOfCredential = credential !== '' && (value.includes(credential) || (value.length >= PART_CHARS_MIN && credential.includes(value)))
-  return !isOfCredential && !/^(?:sk|pk|AIza)/.test(value)
+function isCode(value: unknown, struck: Struck): boolean {
+  if (typeof value !== 'string' || !CODE.test(value) || value.toLowerCase() === struck.host) return false
+  const isOfSecret = secretsOf(struck).some((secret) => value.includes(secret) || (value.length >= PART_CHARS_MIN && secret.includes(value)))
+  return !isOfSecret && !/^(?:sk|pk|AIza)/.test(value)
 }
 
 function detailReasons(details: unknown): readonly unknown[] {

@@ -12,11 +12,11 @@ export interface RemoteMeans extends Omit<LinkMeans, 'credentialHeader'> {
 }
 
 /** An endpoint elsewhere, in its provider's protocol; null when that one has no embeddings, or is ours. */
-export function openRemote(endpoint: Endpoint, { origin, key, jobs }: RemoteMeans): EmbeddingProtocol | null {
+export function openRemote(endpoint: Endpoint, { jobs, ...means }: RemoteMeans): EmbeddingProtocol | null {
   const { provider } = endpoint
   if (!isRemote(provider.protocol)) return null
   const { credentialHeader, open } = REMOTE[provider.protocol]
-  return open(endpoint, new ProviderLink(provider, { origin, key, credentialHeader }), jobs)
+  return open(endpoint, new ProviderLink(provider, { ...means, credentialHeader }), jobs)
 }
 
 /** Whether embeddings can be asked for in it over the network. */

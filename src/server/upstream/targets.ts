@@ -1,6 +1,6 @@
 import { hasEmbeddings } from '../../schemas/protocols.ts'
 import type { Egress } from '../ports/egress.ts'
-import type { Endpoint, Provider } from '../ports/models.ts'
+import type { Endpoint } from '../ports/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import type { BreakerReading } from '../ports/observe.ts'
 import { EndpointHealth } from './health.ts'
@@ -8,6 +8,7 @@ import type { Credential } from './link.ts'
 import { LexicalEmbeddings } from './local.ts'
 import { openOwn } from './own/own-embeddings.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
+import { operatorAccess } from './provider-headers.ts'
 import { openRemote } from './remote.ts'
 
 /** An endpoint that is set up here, with what it takes to call it. */
@@ -96,13 +97,8 @@ export class TargetTable {
     if (!hasEmbeddings(provider.protocol)) return null
     if (provider.protocol === 'local') return this.#lexical
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, jobs })
-    const key = this.#keyOf(provider)
-    if (key === undefined) return null
-    return openRemote(endpoint, { origin: egress.trusted(new URL(provider.baseUrl).origin), key, jobs })
-  }
-
-  /** Null when the provider needs none, undefined when it is not set here. */
-  #keyOf({ apiKeyEnv }: Provider): string | null | undefined {
-    return apiKeyEnv === null ? null : this.#options.credentials.get(apiKeyEnv)?.reveal()
+    const access = operatorAccess(provider, this.#options.credentials)
+    if (access === null) return null
+    return openRemote(endpoint, { origin: egress.trusted(new URL(provider.baseUrl).origin), jobs, ...access })
   }
 }

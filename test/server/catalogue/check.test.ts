@@ -74,6 +74,22 @@ t.test('every mistake of both files is told at once', async (t) => {
   ])
 })
 
+t.test('headers of a provider that calls write themselves, that carry its key already or come twice are mistakes, told without a value', async (t) => {
+  const near = { slug: 'near', protocol: 'openai', base_url: 'https://near.example/v1', api_key_env: 'K' }
+  const headers = {
+    'Content-Type': 'a-value', 'x-sluice-hops': 'a-value', connection: 'a-value', 'proxy-x': 'a-value', 'a b': 'a-value', Authorization: 'a-value',
+    'api-key': { env: 'AZURE_KEY' }, 'API-Key': 'a-value', 'x-good': 'a-value',
+  }
+  const loaded = loadFiles(t, { providers: [{ ...near, headers }] })
+  t.same(loaded.ok ? [] : loaded.problems.map(({ path }) => path.replace('/providers/0/headers/', '')), [
+    'Content-Type', 'x-sluice-hops', 'connection', 'proxy-x', 'a b', 'Authorization', 'API-Key',
+  ])
+  t.notMatch(JSON.stringify(loaded), /a-value/)
+  for (const value of ['', 'a\r\nb: c', 'é', ' a', 7, { env: 'lower' }]) {
+    t.equal(loadFiles(t, { providers: [{ ...near, headers: { x: value } }] }).ok, false, JSON.stringify(value))
+  }
+})
+
 t.test('an entry with a mistake of its shape hides neither its other mistakes nor those of its twin', async (t) => {
   const endpoints = [{ provider: 'gone', upstream_model: 'm' }]
   const document = {

@@ -61,6 +61,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     'endpoint_excluded',
     'endpoint_unconfigured',
     'endpoint_unavailable',
+    'hops_exceeded',
     'credit_exhausted',
     'key_limit_exceeded',
     'budget_exceeded',

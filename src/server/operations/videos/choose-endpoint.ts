@@ -1,5 +1,6 @@
 import { isCounted, type LimitFlags } from '../../../schemas/costs.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { variablesOf } from '../../../schemas/provider-keys.ts'
 import type { CallableModel, Endpoint } from '../../ports/models.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { PreviousVideo } from '../../ports/videos.ts'
@@ -18,7 +19,7 @@ interface Choice {
  */
 export function chooseEndpoint({ endpoints }: CallableModel, { operatorKeys, limits, previous }: Choice): Outcome<Endpoint> {
   const able = endpoints.filter(({ video, provider }) => video !== null && provider.video !== null)
-  const ready = able.filter(({ provider: { apiKeyEnv }, ownWay }) => ownWay !== undefined || apiKeyEnv === null || operatorKeys.has(apiKeyEnv))
+  const ready = able.filter(({ provider, ownWay }) => ownWay !== undefined || variablesOf(provider).every((name) => operatorKeys.has(name)))
   const [first] = ready
   if (first === undefined) return fail('endpoint_unconfigured')
   // The store refuses the others, unless a limit has gone meanwhile.

@@ -5,6 +5,7 @@ import type { Endpoint, OwnWay } from '../../ports/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LinkOrigin } from '../link.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from '../protocol.ts'
+import { NO_EXTRA, plainHeaders } from '../provider-headers.ts'
 import { openRemote } from '../remote.ts'
 
 interface Means {
@@ -19,7 +20,9 @@ interface Means {
 export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Means): EmbeddingProtocol | null {
   const origin = originOf(endpoint, way, egress)
   if (origin === null) return null
-  const open = (secret: Secret | null): EmbeddingProtocol | null => openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs })
+  // What the catalogue sends to its own address is nothing for another one.
+  const extra = way.destination === null ? plainHeaders(endpoint.provider) : NO_EXTRA
+  const open = (secret: Secret | null): EmbeddingProtocol | null => openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs, extra })
   const bare = open(null)
   if (bare === null) return null
   const own = new OwnEmbeddings(way, bare, (secret) => open(secret) ?? bare)
@@ -70,10 +73,8 @@ class OwnEmbeddings implements EmbeddingProtocol {
     return this.#bare.takes(shape)
   }
 
-  embed(asked: EmbeddingAttempt): Promise<Outcome<Reading>> {
+  embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
     const { released } = this.#way
-    // It may lead to a Sluice: that one counts on.
-    const attempt = { ...asked, hops: (asked.hops ?? 0) + 1 }
     return released === null ? this.#release(attempt) : this.#with(released).embed(attempt)
   }
 

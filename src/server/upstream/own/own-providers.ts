@@ -6,7 +6,7 @@ import type { PrivateEndpoint } from '../../ports/private-endpoints.ts'
 import { isRemote } from '../remote.ts'
 
 /** What people call a server whose maker nobody told. */
-const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv'> = {
+const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> = {
   name: 'OpenAI-compatible', protocol: 'openai', timeoutMs: UPSTREAM_TIMEOUT_MS_DEFAULT, rename: {}, video: null,
 }
 
@@ -25,7 +25,7 @@ export class OwnProviders {
   /** The provider as an endpoint reaches it; null when there is no protocol for it. */
   at({ providerSlug, baseUrl }: Pick<PrivateEndpoint, 'providerSlug' | 'baseUrl'>): Provider | null {
     const found = this.#find(providerSlug)
-    return found === null ? null : { ...found, baseUrl, apiKeyEnv: null }
+    return found === null ? null : { ...found, baseUrl, apiKeyEnv: null, headers: [] }
   }
 
   /** Its slug is one of a closed set, however a caller spells it: metrics are counted by it. */

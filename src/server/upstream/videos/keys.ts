@@ -6,6 +6,7 @@ import type { Provider } from '../../ports/models.ts'
 import type { VideoOrder } from '../../ports/video-providers.ts'
 import type { SecretReleases } from '../../ports/vault.ts'
 import type { Credential } from '../link.ts'
+import { operatorAccess, plainHeaders, type ExtraHeaders } from '../provider-headers.ts'
 
 /** What the audit log says a key was released for. */
 const OPERATION = 'video.create'
@@ -23,6 +24,7 @@ export interface OrderKey {
   /** Null: the provider needs none. */
   readonly text: string | null
   readonly isOwn: boolean
+  readonly extra: ExtraHeaders
 }
 
 interface Kept {
@@ -46,11 +48,10 @@ export class VideoKeys {
     const { ownSecret } = order.target
     if (ownSecret !== null) {
       const released = await this.#own(order, ownSecret, provider)
-      return released.ok ? ok({ text: released.value.reveal(), isOwn: true }) : { ok: false, failure: unavailable(released.failure) }
+      return released.ok ? ok({ text: released.value.reveal(), isOwn: true, extra: plainHeaders(provider) }) : { ok: false, failure: unavailable(released.failure) }
     }
-    if (provider.apiKeyEnv === null) return ok({ text: null, isOwn: false })
-    const key = this.#means.credentials.get(provider.apiKeyEnv)
-    return key === undefined ? fail('credential_unavailable') : ok({ text: key.reveal(), isOwn: false })
+    const access = operatorAccess(provider, this.#means.credentials)
+    return access === null ? fail('credential_unavailable') : ok({ text: access.key, isOwn: false, extra: access.extra })
   }
 
   /** One release for all orders that wait for it. */

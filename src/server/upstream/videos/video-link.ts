@@ -4,6 +4,7 @@ import type { Egress, EgressAnswer, EgressRequest, EgressStream, TrustedOrigin }
 import type { Provider } from '../../ports/models.ts'
 import type { VideoCallTimes } from '../../ports/video-providers.ts'
 import type { CredentialHeader } from '../link.ts'
+import type { ExtraHeaders } from '../provider-headers.ts'
 import type { Struck } from '../reason.ts'
 
 export interface VideoLinkMeans {
@@ -13,6 +14,8 @@ export interface VideoLinkMeans {
   /** It is the workspace's own. */
   readonly isOwnKey: boolean
   readonly credentialHeader: CredentialHeader
+  /** Of the catalogue, for this provider. */
+  readonly extra: ExtraHeaders
 }
 
 export interface VideoPost {
@@ -43,15 +46,15 @@ export class VideoLink {
   readonly #basePath: string
   readonly #headers: readonly string[]
 
-  constructor(provider: Provider, { egress, key, isOwnKey, credentialHeader }: VideoLinkMeans) {
+  constructor(provider: Provider, { egress, key, isOwnKey, credentialHeader, extra }: VideoLinkMeans) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
     this.origin = base.origin
     this.isOwnKey = isOwnKey
-    this.struck = { credential: key ?? '', host: base.hostname }
+    this.struck = { credential: key ?? '', others: extra.secrets, host: base.hostname }
     this.#origin = egress.trusted(base.origin)
     this.#basePath = base.pathname.replace(/\/+$/, '')
-    this.#headers = ['accept-encoding', 'identity', 'user-agent', 'sluice', ...(key === null ? [] : credentialHeader(key))]
+    this.#headers = ['accept-encoding', 'identity', 'user-agent', 'sluice', ...(key === null ? [] : credentialHeader(key)), ...extra.sent]
   }
 
   /** Sent once, and only while the job is ours. Its answer is waited for, whoever leaves: it may hold the job's id. */

@@ -111,8 +111,8 @@ class RemoteVideos implements VideoProvider {
     const key = await this.#means.keys.of(order, this.#provider)
     if (!key.ok) return key
     const { egress, images, gone, credentialHeader, endpoints } = this.#means
-    const { text, isOwn } = key.value
-    const link = new VideoLink(this.#provider, { egress, key: text, isOwnKey: isOwn, credentialHeader })
+    const { text, isOwn, extra } = key.value
+    const link = new VideoLink(this.#provider, { egress, key: text, isOwnKey: isOwn, credentialHeader, extra })
     return ok({ link, egress, images, gone, video: this.video, endpoint: endpoints.get(order.target.endpoint) ?? null })
   }
 
