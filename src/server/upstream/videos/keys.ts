@@ -48,7 +48,8 @@ export class VideoKeys {
     const { ownSecret } = order.target
     if (ownSecret !== null) {
       const released = await this.#own(order, ownSecret, provider)
-      return released.ok ? ok({ text: released.value.reveal(), isOwn: true, extra: plainHeaders(provider) }) : { ok: false, failure: unavailable(released.failure) }
+      if (!released.ok) return { ok: false, failure: unavailable(released.failure) }
+      return ok({ text: released.value.reveal(), isOwn: true, extra: plainHeaders(provider) })
     }
     const access = operatorAccess(provider, this.#means.credentials)
     return access === null ? fail('credential_unavailable') : ok({ text: access.key, isOwn: false, extra: access.extra })
