@@ -1,4 +1,5 @@
 import t from 'tap'
+import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX } from '../../../src/schemas/limits.ts'
 import { loadFiles } from '../../support/catalogue.ts'
 
 const PROVIDERS = [{ slug: 'here', protocol: 'local' }]
@@ -85,7 +86,11 @@ t.test('headers of a provider that calls write themselves, that carry its key al
     'Content-Type', 'x-sluice-hops', 'connection', 'proxy-x', 'a b', 'Authorization', 'API-Key',
   ])
   t.notMatch(JSON.stringify(loaded), /a-value/)
-  for (const value of ['', 'a\r\nb: c', 'é', ' a', 7, { env: 'lower' }]) {
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, nth) => [`x-${nth}`, 'v'.repeat(PROVIDER_HEADER_CHARS_MAX)]))
+  for (const [count, isGood] of [[PROVIDER_HEADERS_MAX, true], [PROVIDER_HEADERS_MAX + 1, false]] as const) {
+    t.equal(loadFiles(t, { providers: [{ ...near, headers: many(count) }] }).ok, isGood)
+  }
+  for (const value of ['v'.repeat(PROVIDER_HEADER_CHARS_MAX + 1), '', 'a\r\nb: c', 'é', ' a', 7, { env: 'lower' }]) {
     t.equal(loadFiles(t, { providers: [{ ...near, headers: { x: value } }] }).ok, false, JSON.stringify(value))
   }
 })
