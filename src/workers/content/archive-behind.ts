@@ -21,9 +21,9 @@ const STREAM_END_BYTES = 17
 const MARKS_MAX = 65_536
 
 /**
- * Tells whether readers of zip would take a PDF for an archive. They look for the record at its end from the end of the
- * file backward, bear what stands before the archive, and some of them what stands behind. So each such record near the
- * end must be that of an attachment: an archive that begins where a stream does, and after which the stream ends.
+ * Tells whether readers of zip would take another file for an archive. They look for the record at its end from the end of the
+ * file backward, bear what stands before the archive, and some of them what stands behind. So no such record may be near
+ * the end, but that of a PDF's attachment: an archive that begins where a stream does, and after which the stream ends.
  */
 export class ArchiveBehind {
   readonly #tail = new TailWindow(TAIL_BYTES)
@@ -39,16 +39,17 @@ export class ArchiveBehind {
     this.#sizeBytes += chunk.length
   }
 
-  isThere(): boolean {
+  isThere(mayBeAttached: boolean): boolean {
     const tail = this.#tail.latin1()
     const tailAt = this.#sizeBytes - tail.length
     for (let at = tail.indexOf(END_MARK); at >= 0; at = tail.indexOf(END_MARK, at + 1)) {
-      if (at + END_BYTES <= tail.length && this.#endsArchive(tail, at, tailAt)) return true
+      if (at + END_BYTES <= tail.length && this.#endsArchive(tail, { at, tailAt, mayBeAttached })) return true
     }
     return false
   }
 
-  #endsArchive(tail: string, at: number, tailAt: number): boolean {
+  #endsArchive(tail: string, place: { at: number; tailAt: number; mayBeAttached: boolean }): boolean {
+    const { at, tailAt, mayBeAttached } = place
     const record = Buffer.from(tail.slice(at, at + END_BYTES), 'latin1')
     const [directoryBytes, directoryAt] = [record.readUInt32LE(12), record.readUInt32LE(16)]
     // No attachment is as large.
@@ -56,7 +57,7 @@ export class ArchiveBehind {
     const lineAt = at - directoryBytes
     // Chance has written the mark: no directory is before it. One that begins before the tail is believed.
     if (tailAt + lineAt < 0 || (lineAt >= 0 && directoryBytes > 0 && !tail.startsWith(LINE_MARK, lineAt))) return false
-    const isAttached = this.#starts.has(tailAt + lineAt - directoryAt)
+    const isAttached = mayBeAttached && this.#starts.has(tailAt + lineAt - directoryAt)
     const behind = at + END_BYTES + record.readUInt16LE(20)
     return !isAttached || !STREAM_END.test(tail.slice(behind, behind + STREAM_END_BYTES))
   }

@@ -187,14 +187,6 @@ export function* skip(feed: ByteFeed, n: number): Generator<void, boolean> {
   return true
 }
 
-/** Whether nothing but zero bytes, which some tools pad with, stands between here and the end of the file. */
-export function* endsHere(feed: ByteFeed): Generator<void, boolean> {
-  while (feed.has(1) || (yield* more(feed, 1))) {
-    if (!passZeros(feed)) return false
-  }
-  return true
-}
-
 /** Passes over the zero bytes of the view. False: another byte comes next. */
 export function passZeros(feed: ByteFeed): boolean {
   const { view, limit } = feed

@@ -1,5 +1,6 @@
 import { more, skip, type ByteFeed } from './byte-feed.ts'
-import { broken, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { wholeWithTrailer } from './trailer.ts'
+import { broken, UNCLAIMED, type StructureEnd } from './verdict.ts'
 
 const WHAT = 'a FLAC audio file'
 const STREAMINFO_BYTES = 34
@@ -8,12 +9,13 @@ const INVALID_BLOCK = 127
 
 /**
  * FLAC: a sensible `STREAMINFO` first, every metadata block by its length, then an audio frame. Where a frame
- * ends is known only to a decoder, so the audio itself is not walked.
+ * ends is known only to a decoder, so the audio itself is not walked, and counts as what stands behind the metadata.
  */
 export function* flac(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.name(0) !== 'fLaC') return UNCLAIMED
   feed.at += 4
-  return (yield* metadata(feed)) && (yield* audio(feed)) ? whole('audio/flac') : broken(WHAT)
+  if (!(yield* metadata(feed)) || !(yield* audio(feed))) return broken(WHAT)
+  return yield* wholeWithTrailer(feed, 'audio/flac', WHAT)
 }
 
 function* metadata(feed: ByteFeed): Generator<void, boolean> {

@@ -1,6 +1,8 @@
-import { endsHere, more, skip, type ByteFeed } from './byte-feed.ts'
-import { broken, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from './byte-feed.ts'
+import { wholeWithTrailer } from './trailer.ts'
+import { broken, joinedTo, UNCLAIMED, type StructureEnd } from './verdict.ts'
 
+const WHAT = 'a GIF image'
 const EXTENSION = 0x21
 const IMAGE = 0x2c
 const TRAILER = 0x3b
@@ -8,14 +10,21 @@ const TRAILER = 0x3b
 const IMAGE_HEAD_BYTES = 9
 
 /**
- * GIF: every block by its lengths, at least one image, and nothing after the trailer, which old programs
- * leave out.
+ * GIF: every block by its lengths, and at least one image. Old programs leave the closing byte out. A width whose bytes
+ * open a comment or an assignment of JavaScript makes the file a script, too.
  */
 export function* gif(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 6)) || !/^GIF8[79]a$/.test(feed.latin1(0, 6))) return UNCLAIMED
   feed.at += 6
-  const isWhole = (yield* screen(feed)) && (yield* blocks(feed)) && (yield* endsHere(feed))
-  return isWhole ? whole('image/gif') : broken('a GIF image')
+  const isScript = (yield* more(feed, 2)) && opensScript(feed.u8(0), feed.u8(1))
+  const isWhole = (yield* screen(feed)) && (yield* blocks(feed))
+  if (!isWhole) return broken(WHAT)
+  return isScript ? joinedTo(WHAT, 'a script') : yield* wholeWithTrailer(feed, 'image/gif', WHAT)
+}
+
+/** `GIF89a/*`, `GIF89a//` and `GIF89a=` with a character behind begin a program of JavaScript. */
+function opensScript(first: number, second: number): boolean {
+  return first === 0x2f ? second === 0x2a || second === 0x2f : first === 0x3d && second >= 0x20 && second < 0x7f
 }
 
 function* screen(feed: ByteFeed): Generator<void, boolean> {

@@ -1,55 +1,59 @@
-import { more, passZeros, skip, type ByteFeed } from './byte-feed.ts'
-import { broken, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from './byte-feed.ts'
+import { wholeWithTrailer } from './trailer.ts'
+import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
 
+const WHAT = 'a JPEG image'
+const APP0 = 0xffe0
+/** `/*`. */
+const COMMENT_LENGTH = 0x2f2a
 const SOI = 0xffd8
 const EOI = 0xd9
 const SOS = 0xda
 
 /**
- * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last one.
- * Cameras put further JPEGs (previews, gain maps) behind the first; they are walked too. Anything else behind
- * it is refused.
+ * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last one, which some
+ * writers leave out: readers show what has come. Cameras and editors put more behind that: further JPEGs (previews, gain maps), short films, tables of their own. A
+ * first segment whose length opens a comment of JavaScript makes the file a script, too.
  */
 export function* jpeg(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 3))) return UNCLAIMED
   if (feed.u16be(0) !== SOI || feed.u8(2) !== 0xff) return UNCLAIMED
-  return (yield* images(feed)) ? whole('image/jpeg') : broken('a JPEG image')
+  const isScript = (yield* more(feed, 6)) && feed.u16be(2) === APP0 && feed.u16be(4) === COMMENT_LENGTH
+  feed.at += 2
+  const end = yield* segments(feed)
+  if (end === 'broken') return broken(WHAT)
+  if (isScript) return joinedTo(WHAT, 'a script')
+  return end === 'marked' ? yield* wholeWithTrailer(feed, 'image/jpeg', WHAT) : whole('image/jpeg')
 }
 
-function* images(feed: ByteFeed): Generator<void, boolean> {
-  for (;;) {
-    if (!(yield* more(feed, 2)) || feed.u16be(0) !== SOI) return false
-    feed.at += 2
-    if (!(yield* segments(feed))) return false
-    while (passZeros(feed)) if (!(yield* more(feed, 1))) return true
-  }
-}
+/** `open`: the file ends within its last scan. */
+type SegmentsEnd = 'marked' | 'open' | 'broken'
 
 /** Written without a generator per segment: segments may be four bytes long, and there may be millions. */
-function* segments(feed: ByteFeed): Generator<void, boolean> {
+function* segments(feed: ByteFeed): Generator<void, SegmentsEnd> {
   let hasFrame = false
   let hasScan = false
   for (;;) {
-    while (!passFill(feed)) if (!(yield* more(feed, 2))) return false
+    while (!passFill(feed)) if (!(yield* more(feed, 2))) return 'broken'
     const marker = feed.u8(1)
     if (marker === EOI) {
       feed.at += 2
-      return hasScan
+      return hasScan ? 'marked' : 'broken'
     }
-    if (feed.u8(0) !== 0xff || !hasLength(marker)) return false
-    if (!feed.has(SEGMENT_HEAD_BYTES) && !(yield* more(feed, 4))) return false
+    if (feed.u8(0) !== 0xff || !hasLength(marker)) return 'broken'
+    if (!feed.has(SEGMENT_HEAD_BYTES) && !(yield* more(feed, 4))) return 'broken'
     const length = feed.u16be(2)
-    if (length < 2) return false
+    if (length < 2) return 'broken'
     if (isFrame(marker)) {
-      if (!(yield* more(feed, SEGMENT_HEAD_BYTES)) || !isSensibleFrame(feed)) return false
+      if (!(yield* more(feed, SEGMENT_HEAD_BYTES)) || !isSensibleFrame(feed)) return 'broken'
       hasFrame = true
     }
     const left = feed.jump(2 + length)
-    if (left > 0 && !(yield* skip(feed, left))) return false
+    if (left > 0 && !(yield* skip(feed, left))) return 'broken'
     if (marker !== SOS) continue
-    if (!hasFrame) return false
+    if (!hasFrame) return 'broken'
     hasScan = true
-    while (!passScanData(feed)) if (!(yield* more(feed, 2))) return false
+    while (!passScanData(feed)) if (!(yield* more(feed, 2))) return 'open'
   }
 }
 

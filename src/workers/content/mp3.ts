@@ -1,115 +1,156 @@
 import { more, passZeros, skip, type ByteFeed } from './byte-feed.ts'
 import { flac } from './flac.ts'
-import { broken, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { OutsideScan } from './intruder-scan.ts'
+import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, frameBytes } from './mp3-frames.ts'
+import { isTagLetter, isTagStart, passTag } from './mp3-tags.ts'
+import { CLAIM_BYTES, claimOf, isFill } from './trailer.ts'
+import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { HeadWindow } from './windows.ts'
 
-/** Frames in a row that make it MP3: a single header is eleven set bits and little else. */
+const WHAT = 'an MP3 audio file'
+/** Frames that make it MP3: a single header is eleven set bits and little else. */
 const FRAMES_MIN = 2
-const FRAME_HEAD_BYTES = 4
+/** Bytes before the first frame of a file without a tag: a frame that was cut, and a little more. Decision. */
+const LEADING_BYTES_MAX = 4_096
+/** Share of the bytes that must be frames or tags, fill aside. Contract C36. */
+const KNOWN_SHARE_MIN = 0.95
 
 /**
- * MP3: ID3v2 tags or none, then layer III frames one behind the other to the end of the file, all of one version
- * and sample rate. The last frame may be cut short. ID3 and APE tags and zero bytes may stand before and
- * behind the audio. FLAC behind an ID3 tag is FLAC.
+ * MP3: layer III frames and tags, to the end of the file. Recorders and joiners leave stray bytes and cut frames, and
+ * change the rate on the way: the walk goes on where two frames stand in a row, and 95 % of the bytes must be frames or
+ * tags. FLAC behind an ID3 tag is FLAC.
  */
 export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, FRAME_HEAD_BYTES))) return UNCLAIMED
   const isTagged = feed.latin1(0, 3) === 'ID3'
-  if (!isTagged && frameBytes(feed.u32be(0)) === 0) return UNCLAIMED
+  const walked = new Walked()
   if (isTagged) {
-    if (!(yield* tags(feed))) return broken(WHAT)
+    if (!(yield* leadingTags(feed, walked))) return broken(WHAT)
     if ((yield* more(feed, FRAME_HEAD_BYTES)) && feed.name(0) === 'fLaC') return yield* flac(feed)
+  } else if (frameBytes(feed.u32be(0)) === 0 && !(yield* findAudio(feed, walked))) return UNCLAIMED
+  const leadingClaim = walked.strayRun === 0 ? undefined : walked.strayClaim()
+  yield* audio(feed, walked)
+  const isMp3 = walked.frames >= FRAMES_MIN && walked.knownBytes >= KNOWN_SHARE_MIN * (walked.knownBytes + walked.strayBytes)
+  if (!isMp3) return isTagged || (leadingClaim === undefined && walked.frames > FRAMES_MIN) ? broken(WHAT) : UNCLAIMED
+  const claim = leadingClaim ?? walked.strayClaim() ?? walked.outsideClaim()
+  return claim === null ? whole('audio/mpeg') : joinedTo(WHAT, claim)
+}
+
+/** What a walk has passed over. */
+class Walked {
+  frames = 0
+  knownBytes = 0
+  strayBytes = 0
+  /** Bytes in a row that are neither, up to here; and the first of them. */
+  strayRun = 0
+  readonly #stray = new HeadWindow(CLAIM_BYTES)
+  readonly #outside = new OutsideScan()
+
+  know(bytes: number): void {
+    this.knownBytes += bytes
+    if (this.strayRun === 0) return
+    this.strayRun = 0
+    this.#stray.clear()
   }
-  const walked = yield* audio(feed)
-  if (walked.isWhole) return whole('audio/mpeg')
-  return isTagged || walked.frames > FRAMES_MIN ? broken(WHAT) : UNCLAIMED
-}
 
-const WHAT = 'an MP3 audio file'
+  /** A tag says that bytes before it belong to it. */
+  knowBefore(bytes: number): void {
+    const known = Math.max(0, Math.min(bytes, this.strayRun))
+    this.strayBytes -= known
+    this.knownBytes += known
+  }
 
-interface Walked {
-  readonly isWhole: boolean
-  readonly frames: number
-}
+  stray(bytes: Uint8Array): void {
+    this.#stray.push(bytes)
+    this.#outside.push(bytes)
+    this.strayRun += bytes.length
+    this.strayBytes += bytes.length
+  }
 
-/** Frames and tags to the end of the file. A tag may begin another recording, with frames of another kind. */
-function* audio(feed: ByteFeed): Generator<void, Walked> {
-  let frames = 0
-  let kind = 0
-  for (;;) {
-    // What is shorter than a header is a frame that was cut short.
-    if (!feed.has(FRAME_HEAD_BYTES) && !(yield* more(feed, FRAME_HEAD_BYTES))) {
-      return { isWhole: frames >= FRAMES_MIN, frames }
-    }
-    const head = feed.u32be(0)
-    const length = frameBytes(head)
-    if (length > 0 && (kind === 0 || kind === (head & SAME_KIND) >>> 0)) {
-      kind = (head & SAME_KIND) >>> 0
-      frames++
-      const left = feed.jump(length)
-      if (left > 0 && !(yield* skip(feed, left))) return { isWhole: frames >= FRAMES_MIN, frames }
-    } else if (yield* tags(feed)) kind = 0
-    else return { isWhole: false, frames }
+  /** What stands among stray bytes of the whole file. Call once. */
+  outsideClaim(): string | null {
+    return this.#outside.finish()
+  }
+
+  /** What the stray bytes up to here claim to be. */
+  strayClaim(): string | null {
+    return this.strayRun === 0 ? null : claimOf(this.#stray.latin1())
   }
 }
 
-/** Sync, version, layer and sample rate. Bit rate, padding and stereo mode may change from frame to frame. */
-const SAME_KIND = 0xfffe0c00
-
-/**
- * Kilobits a second by index, of layer III: MPEG-1, then MPEG-2 and 2.5. Index 0 is free format, 15 is
- * invalid.
- */
-const KILOBITS_1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0]
-const KILOBITS_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0]
-/** Samples a second of MPEG-1; MPEG-2 has half, MPEG-2.5 a quarter. */
-const RATES = [44_100, 48_000, 32_000, 0]
-
-/** @returns the frame's bytes by its header, or 0 when it heads no layer III frame of known length */
-function frameBytes(head: number): number {
-  if ((head & 0xffe60000) >>> 0 !== 0xffe20000) return 0
-  const version = (head >>> 19) & 3
-  const rate = RATES[(head >>> 10) & 3] ?? 0
-  const kilobits = (version === 3 ? KILOBITS_1 : KILOBITS_2)[(head >>> 12) & 15] ?? 0
-  if (version === 1 || rate === 0 || kilobits === 0 || (head & 3) === 2) return 0
-  const padding = (head >>> 9) & 1
-  if (version === 3) return Math.floor((144_000 * kilobits) / rate) + padding
-  return Math.floor((72_000 * kilobits * (version === 2 ? 2 : 4)) / rate) + padding
-}
-
-/** Passes over tags and zero bytes. False: something stands here that is neither. */
-function* tags(feed: ByteFeed): Generator<void, boolean> {
-  for (let nth = 0; nth < TAGS_MAX; nth++) {
-    const before = feed.offset
+/** Tags and zeros before the first frame. False: the first of them is none. */
+function* leadingTags(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
+  for (let nth = 0; nth < TAGS_MAX && (yield* more(feed, FRAME_HEAD_BYTES)); nth++) {
+    const tag = isTagStart(feed) ? yield* passTag(feed) : null
+    if (tag === null) return nth > 0
+    walked.know(tag.bytes)
     while (passZeros(feed)) if (!(yield* more(feed, 1))) return true
-    if (feed.offset > before) nth++
-    const hasHead = yield* more(feed, TAG_HEAD_BYTES)
-    const length = hasHead ? tagBytes(feed) : 0
-    if (length === 0) return nth > 0
-    if (!(yield* skip(feed, length))) return false
   }
-  return false
+  return true
 }
 
 /** Tags one behind the other: no writer leaves more than a few. Decision. */
 const TAGS_MAX = 100
 
-/** An APE tag's header, the longest of the three. */
-const TAG_HEAD_BYTES = 32
-const ID3V1_BYTES = 128
-const ID3V1_MORE_BYTES = 227
+/** Looks for the first two frames behind other bytes. */
+function* findAudio(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
+  yield* more(feed, LEADING_BYTES_MAX + 2 * FRAME_BYTES_MAX)
+  const { view, at: start } = feed
+  const end = Math.min(feed.limit, start + LEADING_BYTES_MAX)
+  for (let at = view.indexOf(0xff, start); at >= 0 && at < end; at = view.indexOf(0xff, at + 1)) {
+    feed.at = at
+    if (!isFollowed(feed)) continue
+    walked.stray(view.subarray(start, at))
+    return true
+  }
+  return false
+}
 
-/** @returns the bytes of the tag that begins here, or 0 */
-function tagBytes(feed: ByteFeed): number {
-  const name = feed.latin1(0, 8)
-  if (name === 'APETAGEX') return TAG_HEAD_BYTES + feed.u32le(12)
-  if (name.startsWith('TAG+')) return ID3V1_MORE_BYTES
-  if (name.startsWith('TAG')) return ID3V1_BYTES
-  if (!name.startsWith('ID3')) return 0
-  // Version, revision, flags and four bytes of seven bits each.
-  const [major, revision, flags] = [feed.u8(3), feed.u8(4), feed.u8(5)]
-  const isSound = major >= 2 && major <= 4 && revision < 0xff && (feed.u32be(6) & 0x80808080) === 0
-  if (!isSound) return 0
-  const size = (feed.u8(6) << 21) | (feed.u8(7) << 14) | (feed.u8(8) << 7) | feed.u8(9)
-  const hasFooter = major === 4 && (flags & 0x10) !== 0
-  return 10 + size + (hasFooter ? 10 : 0)
+/** Whether a frame is here and another one, or the end of the file, behind it. All of that must be in the view. */
+function isFollowed(feed: ByteFeed): boolean {
+  if (feed.limit - feed.at < FRAME_HEAD_BYTES) return false
+  const length = frameBytes(feed.u32be(0))
+  if (length === 0 || feed.limit - feed.at < length) return false
+  return feed.limit - feed.at < length + FRAME_HEAD_BYTES || frameBytes(feed.u32be(length)) > 0
+}
+
+/** Frames and tags to the end of the file. */
+function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
+  for (let tags = 0; ;) {
+    if (!feed.has(FRAME_HEAD_BYTES) && !(yield* more(feed, FRAME_HEAD_BYTES))) return
+    const length = frameBytes(feed.u32be(0))
+    // Among stray bytes a header may be one by chance.
+    const isInRow = length > 0 && walked.strayRun === 0
+    if (length > 0 && !isInRow) yield* more(feed, length + FRAME_HEAD_BYTES)
+    if (isInRow || (length > 0 && isFollowed(feed))) {
+      const before = feed.offset
+      const left = feed.jump(length)
+      if (left > 0) yield* skip(feed, left)
+      walked.frames++
+      tags = 0
+      walked.know(feed.offset - before)
+      continue
+    }
+    const tag = isTagStart(feed) && tags < TAGS_MAX ? yield* passTag(feed) : null
+    if (tag === null) passStray(feed, walked)
+    else {
+      tags++
+      walked.knowBefore(tag.bytesBefore)
+      walked.know(tag.bytes)
+    }
+  }
+}
+
+/** Passes over bytes of the view up to the next that may begin a frame or a tag. Fill behind one is not stray. */
+function passStray(feed: ByteFeed, walked: Walked): void {
+  const { view, at: start, limit } = feed
+  let at = start + 1
+  if (walked.strayRun === 0 && isFill(feed.u8())) {
+    while (at < limit && view[at] !== 0xff && isFill(view[at] ?? 0)) at++
+    feed.at = at
+    return
+  }
+  while (at < limit && view[at] !== 0xff && !isTagLetter(view[at] ?? 0)) at++
+  feed.at = at
+  walked.stray(view.subarray(start, at))
 }

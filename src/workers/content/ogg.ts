@@ -1,4 +1,5 @@
 import { more, skip, type ByteFeed } from './byte-feed.ts'
+import { isFill, skipFill } from './trailer.ts'
 import { broken, foreign, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
 
 /** `OggS`, which begins every page. */
@@ -16,7 +17,8 @@ const AUDIO = ['\x01vorbis', 'OpusHead', 'Speex   ', '\x7fFLAC', 'fLaC', 'CELT  
 const VIDEO = ['\x80theora', 'BBCD', '\x01video', 'YUV4MPEG', 'OVP80']
 
 /**
- * Ogg: page after page to the end. Its codecs tell audio from video, and one video stream makes it a video.
+ * Ogg: page after page to the end, but for white space and zeros behind. Its codecs tell audio from video, and one video
+ * stream makes it a video.
  */
 export function* ogg(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 5)) || feed.u32be(0) !== CAPTURE || feed.u8(4) !== 0) return UNCLAIMED
@@ -36,6 +38,10 @@ interface Found {
 function* pages(feed: ByteFeed, found: Found): Generator<void, boolean> {
   let streams = 0
   while (feed.has(1) || (yield* more(feed, 1))) {
+    if (streams > 0 && isFill(feed.u8())) {
+      yield* skipFill(feed)
+      return !feed.has(1)
+    }
     if (!feed.has(PAGE_HEAD_BYTES) && !(yield* more(feed, PAGE_HEAD_BYTES))) return false
     if (feed.u32be(0) !== CAPTURE || feed.u8(4) !== 0 || feed.u8(5) > 7) return false
     const isFirst = (feed.u8(5) & FIRST_OF_STREAM) !== 0

@@ -48,50 +48,58 @@ const MAIN_PARTS: ReadonlyMap<string, MimeType> = new Map([
   [`${FORMATS}spreadsheetml.sheet.main+xml`, `${FORMATS}spreadsheetml.sheet`],
   [`${FORMATS}presentationml.presentation.main+xml`, `${FORMATS}presentationml.presentation`],
 ])
-/** Not an embedded workbook with macros: only main parts and projects of macros. */
-const MACROS = /macroenabled(?:template)?\.main(?:\+xml)?$|vbaproject/
+/** Not an embedded workbook with macros: only main parts, sheets of macros and projects of macros. */
+const MACROS = /macroenabled(?:template)?\.main(?:\+xml)?$|vbaproject|macrosheet\+xml$/
 const TEMPLATE = /(?:template|slideshow|addin)\.main\+xml$/
+/** A document with such an entry is a program or a package of another kind, too. */
+const PROGRAMS = ['META-INF/MANIFEST.MF', 'AndroidManifest.xml', '.phar/stub.php', 'mimetype'].map((name) =>
+  hashName(Buffer.from(name)),
+)
 
 /**
- * Says what kind of Office document a package is. Its content types must name exactly one main part of an
- * accepted kind, that part must be there, and nothing in it may be a macro. Source: §4.7, contract C26.
+ * Says what kind of Office document a package is, by the parts that are there and their types: those of their names,
+ * and else those of their extensions, as OPC reads them. A type that no part has means nothing. Exactly one accepted
+ * kind of main part must be there, and no macro. Source: §4.7, contract C26, C36.
  */
 export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEnd {
   const text = types.text()
   if (text === null) return foreign('an Office document whose content types cannot be read')
-  const declared = declaredTypes(text)
-  if (declared.some(({ type }) => MACROS.test(type))) return foreign('an Office document with macros')
-  const kinds = new Set<MimeType>()
-  for (const { type, part } of declared) {
-    const kind = MAIN_PARTS.get(type)
-    if (kind !== undefined && part !== null && entries.hasName(hashName(Buffer.from(part)))) kinds.add(kind)
-  }
+  const { byName, byExtension } = declaredTypes(text)
+  const found = [...entries.typesOf(byName, byExtension)]
+  if (found.some((type) => MACROS.test(type))) return foreign('an Office document with macros')
+  if (PROGRAMS.some((name) => entries.hasName(name))) return foreign('an Office document that is another archive, too')
+  const kinds = new Set(found.flatMap((type) => MAIN_PARTS.get(type) ?? []))
   const [kind] = kinds
   if (kind !== undefined && kinds.size === 1) return whole(kind)
   if (kinds.size > 1) return foreign('an Office document of several kinds at once')
-  if (declared.some(({ type }) => TEMPLATE.test(type))) return foreign('an Office template or slide show')
+  if (found.some((type) => TEMPLATE.test(type))) return foreign('an Office template or slide show')
   return foreign('a ZIP archive with content types that are not those of DOCX, XLSX or PPTX')
 }
 
-interface DeclaredType {
-  readonly type: string
-  /** The part's name in the archive, or null where the type belongs to a file extension. */
-  readonly part: string | null
+/** Types in lower case by hashes of the names of parts, and of extensions. */
+interface DeclaredTypes {
+  readonly byName: ReadonlyMap<number, string>
+  readonly byExtension: ReadonlyMap<number, string>
 }
 
-function declaredTypes(text: string): readonly DeclaredType[] {
-  const found: DeclaredType[] = []
+function declaredTypes(text: string): DeclaredTypes {
+  const byName = new Map<number, string>()
+  const byExtension = new Map<number, string>()
   for (const [, attributes = ''] of withoutComments(text).matchAll(ELEMENT)) {
-    const type = firstGroup(TYPE.exec(attributes))
+    const type = firstGroup(TYPE.exec(attributes))?.toLowerCase()
     const part = firstGroup(PART.exec(attributes))
-    if (type !== null) found.push({ type: type.toLowerCase(), part: part?.replace(/^\//, '') ?? null })
+    const extension = firstGroup(EXTENSION.exec(attributes))
+    if (type === undefined) continue
+    if (part !== null) byName.set(hashName(Buffer.from(part.replace(/^\//, ''))), type)
+    else if (extension !== null) byExtension.set(hashName(Buffer.from(extension)), type)
   }
-  return found
+  return { byName, byExtension }
 }
 
 const ELEMENT = /<(?:[\w.-]+:)?(?:Override|Default)\s([^<>]*)>/g
 const TYPE = /(?:^|\s)ContentType\s*=\s*(?:"([^"]*)"|'([^']*)')/
 const PART = /(?:^|\s)PartName\s*=\s*(?:"([^"]*)"|'([^']*)')/
+const EXTENSION = /(?:^|\s)Extension\s*=\s*(?:"([^"]*)"|'([^']*)')/
 
 function firstGroup(found: RegExpExecArray | null): string | null {
   return found?.[1] ?? found?.[2] ?? null

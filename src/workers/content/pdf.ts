@@ -1,67 +1,115 @@
-import { ArchiveBehind } from './archive-behind.ts'
-import { broken, foreign, UNCLAIMED, whole, type StructureEnd, type StructureScanner } from './verdict.ts'
-import { HeadWindow, TailWindow } from './windows.ts'
+import { OutsideScan, type IntruderScan } from './intruder-scan.ts'
+import { CLAIM_BYTES, claimOf } from './trailer.ts'
+import { broken, foreign, joinedTo, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { HeadWindow } from './windows.ts'
 
-/** Bytes of white space before the header, and of it or zeros behind the end marker. */
-const PADDING_BYTES_MAX = 1_024
+const WHAT = 'a PDF document'
+const DAMAGED = 'a PDF document that is damaged or cut short'
+/** Bytes before the header that readers bear. Contract C36. */
+const JUNK_BYTES_MAX = 1_024
 const MARK_BYTES = 3
-const HEADER_BYTES = 8
-const HEADER = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]{0,1024}%PDF-[12]\.\d/
-const START_MARK = 'startxref'
-/** Room for `startxref` and its number before an end marker that stands as early as it may. */
-const TAIL_BYTES = 2 * PADDING_BYTES_MAX
-/** `startxref`, a place, and the end marker behind which nothing is. */
-const END = /^startxref\s{1,8}(\d{1,12})\s{1,8}%%EOF[\0\t\n\f\r ]{0,1024}$/
+const HEADER_BYTES = 6
+const HEADER = /^(?:\xef\xbb\xbf)?[^]{0,1024}?(?=%PDF-\d)/
+/** Nothing but a byte order mark and white space: such a file is never plain text. */
+const CLEAN_START = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/
+/** Marks behind which a document, or one of its updates, is at its end; the next object begins another update. */
+const ENDS = ['trailer', 'startxref', '%%EOF'].map((mark) => Buffer.from(mark))
+const TRAILER = 0
+const OBJECT = Buffer.from(' obj')
+const TABLE_STREAM = Buffer.from('/XRef')
+const LONGEST_MARK_BYTES = 9
+/** The end marks themselves, before what stands behind. */
+const END_PARTS = /^(?:trailer\b[^]*|(?:startxref\s*\d*\s*)?(?:%%EOF)?)/
 
 /**
- * PDF: its header at the beginning, an object, and at the end `startxref` with a place inside the file and the end
- * marker. Readers bear other bytes before and behind, and so would take what is another format, too: here is only a
- * byte order mark and white space. An archive whose comment ends as a PDF does is found all the same. The objects
- * themselves are not read.
+ * PDF: its header within the first 1,024 bytes, an object, and a trailer or a table of places, by which readers find
+ * their way even where the end is cut off or overwritten. Other bytes before, between updates and behind are borne as
+ * readers bear them, but for those of another format. The objects themselves are not read.
  */
-export class PdfScanner implements StructureScanner {
-  readonly #head = new HeadWindow(PADDING_BYTES_MAX + MARK_BYTES + HEADER_BYTES)
-  readonly #tail = new TailWindow(TAIL_BYTES)
-  readonly #archive = new ArchiveBehind()
-  #hasHeader: boolean | null = null
+export class PdfScanner {
+  readonly #head = new HeadWindow(JUNK_BYTES_MAX + MARK_BYTES + HEADER_BYTES)
+  readonly #outside = new OutsideScan()
+  /** The beginning of what stands behind the last end mark. */
+  readonly #behind = new HeadWindow(CLAIM_BYTES)
+  #isBehind = false
   #hasObject = false
-  #sizeBytes = 0
-  #lastBytes = ''
+  #hasTable = false
+  /** Bytes in which a mark may begin that goes on in the next chunk. */
+  #carry: Buffer = Buffer.alloc(0)
 
+  /** False: it is none. */
   push(chunk: Uint8Array): boolean {
-    this.#sizeBytes += chunk.length
-    this.#head.push(chunk)
-    // What is none must not cost what only a PDF needs.
-    if (this.#hasHeader === null && this.#head.isFull && !this.#findHeader()) return false
-    this.#tail.push(chunk)
-    this.#archive.push(chunk)
-    if (!this.#hasObject) this.#lookForObject(chunk)
+    if (!this.#head.isFull) {
+      this.#head.push(chunk)
+      // What is none must not cost what only a PDF needs.
+      if (this.#head.isFull && this.#headerAt() < 0) return false
+    }
+    const bytes = Buffer.concat([this.#carry, chunk])
+    const to = Math.max(0, bytes.length - LONGEST_MARK_BYTES + 1)
+    this.#read(bytes, to)
+    this.#carry = Buffer.from(bytes.subarray(to))
     return true
   }
 
-  finish(): StructureEnd {
-    if (!(this.#hasHeader ?? this.#findHeader())) return UNCLAIMED
-    if (!this.#hasObject || !this.#endsWell()) return broken('a PDF document')
-    return this.#archive.isThere() ? foreign('a PDF document that is a ZIP archive, too') : whole('application/pdf')
+  /** @param scan has seen the whole file */
+  finish(scan: IntruderScan): StructureEnd {
+    const headerAt = this.#headerAt()
+    if (headerAt < 0) return UNCLAIMED
+    this.#read(this.#carry, this.#carry.length)
+    const before = this.#head.latin1().slice(0, headerAt)
+    const isClean = CLEAN_START.test(before)
+    if (!this.#hasObject || !this.#hasTable) return isClean ? foreign(DAMAGED) : broken(WHAT)
+    const claim = scan.inPdf ?? this.#claim(isClean ? '' : before)
+    return claim === null ? whole('application/pdf') : joinedTo(WHAT, claim)
   }
 
-  #findHeader(): boolean {
-    this.#hasHeader = HEADER.test(this.#head.latin1())
-    return this.#hasHeader
+  /** What stands outside of the document. */
+  #claim(before: string): string | null {
+    this.#outside.push(Buffer.from(before, 'latin1'))
+    const behind = this.#isBehind ? this.#behind.latin1().replace(END_PARTS, '') : ''
+    return this.#outside.finish() ?? claimOf(before) ?? claimOf(behind)
   }
 
-  /** `obj` ends the first line of every object. It may lie across chunks. */
-  #lookForObject(chunk: Uint8Array): void {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-    const border = this.#lastBytes + bytes.toString('latin1', 0, 3)
-    this.#hasObject = border.includes(' obj') || bytes.includes(' obj', 0, 'latin1')
-    this.#lastBytes = chunk.length >= 3 ? bytes.toString('latin1', chunk.length - 3) : border.slice(-3)
+  /** Reads what lies before `to`; marks that begin there may go on behind it. */
+  #read(bytes: Buffer, to: number): void {
+    this.#hasTable ||= within(bytes.indexOf(TABLE_STREAM), to)
+    const ends = ENDS.map(() => -1)
+    let object = -1
+    for (let at = 0; at < to;) {
+      for (const [nth, mark] of ENDS.entries()) ends[nth] = next(bytes, mark, { from: at, known: ends[nth] ?? -1 })
+      object = next(bytes, OBJECT, { from: at, known: object })
+      const end = Math.min(...ends)
+      const until = Math.min(to, end, this.#isBehind || !this.#hasObject ? object : Infinity)
+      if (this.#isBehind) this.#pass(bytes.subarray(at, until))
+      if (until === to) return
+      this.#isBehind = until === end
+      if (this.#isBehind) {
+        this.#hasTable ||= end === ends[TRAILER]
+        // The mark itself is the first of what stands behind.
+        this.#behind.clear()
+        this.#pass(bytes.subarray(until, until + 1))
+      } else this.#hasObject = true
+      at = until + 1
+    }
   }
 
-  #endsWell(): boolean {
-    const tail = this.#tail.latin1()
-    const startAt = tail.lastIndexOf(START_MARK)
-    const place = startAt < 0 ? undefined : END.exec(tail.slice(startAt))?.[1]
-    return place !== undefined && Number(place) < this.#sizeBytes
+  #pass(bytes: Uint8Array): void {
+    this.#behind.push(bytes)
+    this.#outside.push(bytes)
   }
+
+  #headerAt(): number {
+    return HEADER.exec(this.#head.latin1())?.[0].length ?? -1
+  }
+}
+
+function within(at: number, to: number): boolean {
+  return at >= 0 && at < to
+}
+
+/** The place of a mark from `from` on, or Infinity; `known` is what was found before, which may still be ahead. */
+function next(bytes: Buffer, mark: Uint8Array, { from, known }: { from: number; known: number }): number {
+  if (known >= from) return known
+  const at = bytes.indexOf(mark, from)
+  return at < 0 ? Infinity : at
 }

@@ -1,19 +1,21 @@
-import { endsHere, more, skip, type ByteFeed } from './byte-feed.ts'
-import { broken, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from './byte-feed.ts'
+import { wholeWithTrailer } from './trailer.ts'
+import { broken, UNCLAIMED, type StructureEnd } from './verdict.ts'
 
+const WHAT = 'a PNG image'
 const SIGNATURE_HIGH = 0x89504e47
 const SIGNATURE_LOW = 0x0d0a1a0a
 const IHDR_BYTES = 13
 /** Bit depths that each colour type allows, as a bit set; colour types 1 and 5 do not exist. */
 const DEPTHS = [0x10116, 0, 0x10100, 0x00116, 0x10100, 0, 0x10100]
 
-/** PNG: `IHDR` first and sensible, image data, every chunk's length to `IEND`, and nothing after that. */
+/** PNG: `IHDR` first and sensible, image data, every chunk's length to `IEND`. */
 export function* png(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 8))) return UNCLAIMED
   if (feed.u32be(0) !== SIGNATURE_HIGH || feed.u32be(4) !== SIGNATURE_LOW) return UNCLAIMED
   feed.at += 8
-  const isWhole = (yield* header(feed)) && (yield* chunks(feed)) && (yield* endsHere(feed))
-  return isWhole ? whole('image/png') : broken('a PNG image')
+  const isWhole = (yield* header(feed)) && (yield* chunks(feed))
+  return isWhole ? yield* wholeWithTrailer(feed, 'image/png', WHAT) : broken(WHAT)
 }
 
 function* header(feed: ByteFeed): Generator<void, boolean> {

@@ -1,15 +1,16 @@
-import { endsHere, more, skip, type ByteFeed } from './byte-feed.ts'
-import { broken, UNCLAIMED, whole, type MimeType, type StructureEnd } from './verdict.ts'
+import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
+import { more, skip, type ByteFeed } from './byte-feed.ts'
+import { wholeWithTrailer } from './trailer.ts'
+import { broken, joinedTo, UNCLAIMED, type MimeType, type StructureEnd } from './verdict.ts'
 
-/** Sizes that writers to a pipe leave, because they cannot go back: the data ends with the file. */
-const UNKNOWN_SIZE = 0xffffffff
 const CHUNK_HEAD_BYTES = 8
 /** The longest beginning of a chunk that is looked at. */
 const PEEK_BYTES = 16
 
 /**
  * RIFF: WAVE with a sensible `fmt ` before `data`, and WebP with an image chunk. Chunks are walked by their
- * lengths to the end that the header announces, and nothing may follow.
+ * lengths to the end that the header announces. A size whose bytes open a comment or an assignment of JavaScript makes
+ * the file a script, too.
  */
 export function* riff(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 12))) return UNCLAIMED
@@ -17,8 +18,19 @@ export function* riff(feed: ByteFeed): Generator<void, StructureEnd> {
   const kind = KINDS[feed.name(8)]
   if (feed.name(0) !== 'RIFF' || kind === undefined) return UNCLAIMED
   feed.at += 12
-  const isWhole = (yield* chunks(feed, kind, size)) && (yield* endsHere(feed))
-  return isWhole ? whole(kind.mimeType) : broken(kind.what)
+  if (!(yield* chunks(feed, kind, size))) return broken(kind.what)
+  if (opensScript(size)) return joinedTo(kind.what, 'a script')
+  return yield* wholeWithTrailer(feed, kind.mimeType, kind.what)
+}
+
+function opensScript(size: number): boolean {
+  const text = String.fromCharCode(size & 0xff, (size >>> 8) & 0xff, (size >>> 16) & 0xff, size >>> 24)
+  return /^(?:\/[/*]|=[\x20-\x7e]{3})/.test(text)
+}
+
+/** Writers to a pipe leave 0, or more than any file has, because they cannot go back: the data ends with the file. */
+function isUnknown(size: number): boolean {
+  return size === 0 || size > FILE_BYTES_MAX
 }
 
 interface RiffKind {
@@ -35,30 +47,35 @@ const KINDS: Readonly<Record<string, RiffKind>> = {
   WEBP: { what: 'a WebP image', mimeType: 'image/webp', step: stepWebp, last: 'image' },
 }
 
-/** @param size what the header says of everything after its first eight bytes */
+/**
+ * Recorders leave wrong sizes and write behind them: once the samples of a WAV are there, whatever keeps the walk from
+ * going on is its end.
+ * @param size what the header says of everything after its first eight bytes
+ */
 function* chunks(feed: ByteFeed, kind: RiffKind, size: number): Generator<void, boolean> {
-  const mayStream = kind.last === 'data' && (size === UNKNOWN_SIZE || size === 0)
+  const isWave = kind.last === 'data'
+  const mayStream = isWave && isUnknown(size)
   const end = mayStream ? Infinity : size + CHUNK_HEAD_BYTES
   let state = 'start'
   while (feed.offset < end) {
-    if (!feed.has(CHUNK_HEAD_BYTES) && !(yield* more(feed, CHUNK_HEAD_BYTES))) {
-      return mayStream && state === kind.last && !feed.has(1)
-    }
+    const isHeard = isWave && state === kind.last
+    if (!feed.has(CHUNK_HEAD_BYTES) && !(yield* more(feed, CHUNK_HEAD_BYTES))) return isHeard
     const name = feed.u32be(0)
     const length = feed.u32le(4)
+    if (isHeard && !isChunkName(name)) return true
     feed.at += CHUNK_HEAD_BYTES
     const peeked = Math.min(length, PEEK_BYTES)
-    if (!feed.has(peeked) && !(yield* more(feed, peeked))) return false
+    if (!feed.has(peeked) && !(yield* more(feed, peeked))) return isHeard
     const next = kind.step(state, name, length, feed)
-    if (next === null) return false
+    if (next === null) return isHeard
     state = next
-    if (mayStream && name === DATA && (length === UNKNOWN_SIZE || length === 0)) return yield* toEnd(feed)
-    if (feed.offset + length > end) return false
+    if (isWave && name === DATA && isUnknown(length) && (length > 0 || mayStream)) return yield* toEnd(feed)
+    if (!isWave && feed.offset + length > end) return false
     // Without a generator per chunk: chunks of one byte may come by the million. An odd length is padded by a
     // byte, which some writers leave out at the very end.
     const isPadded = length % 2 === 1 && feed.offset + length < end
     const left = feed.jump(length)
-    if (left > 0 && !(yield* skip(feed, left))) return false
+    if (left > 0 && !(yield* skip(feed, left))) return isHeard
     if (isPadded && (feed.has(1) || (yield* more(feed, 1)))) feed.at++
   }
   return state === kind.last

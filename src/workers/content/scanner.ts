@@ -11,6 +11,7 @@ import { riff } from './riff.ts'
 import { nameBySignature, SIGNATURE_BYTES, type SignatureName } from './signatures.ts'
 import { TextScanner } from './text.ts'
 import type { ContentVerdict, MimeType, RefusedContent, StructureEnd, StructureScanner } from './verdict.ts'
+import { IntruderScan } from './intruder-scan.ts'
 import { HeadWindow } from './windows.ts'
 import { zip } from './zip.ts'
 
@@ -32,10 +33,10 @@ export const CONTENT_SLICE_BYTES_MAX = 131_072
 /**
  * The scanner of §4.7: final on the whole file, in one pass, without reading anything twice.
  *
- * A file is one of the binary types only if all of it keeps that type's structure from its first byte to its
- * last; nothing but zero bytes may follow the end, and white space that of a PDF. Where none does, it is text if all of it is UTF-8 without
- * NUL. So a text that begins as a picture does is a text, and a file that is two things at once is what its
- * beginning says, or is refused. Memory: under 400 KB, whatever the file.
+ * A file is one of the binary types only if it keeps that type's structure to its end. Behind that end, and before a
+ * PDF's header, anything may stand but what makes the file an archive, an executable, a script or a page, too. Where
+ * no type is kept, it is text if all of it is UTF-8 without NUL, unless it begins as a PDF does. So a text that begins
+ * as a picture does is a text. Memory: under 500 KB, whatever the file. Source: contract C36.
  */
 export function createContentScanner(): ContentScanner {
   return new Scanner()
@@ -44,18 +45,10 @@ export function createContentScanner(): ContentScanner {
 class Scanner implements ContentScanner {
   readonly #head = new HeadWindow(SIGNATURE_BYTES)
   readonly #text = new TextScanner()
-  readonly #structures: readonly StructureScanner[] = [
-    walker(png),
-    walker(jpeg),
-    walker(gif),
-    walker(riff),
-    walker(zip),
-    walker(flac),
-    walker(ogg),
-    walker(mp3),
-    new PdfScanner(),
-  ]
-  #running: readonly StructureScanner[] = this.#structures
+  readonly #pdf = new PdfScanner()
+  readonly #intruders = new IntruderScan()
+  readonly #structures = [png, jpeg, gif, riff, zip, flac, ogg, mp3].map((walk) => new Structure(walker(walk)))
+  #mayBePdf = true
   #mayBeText = true
   #sizeBytes = 0
 
@@ -64,21 +57,56 @@ class Scanner implements ContentScanner {
     this.#sizeBytes += chunk.length
     this.#head.push(chunk)
     if (this.#mayBeText) this.#mayBeText = this.#text.push(chunk)
-    this.#running = this.#running.filter((structure) => structure.push(chunk))
+    if (this.#mayBePdf) this.#mayBePdf = this.#pdf.push(chunk)
+    for (const structure of this.#structures) structure.push(chunk)
+    // What no type claims must not cost what only its polyglots need.
+    const isClaimed = this.#mayBePdf || this.#structures.some((structure) => structure.isClaim)
+    if (isClaimed) this.#intruders.push(chunk)
   }
 
   finish(sizeBytes: number): ContentVerdict {
     if (sizeBytes !== this.#sizeBytes) throw new Error(`${this.#sizeBytes} bytes scanned of ${sizeBytes}`)
     if (sizeBytes === 0) return { ok: false, isEmpty: true, found: 'an empty file' }
+    this.#intruders.finish()
     const ends = this.#structures.map((structure) => structure.finish())
+    if (this.#mayBePdf) ends.push(this.#pdf.finish(this.#intruders))
     const claim = ends.find(isSettled)
-    if (claim !== undefined) return claim.kind === 'whole' ? accepted(claim.mimeType) : refused(claim.found)
+    if (claim !== undefined) return claim.kind === 'whole' ? this.#accept(claim.mimeType) : refused(claim.found)
     const text = this.#text.finish()
     if (text !== null) return accepted(text)
     const head = this.#head.latin1()
     const signature = nameBySignature(head)
     const damaged = ends.find((end) => end.kind === 'broken')
     return refused(damaged?.found ?? nameOf(head, signature, this.#text.fault))
+  }
+
+  #accept(mimeType: MimeType): ContentVerdict {
+    const besides = /^(?:image|audio)/.test(mimeType) ? this.#intruders.inMedia : null
+    return besides === null ? accepted(mimeType) : refused(`a file of type ${mimeType} that is ${besides}, too`)
+  }
+}
+
+/** One type's scanner until it has its answer. */
+class Structure {
+  readonly #scanner: StructureScanner
+  #end: StructureEnd | null = null
+
+  constructor(scanner: StructureScanner) {
+    this.#scanner = scanner
+  }
+
+  /** Whether the file may be of the type, as far as it has come. */
+  get isClaim(): boolean {
+    return this.#end === null || this.#end.kind === 'whole'
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#end === null && !this.#scanner.push(chunk)) this.finish()
+  }
+
+  finish(): StructureEnd {
+    this.#end ??= this.#scanner.finish()
+    return this.#end
   }
 }
 

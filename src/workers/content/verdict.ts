@@ -47,7 +47,12 @@ export function foreign(found: string): StructureEnd {
   return { kind: 'foreign', found }
 }
 
+/** @param what the type with its article: `a PNG image`; `claim` what stands before or behind it */
+export function joinedTo(what: string, claim: string): StructureEnd {
+  return foreign(`${what} that is ${claim}, too`)
+}
+
 /** @param what the type with its article: `a PNG image` */
 export function broken(what: string): StructureEnd {
-  return { kind: 'broken', found: `${what} that is damaged, cut short or followed by other data` }
+  return { kind: 'broken', found: `${what} that is damaged or cut short` }
 }

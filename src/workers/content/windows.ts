@@ -60,6 +60,10 @@ export class HeadWindow {
     this.#length = length
   }
 
+  clear(): void {
+    this.#length = 0
+  }
+
   get bytes(): Uint8Array {
     return this.#bytes.subarray(0, this.#length)
   }

@@ -8,6 +8,8 @@ export interface ZipRecord {
   readonly flags: number
   readonly method: number
   readonly nameHash: number
+  /** Of the letters behind the name's last point; of none where it has none. */
+  readonly extensionHash: number
   readonly plainBytes: number
   readonly packedBytes: number
   /** Where the directory says that the entry begins; 0 in an entry's own header. */
@@ -66,11 +68,20 @@ function record(feed: ByteFeed, layout: Layout): ZipRecord | null {
     flags: feed.u16le(layout.flagsAt),
     method: feed.u16le(layout.flagsAt + 2),
     nameHash: hashName(feed.view, nameAt, nameAt + nameBytes),
+    extensionHash: hashName(feed.view, extensionAt(feed.view, nameAt, nameAt + nameBytes), nameAt + nameBytes),
     plainBytes: sizes.plain,
     packedBytes: sizes.packed,
     offset: sizes.offset,
   }
 }
+
+function extensionAt(view: Uint8Array, start: number, end: number): number {
+  for (let at = end; at > start && view[at - 1] !== SLASH; at--) if (view[at - 1] === POINT) return at
+  return end
+}
+
+const POINT = 0x2e
+const SLASH = 0x2f
 
 /** A 32-bit field with this value stands in a zip64 field instead. */
 export const IN_ZIP64 = 0xffffffff

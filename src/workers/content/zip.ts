@@ -1,7 +1,8 @@
 import { OOXML_DIRECTORY_BYTES_MAX, OOXML_ENTRIES_MAX, OOXML_RATIO_MAX } from '../../schemas/file-limits.ts'
 import { more, skip, type ByteFeed } from './byte-feed.ts'
 import { judgeOffice, PackedPart } from './ooxml.ts'
-import { foreign, UNCLAIMED, type StructureEnd } from './verdict.ts'
+import { trailerClaim } from './trailer.ts'
+import { foreign, joinedTo, UNCLAIMED, type StructureEnd } from './verdict.ts'
 import { hashName, ZipEntries } from './zip-entries.ts'
 import {
   IN_ZIP64,
@@ -33,20 +34,27 @@ const HAS_DESCRIPTOR = 0x0008
 
 /**
  * Zip, in one pass over the whole file: every entry by its length to the directory, the directory line by
- * line against the entries, and the end records against both. Nothing may stand before, between or behind. An
- * Office document is what its `[Content_Types].xml` says, which is kept as it streams by; every other zip is
- * refused. Bounds: contract C26.
+ * line against the entries, and the end records against both. Nothing may stand before and between; behind only as
+ * much as readers step back over, and no other format. An Office document is what its `[Content_Types].xml` says, which
+ * is kept as it streams by; every other zip is refused. Bounds: contract C26, C36.
  */
 export function* zip(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.u32le(0) !== LOCAL) return UNCLAIMED
   const archive: Archive = { entries: new ZipEntries(), types: null, packedBytes: 0, plainBytes: 0 }
-  const fault = (yield* locals(feed, archive)) ?? (yield* directory(feed, archive))
+  let fault = (yield* locals(feed, archive)) ?? (yield* directory(feed, archive))
+  const endsAt = feed.offset
+  const claim = fault === null ? yield* trailerClaim(feed) : null
+  if (feed.offset - endsAt > BEHIND_BYTES_MAX) fault ??= DAMAGED
   if (fault === DAMAGED) {
     return { kind: 'broken', found: archive.types === null ? 'a ZIP archive' : 'a damaged Office document' }
   }
   if (fault !== null) return foreign(fault)
-  return archive.types === null ? foreign('a ZIP archive') : judgeOffice(archive.types, archive.entries)
+  if (archive.types === null) return foreign('a ZIP archive')
+  return claim === null ? judgeOffice(archive.types, archive.entries) : joinedTo('an Office document', claim)
 }
+
+/** A comment and whatever else stands behind the end record, over which readers step back to find it. */
+const BEHIND_BYTES_MAX = 65_535
 
 interface Archive {
   readonly entries: ZipEntries
@@ -87,7 +95,7 @@ function* locals(feed: ByteFeed, archive: Archive): Generator<void, Fault> {
       if (left > 0 && !(yield* pass(feed, left, part))) return DAMAGED
     }
     if (packedBytes === null) return DAMAGED
-    archive.entries.add({ offset, nameHash: entry.nameHash, packedBytes })
+    archive.entries.add({ ...entry, offset, packedBytes })
   }
 }
 
@@ -155,14 +163,12 @@ function* endRecords(feed: ByteFeed, seen: DirectorySeen): Generator<void, Fault
     if (!(yield* wideEnd(feed, seen))) return DAMAGED
   }
   if (!(yield* more(feed, END_BYTES)) || feed.u32le(0) !== END) return DAMAGED
-  const commentBytes = feed.u16le(20)
   const isSame =
     agrees(feed.u16le(10), seen.count, isWide && 0xffff) &&
     agrees(feed.u32le(12), seen.sizeBytes, isWide && IN_ZIP64) &&
     agrees(feed.u32le(16), seen.offset, isWide && IN_ZIP64)
   feed.at += END_BYTES
-  const isLast = isSame && (yield* skip(feed, commentBytes)) && !(yield* more(feed, 1))
-  return isLast ? null : DAMAGED
+  return isSame ? null : DAMAGED
 }
 
 /** @param stand the value that sends the reader to the zip64 record, or false where there is none */

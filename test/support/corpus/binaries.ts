@@ -7,6 +7,7 @@ import { office, DOCX } from './office.ts'
 const OBJECTS =
   '1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [] /Count 0 >>\nendobj\n'
 const STREAM = bytes('3 0 obj\n<< /Length 300 >>\nstream\n', noise(300), '\nendstream\nendobj\n')
+const TABLE_STREAM = bytes('9 0 obj\n<</Type/XRef/Root 1 0 R>>stream\n', noise(50), '\nendstream\nendobj\n')
 const END = 'xref\n0 3\ntrailer\n<< /Size 3 /Root 1 0 R >>\nstartxref\n120\n%%EOF\n'
 
 export function pdf(version = '1.7'): Buffer {
@@ -23,13 +24,22 @@ const PDFS: readonly CorpusFile[] = [
   file('pdf behind a byte order mark', 'application/pdf', bytes([0xef, 0xbb, 0xbf], pdf())),
   file('pdf behind a mark and white space', 'application/pdf', bytes([0xef, 0xbb, 0xbf], ' '.repeat(1_024), pdf())),
   file('pdf behind more white space', /not UTF-8/, bytes(' '.repeat(1_025), LATIN_PDF)),
-  file('pdf behind 900 bytes of junk', /unrecognised|not UTF-8/, () => bytes(noise(900, 77), pdf())),
-  file('pdf behind lines of headers', /not UTF-8/, () => bytes('HTTP/1.1 200 OK\r\n\r\n', LATIN_PDF)),
+  file('pdf behind 900 bytes of junk', 'application/pdf', () => bytes(noise(900, 77), pdf())),
+  file('pdf behind lines of headers', 'application/pdf', () => bytes('HTTP/1.1 200 OK\r\n\r\n', LATIN_PDF)),
   file('pdf with an update behind', 'application/pdf', bytes(pdf(), '4 0 obj\n<<>>\nendobj\n', END)),
   file('pdf with 500 spaces behind', 'application/pdf', bytes(pdf(), Buffer.alloc(500, 0x20))),
   file('pdf with zeros and line ends behind', 'application/pdf', bytes(pdf(), '\r\n\0\0', Buffer.alloc(900))),
-  file('pdf with 2,000 zeros behind', /PDF/, bytes(pdf(), Buffer.alloc(2_000))),
-  file('pdf with a word behind', /PDF/, bytes(pdf(), 'end')),
+  file('pdf with 2,000 zeros behind', 'application/pdf', bytes(pdf(), Buffer.alloc(2_000))),
+  file('pdf with a word behind', 'application/pdf', bytes(pdf(), 'end')),
+  file('pdf with a comment behind', 'application/pdf', bytes(pdf(), '%made by hand, 2 copies\n')),
+  file('pdf with the end mark of DOS behind', 'application/pdf', bytes(pdf(), '\x1a')),
+  file('pdf with lines of a proxy behind', 'application/pdf', bytes(pdf(), '\r\n0\r\nVia: 1.1 cache (squid); HIT from here\r\n\r\n')),
+  file('pdf without an end marker', 'application/pdf', () => pdf().subarray(0, -6)),
+  file('pdf that ends with its trailer', 'application/pdf', bytes('%PDF-1.4\n', OBJECTS, STREAM, 'trailer\n<< /Root 1 0 R >>')),
+  file('pdf whose table is a stream', 'application/pdf', bytes('%PDF-1.5\n', OBJECTS, TABLE_STREAM, 'startxref\n9\n%%EOF')),
+  file('pdf behind a newline', 'application/pdf', bytes('\n', LATIN_PDF)),
+  file('pdf of ASCII alone, cut short', /PDF document that is damaged/, () => bytes('%PDF-1.4\n', OBJECTS, END).subarray(0, 120)),
+  file('pdf of ASCII alone, cut short, behind white space', /PDF document that is damaged/, bytes('\r\n %PDF-1.4\n', OBJECTS)),
   file('pdf of 3 MB', 'application/pdf', () => bytes('%PDF-1.5\n', OBJECTS, noise(3_000_000), END)),
   file('pdf behind 1,100 bytes of junk', /unrecognised|not UTF-8/, () => bytes(noise(1100, 77), pdf())),
   file('pdf truncated', /PDF/, () => pdf().subarray(0, 300)),
@@ -40,9 +50,10 @@ const PDFS: readonly CorpusFile[] = [
     bytes('%PDF-1.7\n%\xe2\xe3\n', OBJECTS, 'startxref\n99999\n%%EOF'),
   ),
   file('pdf without objects', /PDF/, bytes('%PDF-1.7\n%\xe2\xe3\nstartxref\n1\n%%EOF')),
-  file('pdf with 5,000 bytes behind', /PDF/, () => bytes(pdf(), noise(5_000))),
-  file('text about PDF', 'text/plain', bytes('%PDF-1.4 is how these files begin, and %%EOF how they end.')),
-  file('mail that quotes a whole PDF', 'text/plain', bytes('Look at this:\n%PDF-1.4\n', OBJECTS, END)),
+  file('pdf with 5,000 bytes behind', 'application/pdf', () => bytes(pdf(), noise(5_000))),
+  file('text that begins as a PDF', /PDF document that is damaged/, bytes('%PDF-1.4 is how these files begin, and %%EOF how they end.')),
+  file('text about PDF', 'text/plain', bytes('Files that begin with %PDF-1.4 end with %%EOF.')),
+  file('mail that quotes a whole PDF', 'application/pdf', bytes('Look at this:\n%PDF-1.4\n', OBJECTS, END)),
 ]
 
 const docxOf = (comment = ''): Buffer => office('word/document.xml', DOCX, {}, { comment })
@@ -88,10 +99,10 @@ const POLYGLOTS: readonly CorpusFile[] = [
   file('polyglot: pdf with a small archive behind', /PDF/, () => bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18))),
   file('polyglot: pdf with a document close behind', /PDF/, () => bytes(pdf(), office('word/document.xml', DOCX))),
   ...PDF_ARCHIVES,
-  file('polyglot: page with a PDF behind', /not UTF-8/, () =>
+  file('polyglot: page with a PDF behind', /PDF document that is an HTML page/, () =>
     bytes('<script>alert(1)</script>', LATIN_PDF),
   ),
-  file('polyglot: script with a PDF behind', /not UTF-8/, () => bytes('#!/bin/sh\nexit 0\n', LATIN_PDF)),
+  file('polyglot: script with a PDF behind', /PDF document that is a script/, () => bytes('#!/bin/sh\nexit 0\n', LATIN_PDF)),
   file('polyglot: jpeg that holds a PDF header, and a PDF behind', /JPEG/, bytes(jpeg(), pdf())),
   file('polyglot: jpeg with a whole PDF in its comment', 'image/jpeg', () => {
     const inner = pdf()
@@ -100,7 +111,7 @@ const POLYGLOTS: readonly CorpusFile[] = [
   file('polyglot: gif with a PDF behind', /GIF/, bytes(gif(), pdf())),
   file('polyglot: executable with a PDF behind', /executable/, bytes('MZ\x90\0', noise(100), pdf())),
   file('polyglot: png with a document behind', /PNG/, () => bytes(png(), office('word/document.xml', DOCX))),
-  file('polyglot: document with a PDF in its comment', DOCX, () =>
+  file('polyglot: document with a PDF in its comment', /Office document that is a PDF/, () =>
     office('word/document.xml', DOCX, {}, { comment: pdf().toString('latin1') }),
   ),
   file('polyglot: HTML that begins as a GIF', 'text/plain', bytes('GIF89a<script>alert(1)</script>')),

@@ -138,7 +138,8 @@ export const IMAGES: readonly CorpusFile[] = [
   file('jpeg with a second picture behind', 'image/jpeg', bytes(jpeg(), jpeg())),
   file('jpeg with zero padding behind', 'image/jpeg', bytes(jpeg(), Buffer.alloc(64))),
   file('jpeg whose thumbnail has its own EOI', 'image/jpeg', jpeg(segment(0xe1, 'Exif\0\0', jpeg()))),
-  file('jpeg without EOI', /JPEG/, () => jpeg().subarray(0, -2)),
+  file('jpeg without EOI', 'image/jpeg', () => jpeg().subarray(0, -2)),
+  file('jpeg without EOI, with a page behind', /an HTML page/, () => bytes(jpeg().subarray(0, -2), '<html><script>1</script>')),
   file('jpeg truncated in a segment', /JPEG/, () => jpeg().subarray(0, 60)),
   file('jpeg without a frame header', /JPEG/, bytes([0xff, 0xd8], JFIF, TABLES, SCAN, ENTROPY, EOI)),
   file('jpeg without a scan', /JPEG/, bytes([0xff, 0xd8], JFIF, TABLES, FRAME, EOI)),
@@ -194,7 +195,7 @@ export const IMAGES: readonly CorpusFile[] = [
   file('webp with a size below its own', /WebP/, bytes('RIFF', u32le(20), webp.subarray(8))),
   file('webp without a picture', /WebP/, riff('WEBP', VP8X)),
   file('webp without a start code', /WebP/, riff('WEBP', riffChunk('VP8 ', noise(30)))),
-  file('webp with junk behind', /WebP/, bytes(webp, 'junk')),
+  file('webp with junk behind', 'image/webp', bytes(webp, 'junk')),
 
   file('bmp', /BMP/, bytes('BM', u32le(70), u32le(0), u32le(54), u32le(40), u32le(2), u32le(2), noise(46))),
   file('tiff', /TIFF/, bytes('II*\0', u32le(8), noise(60))),

@@ -61,6 +61,37 @@ export function docxWith(
 const declares = (...inner: string[]): Buffer => docxWith([], { types: types(...inner) })
 const MAIN = override('word/document.xml', `${DOCX}.main+xml`)
 
+const VBA_BIN = '<Default Extension="bin" ContentType="application/vnd.ms-office.vbaProject"/>'
+const XLSB_BIN = '<Default Extension="bin" ContentType="application/vnd.ms-excel.sheet.binary.macroEnabled.main"/>'
+const xlsxOf = (declared: string, extra: readonly EntryOptions[] = []): Buffer =>
+  zip([entry(TYPES_NAME, declared), RELS, entry('xl/workbook.xml', '<w/>'), ...extra])
+const VBA = override('xl/vbaProject.bin', 'application/vnd.ms-office.vbaProject')
+const WORKBOOK = override('xl/workbook.xml', `${XLSX}.main+xml`)
+const STYLES = override('xl/styles.xml', `${FORMATS}spreadsheetml.styles+xml`)
+const BY_EXTENSION = `<?xml version="1.0"?><Types><Default Extension="xml" ContentType="${XLSX}.main+xml"/>
+  <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>`
+
+/** Types as OPC reads them: of an extension where a part has none of its own, and of parts that are there. */
+const TYPED: readonly CorpusFile[] = [
+  file('xlsx of SheetJS, with the type of another format for an extension', XLSX, xlsxOf(types(XLSB_BIN, VBA_BIN, WORKBOOK))),
+  file('xlsx with an unused type for macros', XLSX, xlsxOf(types(VBA, WORKBOOK))),
+  file('xlsx typed by its extension', XLSX, xlsxOf(BY_EXTENSION)),
+  file('xlsx typed by its extension, its styles by name', XLSX, xlsxOf(
+    BY_EXTENSION.replace('</Types>', `${STYLES}</Types>`), [entry('xl/styles.xml', '<s/>')])),
+  file('xlsx whose printer settings have a type of their own', XLSX, xlsxOf(
+    types(VBA_BIN, override('xl/p.bin', 'application/x'), WORKBOOK), [{ name: 'xl/p.bin', data: noise(9) }])),
+]
+
+/** What stands behind the end record, over which readers step back. */
+const BEHIND: readonly CorpusFile[] = [
+  file('pptx that ends in a newline', PPTX, bytes(office('ppt/presentation.xml', PPTX), '\n')),
+  file('docx with CR LF behind', DOCX, bytes(docx(), '\r\n')),
+  file('docx with 65,535 zeros behind', DOCX, () => bytes(docx(), Buffer.alloc(65_535))),
+  file('docx with 65,536 zeros behind', /Office/, () => bytes(docx(), Buffer.alloc(65_536))),
+  file('docx with another archive behind', /Office document that is a ZIP/, () => bytes(docx(), docx())),
+  file('docx with a page in its comment', /Office document that is an HTML page/, docx({}, { comment: '<html><script>alert(1)</script>' })),
+]
+
 const WHOLE: readonly CorpusFile[] = [
   file('docx', DOCX, docx()),
   file('xlsx', XLSX, office('xl/workbook.xml', XLSX)),
@@ -182,8 +213,15 @@ const OTHER: readonly CorpusFile[] = [
   file(
     'docx with a project of macros',
     /macros/,
-    declares(MAIN, override('word/vbaProject.bin', 'application/vnd.ms-office.vbaProject')),
+    docxWith([{ name: 'word/vbaProject.bin', data: noise(90) }], {
+      types: types(MAIN, override('word/vbaProject.bin', 'application/vnd.ms-office.vbaProject')),
+    }),
   ),
+  file('docx with a project of macros by its extension', /macros/, docxWith([{ name: 'word/Any.BIN', data: noise(90) }], { types: types(MAIN, VBA_BIN) })),
+  file('docx with a sheet of macros', /macros/, docxWith([entry('word/m.xml', '<m/>')], {
+    types: types(MAIN, override('word/m.xml', 'application/vnd.ms-excel.macrosheet+xml')),
+  })),
+  file('docx that is a Java archive', /another archive/, docxWith([entry('META-INF/MANIFEST.MF', 'Main-Class: A\n')])),
   file(
     'dotx',
     /template/,
@@ -215,7 +253,7 @@ const DAMAGED: readonly CorpusFile[] = [
   file('docx truncated in the directory', /Office/, () => docx().subarray(0, -40)),
   file('docx truncated in an entry', /Office/, () => docx().subarray(0, 330)),
   file('docx without its end record', /Office/, () => docx().subarray(0, -22)),
-  file('docx with junk behind', /Office/, bytes(docx(), 'junk')),
+  file('docx with junk behind', DOCX, bytes(docx(), 'junk')),
   file('docx with a program in front', /unrecognised|executable/, () =>
     bytes('MZ\x90\0', noise(200), docx()),
   ),
@@ -333,4 +371,4 @@ const BOMBS: readonly CorpusFile[] = [
   ),
 ]
 
-export const OFFICE: readonly CorpusFile[] = [...WHOLE, ...OTHER, ...DAMAGED, ...BOMBS]
+export const OFFICE: readonly CorpusFile[] = [...WHOLE, ...TYPED, ...BEHIND, ...OTHER, ...DAMAGED, ...BOMBS]

@@ -1,0 +1,97 @@
+import { more, type ByteFeed } from './byte-feed.ts'
+import { OutsideScan } from './intruder-scan.ts'
+import { sourceKind } from './source-text.ts'
+import { joinedTo, whole, type MimeType, type StructureEnd } from './verdict.ts'
+
+/** Bytes before the beginning or behind the end of a file's own format by which another one is told. Decision. */
+export const CLAIM_BYTES = 4_096
+
+/** White space, zeros, fill bytes and the end mark of DOS texts, which say nothing. */
+const FILL = /^[\0\t\n\f\r\x1a \xff]+/
+
+/** How archives, programs, scripts and pages begin; those too short to be looked for anywhere are told here. */
+const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
+  [/^PK(?:\x03\x04|\x05\x06[^]{18}|\x07\x08|\x01\x02)/, 'a ZIP archive'],
+  [/^(?:\x1f[\x8b\x9d\xa0]|BZh|\x5d\0\0|\x60\xea|hsqs|sqsh|SIT!|StuffIt|Cr24)/, 'an archive'],
+  [/^(?:MZ|ZM|NE\0|LE\0|\x7fELF|\xca\xfe\xba\xbe|\0asm|dex\n|#~|!<arch>)/, 'an executable'],
+  [/^#!/, 'a script'],
+  [/^%PDF-/, 'a PDF document'],
+  [/^%!PS/, 'a PostScript program'],
+  [/^\{\\rtf/, 'an RTF document'],
+  [/^<(?:[a-z][a-z0-9]*[\s>/]|!|%|\?(?!xpacket|xml))/i, 'an HTML page or script'],
+]
+
+/** Control characters that texts do not have. */
+const BINARY = /[\0-\x08\x0e-\x19\x1c-\x1f\x7f]/
+
+/** Statements of common script languages, at the beginning of any line. Prose must not match. */
+const STATEMENTS = new RegExp(
+  [
+    String.raw`^#!`,
+    String.raw`\*\/\s*[=;(+]`,
+    String.raw`^\s*@echo\b`,
+    String.raw`^\s*(?:import\s+[\w.]+\s*;?$|from\s+[\w.]+\s+import\s|def\s+\w+\s*\(|(?:async\s+)?function\b[^.]*\()`,
+    String.raw`^\s*(?:var|let|const|my|local)\s+[\w$@%]+\s*=`,
+    String.raw`^[\s;)}\]]*(?:[\w$]+\.)*(?:eval|alert|exec|execSync|system|spawn|print|printf|require|write|writeln|log)\s*\(`,
+    String.raw`^\s*\$\w+\s*=`,
+    String.raw`^\s*(?:set\s+-[a-z]+$|export\s+\w+=|sudo\s|curl\s+-|wget\s+-?|rm\s+-|chmod\s|powershell\b|cmd(?:\.exe)?\s+\/c)`,
+    String.raw`^\s*(?:wscript|createobject|on error resume|dim\s+\w+$|sub\s+\w+\s*\()`,
+    String.raw`<\?(?:php|=)|<%|<script|javascript:`,
+  ].join('|'),
+  'im',
+)
+
+/**
+ * Names what stands before the beginning or behind the end of a file, where that is an archive, an executable, a script
+ * or a page. Null: nothing that another reader would take the file for.
+ * @param bytes up to CLAIM_BYTES of them, one character a byte
+ */
+export function claimOf(bytes: string): string | null {
+  const text = bytes.replace(FILL, '')
+  const found = BEGINNINGS.find(([begin]) => begin.test(text))
+  if (found !== undefined) return found[1]
+  if (text === '' || BINARY.test(text)) return null
+  const isSource = STATEMENTS.test(text) || ['script', 'document'].includes(sourceKind(text, '') ?? '')
+  return isSource ? 'a script' : null
+}
+
+/**
+ * Reads everything behind the end that has been reached. Cameras, editors and transports leave bytes there, which no
+ * reader minds: only what another reader would take the file for is refused. Source: contract C36.
+ * @param what the type with its article: `a PNG image`
+ */
+export function* wholeWithTrailer(feed: ByteFeed, mimeType: MimeType, what: string): Generator<void, StructureEnd> {
+  const claim = yield* trailerClaim(feed)
+  return claim === null ? whole(mimeType) : joinedTo(what, claim)
+}
+
+/** Passes over the rest of the file. @returns what it claims to be */
+export function* trailerClaim(feed: ByteFeed): Generator<void, string | null> {
+  yield* skipFill(feed)
+  yield* more(feed, CLAIM_BYTES)
+  const claim = claimOf(feed.latin1(0, Math.min(CLAIM_BYTES, feed.limit - feed.at)))
+  const outside = new OutsideScan()
+  do {
+    outside.push(feed.view.subarray(feed.at, feed.limit))
+    feed.at = feed.limit
+  } while (yield* more(feed, 1))
+  return outside.finish() ?? claim
+}
+
+/** Passes over white space, zeros and other fill bytes, of which there may be any number. */
+export function* skipFill(feed: ByteFeed): Generator<void> {
+  while ((feed.has(1) || (yield* more(feed, 1))) && isFill(feed.u8())) passFill(feed)
+}
+
+export function isFill(byte: number): boolean {
+  return byte <= 0x20 ? FILL_BYTES.includes(byte) : byte === 0xff
+}
+
+const FILL_BYTES = [0, 0x09, 0x0a, 0x0c, 0x0d, 0x1a, 0x20]
+
+function passFill(feed: ByteFeed): void {
+  const { view, limit } = feed
+  let at = feed.at
+  while (at < limit && isFill(view[at] ?? 0)) at++
+  feed.at = at
+}
