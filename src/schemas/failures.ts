@@ -30,7 +30,7 @@ export const FAILURES = {
   wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind}.'),
   operator_only: row([403], 'caller', 'no', 'This is for the organization that operates the installation.'),
   /** Of the admin port: a page elsewhere may have its own name lead here. */
-  admin_host_refused: row([403], 'caller', 'after_change', 'The dashboard answers to localhost, to addresses, and to the name in SLUICE_ADMIN_HOST.'),
+  admin_host_refused: row([403], 'caller', 'after_change', 'The admin port answers to localhost, to addresses, and to the name in SLUICE_ADMIN_HOST.'),
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),

@@ -42,6 +42,10 @@ t.test('systemd takes the unit, and calls what it may do little', { skip: !hasSy
   t.equal(judged?.code, 0, judged?.said.trim().split('\n').at(-1) ?? 'no answer')
 })
 
+t.test('no memory of the service, which holds secrets, is written to a core file', async (t) => {
+  t.match(deployFile('systemd/sluice.service'), /^LimitCORE=0$/m)
+})
+
 t.test('the user of the unit is the one that is made', async (t) => {
   const user = /^User=(.*)$/m.exec(deployFile('systemd/sluice.service'))?.[1]
   t.equal(user, 'sluice')

@@ -37,7 +37,7 @@ const LIMITS = {
 export function openEgress({
   extraCa = [],
   allow = [],
-  own = { node: [], stores: [] },
+  own = { node: [], stores: [], admin: () => new Set() },
   resolve = resolveBySystem,
   answersBytesMax = UPSTREAM_ANSWERS_BYTES_MAX,
 }: EgressOptions = {}): Egress {

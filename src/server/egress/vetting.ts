@@ -75,5 +75,7 @@ function schemeFor(address: string, port: number, { purpose, parts }: Asked): 'h
 }
 
 function isOwn(address: string, port: number, own: OwnPorts, standing: 'public' | 'private'): boolean {
-  return isOurs(address, port, standing === 'public' ? { ...own, stores: [] } : own)
+  return isOurs(address, port, standing === 'public' ? { ...own, stores: [], admin: NONE } : own)
 }
+
+const NONE = (): ReadonlySet<number> => new Set()

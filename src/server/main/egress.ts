@@ -4,15 +4,16 @@ import type { Secret } from '../../schemas/secret.ts'
 import type { Config } from '../config.ts'
 import { openEgress } from '../egress/egress.ts'
 import type { Egress } from '../ports/egress.ts'
+import type { AdminPorts } from '../store/admin-ports.ts'
 
-/** The gate as the settings say. */
-export function openGate(config: Config): Egress {
+/** The gate as the settings say. @param adminPorts where any node of the installation is operated */
+export function openGate(config: Config, adminPorts: Pick<AdminPorts, 'ports'> = { ports: new Set([config.adminPort]) }): Egress {
   const { port, adminPort, databaseUrl, redisUrl, egressAllow: allow, egressCaFile } = config
   const stores = [databaseUrl, redisUrl].flatMap(portOf)
   return openEgress({
     extraCa: egressCaFile === null ? [] : [readFileSync(egressCaFile, 'utf8')],
     allow,
-    own: { node: [port, adminPort], stores },
+    own: { node: [port, adminPort], stores, admin: () => adminPorts.ports },
   })
 }
 

@@ -23,6 +23,7 @@ import { openRateAuthority } from '../state/rates.ts'
 import { openApiKeys } from '../store/api-key-management.ts'
 import { openKeyStore } from '../store/api-keys.ts'
 import { openEpochFeed } from '../store/epoch-feed.ts'
+import { watchAdminPorts } from '../store/admin-ports.ts'
 import { enrol, startHeartbeat } from '../store/fronts.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { openWorkspaces } from '../store/open-workspaces.ts'
@@ -68,16 +69,16 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
-  const rootKeys = rootKeysOf(config)
+  const [rootKeys, adminPorts] = [rootKeysOf(config), watchAdminPorts(store, config.adminPort)]
   const heartbeat = startHeartbeat({
-    frontId: part.id, store, feed, node: part.node, connections: part.connections, rootKeyId: () => rootKeys.currentId, log,
+    frontId: part.id, store, feed, node: part.node, adminPort: config.adminPort, connections: part.connections, rootKeyId: () => rootKeys.currentId, log,
   })
   const pools = openPools({
     shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, isLazy: true, log,
     queueMax: SHORT_JOBS_WAITING_MAX, organizationQueueMax: SHORT_JOBS_WAITING_ORGANIZATION_MAX,
   })
   const { jobs } = pools
-  const egress = openGate(config)
+  const egress = openGate(config, adminPorts)
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const now = (): number => performance.now()
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
@@ -117,7 +118,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   channel.onScaled((connections) => void heartbeat.scaled(connections))
   const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
     // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
-    .then(() => closeAll([heartbeat, vault, money, videos]))
+    .then(() => closeAll([heartbeat, adminPorts, vault, money, videos]))
     .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
     .finally(() => process.exit(0))
   channel.onDrain((isReplaced) => void drain(isReplaced))

@@ -25,6 +25,7 @@ import { RUNNER_POOL_MAX } from '../supervisor/shares.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
 import { startDirectory } from './directory.ts'
+import { watchAdminPorts } from '../store/admin-ports.ts'
 import { openGate } from './egress.ts'
 import { rootKeysOf } from './files.ts'
 import { startVideos } from './runner-videos.ts'
@@ -53,7 +54,8 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const stopRetention = startRetention(config, { store, log, meters: retention })
   const state = openState({ ...stateAddress(part.redis), log })
   const views = openVideoViews(state)
-  const egress = openGate(config)
+  const adminPorts = watchAdminPorts(store, config.adminPort)
+  const egress = openGate(config, adminPorts)
   const rootKeys = rootKeysOf(config)
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
   const stopVideos = startVideos(config, { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention })
@@ -64,7 +66,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   channel.onLook(() => metrics.live.read())
   channel.onDrain(() => {
     void Promise.all([stopChores(), stopRetention(), stopWebhooks(), stopDirectory(), stopVideos(DRAIN_MS - CLOSE_MS)])
-      .then(() => Promise.all([egress.close(), views.close()]))
+      .then(() => Promise.all([egress.close(), views.close(), adminPorts.close()]))
       .then(() => Promise.all([store.close(), storage.close(), state.close()]))
       .finally(() => process.exit(0))
   })

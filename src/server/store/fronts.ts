@@ -12,6 +12,8 @@ export interface HeartbeatOptions {
   readonly feed: EpochFeed
   /** Name of the node, the same for all of its fronts. */
   readonly node: string
+  /** Where the node is operated; null = nowhere. */
+  readonly adminPort?: number | null
   /** Connections that the whole node may hold at once. */
   readonly connections: number
   /** Id of the root key that this front wraps with now; left out, it wraps nothing. */
@@ -37,7 +39,7 @@ const ENROL_TRIES = 3
 
 /** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { frontId, store, feed, node, rootKeyId = () => null, log, everyMs = HEARTBEAT_MS } = options
+  const { frontId, store, feed, node, adminPort = null, rootKeyId = () => null, log, everyMs = HEARTBEAT_MS } = options
   let { connections } = options
   let liveFronts = 1
   let beating: Promise<void> | null = null
@@ -50,8 +52,8 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     try {
       const [row] = await store.within(BEAT_MS_MAX, (sql) => sql<{ count: number }[]>`
         WITH beat AS (
-          INSERT INTO fronts (id, node, connections, epoch, root_key_id, heartbeat_at)
-          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, clock_timestamp())
+          INSERT INTO fronts (id, node, connections, epoch, root_key_id, admin_port, heartbeat_at)
+          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, ${adminPort}, clock_timestamp())
           ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, connections = excluded.connections, root_key_id = excluded.root_key_id,
             heartbeat_at = excluded.heartbeat_at)
         SELECT count(*)::int AS count FROM fronts

@@ -51,14 +51,18 @@ t.test('of several addresses the next one is tried when the first does not answe
   t.equal(await textOf(await exchange()), 'here')
 })
 
-t.test('one own port is refused though the list admits loopback, and so is a store of ours at any such address', async (t) => {
-  const own = { node: [0], stores: [0] }
+t.test('one own port is refused though the list admits loopback; a store and any admin port of ours are at any such address', async (t) => {
+  const own = { node: [0], stores: [0], admin: () => new Set<number>() }
   const { target, origin, exchange } = await rigged(t, { own, allow: ['http:127.0.0.0/8', 'http:10.0.0.0/8'] })
   own.node = [target.port]
   t.equal(await textOf(await exchange()), 'destination_refused')
   Object.assign(own, { node: [], stores: [target.port] })
   t.equal(await textOf(await exchange()), 'destination_refused')
   t.match(await origin({ host: '10.0.0.9' }).check(), { failure: { name: 'destination_refused' } })
+  Object.assign(own, { stores: [], admin: () => new Set([target.port]) })
+  t.equal(await textOf(await exchange()), 'destination_refused')
+  t.match(await origin({ host: '10.0.0.9' }).check(), { failure: { name: 'destination_refused' } })
+  t.match(await origin({ host: '93.184.216.34' }).check(), { ok: true }, 'what is public is not ours')
   t.equal(target.connections, 0)
 })
 

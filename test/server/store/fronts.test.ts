@@ -1,4 +1,5 @@
 import t from 'tap'
+import { watchAdminPorts } from '../../../src/server/store/admin-ports.ts'
 import { connectionBudget } from '../../../src/server/store/connection-budget.ts'
 import { openEpochFeed, type RunningEpochFeed } from '../../../src/server/store/epoch-feed.ts'
 import { bump } from '../../../src/server/store/epoch.ts'
@@ -42,6 +43,22 @@ t.test('fronts count each other, and one that leaves counts no more', async (t) 
   await two.heartbeat.close()
   await one.heartbeat.beat()
   t.equal(one.heartbeat.liveFronts, 1)
+})
+
+t.test('the admin ports of all nodes are known to each, also of one that fell silent', async (t) => {
+  const store = await openTestStore(t)
+  const watched = watchAdminPorts(store, 9_090, 5)
+  t.teardown(() => watched.close())
+  t.same([...watched.ports], [9_090], 'its own at once')
+  const feed = openEpochFeed({ store, hints: testHints(), log: SILENT, pollMs: NEVER_MS })
+  const heartbeat = startHeartbeat({
+    frontId: newId(), store, feed, node: 'there', adminPort: 9_191, connections: 7, log: SILENT, everyMs: NEVER_MS,
+  })
+  t.teardown(() => heartbeat.close().then(() => feed.close()))
+  await heartbeat.beat()
+  await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '16 s'`
+  while (watched.ports.size < 2) await new Promise((next) => setTimeout(next, 5))
+  t.same([...watched.ports], [9_090, 9_191])
 })
 
 t.test('a front that fell silent is not live, and is pruned later', async (t) => {

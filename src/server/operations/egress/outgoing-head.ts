@@ -1,8 +1,8 @@
-import { KEY_PREFIXES } from '../../../schemas/api-keys.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/hop-by-hop.ts'
 import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/limits.ts'
 import type { RelayedRequest } from '../../ports/relay.ts'
+import { holdsKey } from './own-keys.ts'
 import { filled, hasPlaceholder, percentDecoded, templateOf, type Template } from './placeholders.ts'
 
 /** A request's target and headers as they go out, with places for secrets. */
@@ -22,12 +22,12 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const ASCII_VALUE = /^[\t\x20-\x7e]*$/
 const URL_TEXT = /^[\x21\x22\x24-\x7e]*$/
-const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))
 
 /** Failures: params_invalid (path), query_invalid, header_invalid. */
 export function outgoingHead(path: string, request: RelayedRequest): Outcome<OutgoingHead> {
   if (!URL_TEXT.test(path)) return fail('params_invalid', { detail: 'The path holds characters that a URL cannot hold.' })
   if (hasPlaceholder(percentDecoded(path))) return fail('params_invalid', { detail: 'A path cannot hold the placeholder of a secret.' })
+  if (holdsKey(path)) return fail('params_invalid', { detail: 'The path holds a key of this installation.' })
   const query = request.query === null ? ok(null) : queryOf(request.query)
   if (!query.ok) return query
   const headers: { name: string; value: Template }[] = []
@@ -72,7 +72,7 @@ function isWithheld(name: string, named: ReadonlySet<string>): boolean {
 function headerOf(name: string, value: string): Outcome<Template> {
   if (!TOKEN.test(name)) return fail('header_invalid', { detail: 'A header has a name that is none.' })
   if (!ASCII_VALUE.test(value)) return refused(name, 'holds characters that are not ASCII', 'ASCII')
-  if (OUR_KEY.test(value)) return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
+  if (holdsKey(value)) return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
   const template = templateOf(value)
   return template === null ? refused(name, 'holds a placeholder that is none', '`{{secret:name}}` with the name of a secret') : ok(template)
 }
@@ -80,7 +80,7 @@ function headerOf(name: string, value: string): Outcome<Template> {
 /** Values may hold placeholders, names may not. */
 function queryOf(text: string): Outcome<Template> {
   if (!URL_TEXT.test(text)) return fail('query_invalid', { detail: 'It holds characters that a URL cannot hold.' })
-  if (OUR_KEY.test(percentDecoded(text))) return fail('query_invalid', { detail: 'It holds a key of this installation.' })
+  if (holdsKey(text)) return fail('query_invalid', { detail: 'It holds a key of this installation.' })
   const isInName = text.split('&').some((pair) => hasPlaceholder(percentDecoded(pair.split('=', 1)[0] ?? '')))
   if (isInName) return fail('query_invalid', { detail: 'The name of a parameter cannot hold the placeholder of a secret.' })
   const template = templateOf(text, true)

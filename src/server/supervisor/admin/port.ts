@@ -64,6 +64,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
 }
 
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+
 class AdminDesk {
   readonly port: PublicPort
   readonly feed: LiveFeed
@@ -87,9 +89,8 @@ class AdminDesk {
     const { method = '', url = '' } = request
     const [path = '', query = ''] = url.split('?', 2)
     const isHead = method === 'HEAD'
-    const isOfDashboard = path === '/' || path.startsWith('/dashboard') || path.startsWith('/api/')
-    // Who scrapes or probes may know us by any name, and gets nothing that a stranger must not see.
-    if (isOfDashboard && !isOwnHost(request.headers.host, this.#options.host)) return send(response, failed({ name: 'admin_host_refused' }), isHead)
+    // Who probes may know us by any name, and gets nothing that a stranger must not see.
+    if (!PROBES.has(path) && !isOwnHost(request.headers.host, this.#options.host)) return send(response, failed({ name: 'admin_host_refused' }), isHead)
     if (path.startsWith(`${API_PREFIX}/`)) return this.#api(request, response, { path, query })
     if (!READS.has(method)) return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }))
     send(response, await this.#page(path, request), isHead)

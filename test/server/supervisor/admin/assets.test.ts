@@ -95,10 +95,11 @@ t.test('the page takes nothing but reads', async (t) => {
 
 t.test('a page elsewhere whose name leads here gets neither the dashboard nor an answer', async (t) => {
   const headers = { host: 'evil.example' }
-  for (const path of ['/', '/dashboard/', '/dashboard/main.js', '/api/v1/models']) {
+  for (const path of ['/', '/dashboard/', '/dashboard/main.js', '/api/v1/models', '/metrics', '/elsewhere']) {
     t.match(await stand.ask(path, { headers }), { status: 403, error: 'admin_host_refused' })
   }
-  t.equal((await stand.ask('/metrics', { headers })).status, 200)
+  t.equal((await stand.ask('/metrics')).status, 200)
+  t.equal((await stand.ask('/healthz', { headers })).status, 200)
 })
 
 t.test('a folder that the build did not make has no files', async (t) => {

@@ -1,0 +1,12 @@
+import type { Migration } from '../migrate.ts'
+
+export const adminPorts: Migration = {
+  number: 14,
+  name: 'admin_ports',
+  oldestBinary: 7,
+  tables: [],
+  async up(tx) {
+    // Null of a node of an older version, which does not tell.
+    await tx.unsafe('ALTER TABLE fronts ADD COLUMN admin_port integer')
+  },
+}

@@ -1,0 +1,44 @@
+/** The caller's own key never goes to a destination, in whatever form a client puts it into a header, the query or the path. */
+import t from 'tap'
+import { holdsKey } from '../../../../src/server/operations/egress/own-keys.ts'
+import { errorOf, openEgressFront } from '../../../support/egress-front.ts'
+import { INTERN_KEY, KEY, MANAGEMENT_KEY, SCIM_KEY } from '../../../support/front.ts'
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const escaped = (text: string): string => [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')
+
+const FORMS: Readonly<Record<string, (key: string) => string>> = {
+  'as it is': (key) => `Bearer ${key}`,
+  'Basic, alone': (key) => `Basic ${base64(key)}`,
+  'Basic, as the user': (key) => `Basic ${base64(`${key}:`)}`,
+  'Basic, behind a user of one letter': (key) => `Basic ${base64(`u:${key}`)}`,
+  'Basic, behind a user': (key) => `Basic ${base64(`api:${key}`)}`,
+  'base64url within other text': (key) => `token=x.${Buffer.from(`{"key":"${key}"}`).toString('base64url')}.y`,
+  'percent-encoded': escaped,
+  'percent-encoded twice': (key) => encodeURIComponent(escaped(key)),
+  'base64, percent-encoded': (key) => escaped(base64(key)),
+}
+
+for (const [form, write] of Object.entries(FORMS)) {
+  t.test(`a key is recognised ${form}`, async (t) => {
+    for (const key of [KEY, MANAGEMENT_KEY, INTERN_KEY, SCIM_KEY]) t.ok(holdsKey(write(key)), write(key))
+  })
+}
+
+t.test('other keys, and words that are like ours, are none', async (t) => {
+  for (const text of ['sk-proj-abc', `Basic ${base64('user:sk-ant-123')}`, 'sk-sluice', base64('sk-sluic'), '%73%6b', '%', '']) {
+    t.notOk(holdsKey(text), text)
+  }
+})
+
+t.test('egress.forward 400: a key of ours in a header, the query or the path, and nothing is sent', async (t) => {
+  let requests = 0
+  const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
+  for (const [form, write] of Object.entries(FORMS)) {
+    const text = write(KEY)
+    t.match(await errorOf(await ask('/', { headers: { authorization: text } })), { status: 400, type: 'header_invalid' }, form)
+    t.match(await errorOf(await ask(`/?key=${encodeURIComponent(text)}`)), { status: 400, type: 'query_invalid' }, form)
+    t.match(await errorOf(await ask(`/a/${encodeURIComponent(text)}/b`)), { status: 400, type: 'params_invalid' }, form)
+  }
+  t.equal(requests, 0)
+})
