@@ -20,6 +20,7 @@ import { statusLine } from '../src/server/http/reply.ts'
 import { Roster } from '../src/schemas/roster.ts'
 import { Timers } from '../src/server/http/timers.ts'
 import type { WireRequest, WireResponse } from '../src/server/http/wire.ts'
+import { UnreadAnswers } from '../src/server/limits/unread-answers.ts'
 import type { Embedder, EmbeddingsRequest, EmbeddingsResult } from '../src/server/ports/embeddings.ts'
 import type { ResolvedModel } from '../src/server/ports/models.ts'
 import { createEmbedder } from '../src/server/upstream/embedder.ts'
@@ -40,6 +41,7 @@ interface Parts {
 }
 
 class UngovernedCall implements ExchangeOwner {
+  readonly organizationId = null
   readonly #exchange: Exchange
   readonly #parts: Parts
 
@@ -111,6 +113,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
       timers: new Timers(),
       budget: new BodyBudget(BODIES_BYTES_MAX),
       readEnd: new ReadEnd(),
+      unread: new UnreadAnswers(),
       open: new Roster(),
       isClosing: false,
       random: Math.random,

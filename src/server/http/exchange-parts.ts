@@ -1,5 +1,6 @@
 import type { Failure } from '../../schemas/failures.ts'
 import type { Roster } from '../../schemas/roster.ts'
+import type { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { BodyBudget } from './body.ts'
 import type { Exchange } from './exchange.ts'
 import type { Head } from './head.ts'
@@ -20,6 +21,7 @@ export interface ExchangeHost {
   readonly timers: Timers
   readonly budget: BodyBudget
   readonly readEnd: ReadEnd
+  readonly unread: UnreadAnswers
   /** Exchanges under way; each leaves when it settles. */
   readonly open: Roster<Exchange>
   /** From 0 to below 1. */
@@ -30,6 +32,8 @@ export interface ExchangeHost {
 
 /** What an exchange tells its call. */
 export interface ExchangeOwner {
+  /** Whose memory an answer is that is not read; null while nobody knows who calls. */
+  readonly organizationId: string | null
   /** The deadline passed and nobody answered: answer now. */
   expired(): void
   /** The node ends and cannot wait: answer now. */

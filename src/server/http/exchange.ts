@@ -7,11 +7,14 @@ import { LAST_BODILESS_SHARE, SWALLOW_BYTES_MAX, type ExchangeHost, type Exchang
 import { PartsWriter } from './parts-writer.ts'
 import { PullWriter } from './pull-writer.ts'
 import { RelayWriter } from './relay-writer.ts'
-import { isEmpty, isPulled, lengthOf, partsOf, type RelayedBody, type Reply } from './reply-body.ts'
+import { isEmpty, isPulled, lengthOf, partsOf, unreadBytesOf, type RelayedBody, type Reply } from './reply-body.ts'
 import type { Timer } from './timers.ts'
 import { UploadBody, type UploadSocket } from './upload.ts'
 import type { WireResponse } from './wire.ts'
 import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './write-reply.ts'
+
+/** Whom answers count for that nobody with a key asked for. */
+const STRANGERS = ''
 
 /**
  * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
@@ -48,6 +51,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #writer: PartsWriter | PullWriter | RelayWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
   #reply: Reply | null = null
+  /** Gives back what of the answer is not read. */
+  #giveUnread: (() => void) | null = null
   /** The caller has a key for what it asks. */
   #isLetIn = false
   #isPaused = false
@@ -325,6 +330,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
 
   /** What the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
+    this.#giveUnread = this.#host.unread.hold(this.#owner.organizationId ?? STRANGERS, unreadBytesOf(reply))
     const over = (): void => this.#written()
     const guard = (act: () => void): void => this.#guard(act)
     const linger = (close: () => void): void => this.#linger(close)
@@ -347,6 +353,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #finishReply(): void {
     const reply = this.#reply
     this.#reply = null
+    this.#giveUnread?.()
+    this.#giveUnread = null
     if (reply?.done !== undefined) this.#guard(reply.done)
   }
 

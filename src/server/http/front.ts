@@ -1,6 +1,7 @@
 import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits.ts'
 import { Roster } from '../../schemas/roster.ts'
 import { regionalHosts } from '../access/gates.ts'
+import { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body.ts'
@@ -33,6 +34,8 @@ export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' 
   readonly regionalHosts?: readonly string[]
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
+  /** Bytes of answers that callers of one organization have not read. */
+  readonly unreadBytesMax?: number
   /** Connections of callers; beyond, new ones are closed. */
   readonly connectionsMax?: number
   /** Measures stalls and deadlines. */
@@ -77,8 +80,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers(), random = Math.random } = options
   const ids = new RequestIds()
   const budget = new BodyBudget(bodiesBytesMax)
+  const unread = new UnreadAnswers(options.unreadBytesMax)
   const exchanges: ExchangeHost = {
-    timers, budget, random, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
+    timers, budget, unread, random, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
   }
   const parts: PipelineParts = {
     access: options.access,

@@ -5,7 +5,7 @@ import type { Head } from './head.ts'
 import { credentialOf, refusedCredential } from './inputs.ts'
 import type { PipelineParts } from './pipeline-parts.ts'
 import { ALLOWED_BY_ANY, type Route, type Routed } from './route-table.ts'
-import { ServedCall } from './served-call.ts'
+import { ServedCall, UNREAD } from './served-call.ts'
 import { takeInputs, type ComingBody } from './take-inputs.ts'
 import { answerPreflight, answerUnrouted } from './unrouted.ts'
 import { uploadBytesMax } from './upload.ts'
@@ -45,8 +45,14 @@ function begin(call: ServedCall, match: Routed): void {
     if (known.ok) call.key = known.value
     if (refusal !== null) return call.fail(refusal)
     exchange.letIn()
+    if (mayHold(operation) && !call.hasRoomToRead) return call.fail(UNREAD)
     enter(call, match, () => limit(call, route, () => takeInputs(call, match, coming, run)))
   })
+}
+
+/** Its answer may be large. What changes or ends something goes on whatever is not read: a key that does not read can be revoked. */
+function mayHold({ method }: AnyOperation): boolean {
+  return method === 'get' || method === 'post' || method === 'any'
 }
 
 /** The library drops a body that nobody listens for by the end of the handler. */

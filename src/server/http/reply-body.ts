@@ -1,3 +1,4 @@
+import { UNREAD_PIECE_BYTES } from '../../schemas/limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { PulledBody } from './pull-writer.ts'
 
@@ -12,6 +13,8 @@ export interface Reply {
   readonly body: string | Uint8Array | readonly Uint8Array[] | PulledBody | null
   /** Instead of a body: one that somebody else is sending now, while the request's may still be on its way to him. */
   readonly relayed?: RelayedBody | undefined
+  /** Its parts are kept anyway, for whoever asks: they take no memory of this answer's own. */
+  readonly isShared?: boolean | undefined
   /** Called exactly once, when the last byte was handed over or the reply was dropped. */
   readonly done?: (() => void) | undefined
 }
@@ -64,6 +67,12 @@ export function lengthOf(body: Exclude<Reply['body'], null>): number {
   if (isPulled(body)) return body.bytes
   if (typeof body === 'string') return Buffer.byteLength(body)
   return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
+}
+
+/** Memory that an answer takes while its client does not read. */
+export function unreadBytesOf({ body, isShared }: Reply): number {
+  if (body === null || isShared === true) return 0
+  return isPulled(body) ? Math.min(body.bytes, UNREAD_PIECE_BYTES) : lengthOf(body)
 }
 
 export function isEmpty(body: Reply['body']): boolean {

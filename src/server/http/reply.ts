@@ -38,6 +38,7 @@ export function replyOfSuccess(success: Exclude<Success, { kind: 'content' | 're
     statusLine: statusLine(status),
     headers,
     body: isJson ? JSON.stringify(success.value) : success.parts,
+    isShared: isJson ? undefined : success.isShared,
     done: isJson ? undefined : success.done,
   }
 }

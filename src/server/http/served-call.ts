@@ -1,5 +1,6 @@
 import { fail, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
+import { UNREAD_SMALL_BYTES } from '../../schemas/limits.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { Turn } from '../ports/idempotency.ts'
@@ -14,10 +15,15 @@ import { NO_HEADERS } from './inputs.ts'
 import type { KeptCall } from './kept-call.ts'
 import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
 import { replyOfRelay } from './relay-reply.ts'
-import type { Reply } from './reply-body.ts'
+import { unreadBytesOf, type Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts } from './reply.ts'
 import { isScimPath } from './route-table.ts'
 import type { WireResponse } from './wire.ts'
+
+/** Told where the caller's organization has too much that it does not read. C2. */
+export const UNREAD: Failure = {
+  name: 'busy', retryAfterS: 1, detail: 'Your organization has many answers that were not read yet: read them, or close their connections.',
+}
 
 /**
  * One request: what the stages found out about it, how it is answered, and how it ends, which every stage may bring
@@ -90,6 +96,15 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     return this.kept?.bodySha256 ?? null
   }
 
+  get organizationId(): string | null {
+    return this.#key?.organizationId ?? null
+  }
+
+  /** False: the caller's organization has to read before it asks for more. */
+  get hasRoomToRead(): boolean {
+    return this.#key === null || this.parts.host.unread.hasRoom(this.#key.organizationId)
+  }
+
   get isScim(): boolean {
     return isScimPath(this.head.path)
   }
@@ -145,7 +160,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       if (!outcome.ok) this.fail(outcome.failure)
       else if (outcome.value.kind === 'content') return this.#answerContent(outcome.value)
       else if (outcome.value.kind === 'relay') this.exchange.send(replyOfRelay(outcome.value.answer, this, this.head))
-      else this.exchange.send(replyOfSuccess(outcome.value, operation.success.status, this))
+      else this.#answerWhole(operation, replyOfSuccess(outcome.value, operation.success.status, this))
     } catch (error) {
       this.crashed(error)
     }
@@ -192,6 +207,13 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
       traceparent: this.head.kept('traceparent'),
       notes: this.notes,
     })
+  }
+
+  /** What can be asked for again gives way to what the caller's organization has not read yet. */
+  #answerWhole({ method }: AnyOperation, reply: Reply): void {
+    if (method !== 'get' || unreadBytesOf(reply) <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
+    reply.done?.()
+    this.fail(UNREAD)
   }
 
   #answerContent(success: ContentSuccess): void {

@@ -173,6 +173,8 @@ export type Success =
       readonly parts: readonly Uint8Array[]
       readonly contentType: string
       readonly headers?: Readonly<Record<string, string>>
+      /** Its parts are kept anyway, and no other answer has its own: unread, it takes no memory. */
+      readonly isShared?: boolean
       /** Called exactly once, when the last byte was written or the reply was dropped: it returns borrowed memory. */
       readonly done?: () => void
     }

@@ -8,6 +8,7 @@ import { ReadEnd } from '../../../src/server/http/read-end.ts'
 import { Roster } from '../../../src/schemas/roster.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import type { WireResponse } from '../../../src/server/http/wire.ts'
+import { UnreadAnswers } from '../../../src/server/limits/unread-answers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
 import { openEmbeddings } from '../../support/embeddings-front.ts'
 import { AUTHORIZATION, openFront, operation, threads } from '../../support/front.ts'
@@ -116,9 +117,10 @@ function exchangeOf(declared: number | null) {
   } as unknown as WireResponse
   const timers = new Timers()
   const host: ExchangeHost = {
-    timers, budget: new BodyBudget(MIB), random: () => 0.5, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
+    timers, budget: new BodyBudget(MIB), unread: new UnreadAnswers(), random: () => 0.5, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
   }
   const owner = {
+    organizationId: null,
     expired: () => undefined,
     drained: () => undefined,
     broken: () => void told.push('broken'),

@@ -79,7 +79,7 @@ export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing
   const limit = isWhole ? found.length : query.limit ?? MODELS_PAGE_DEFAULT
   const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
   // No page is that long: what is asked for is everything.
-  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found).then((parts) => ok(json(parts)))
+  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found).then((parts) => ok({ ...json(parts), isShared: true }))
   return ok(json([Buffer.concat([OPEN, ...separated(found.slice(offset, offset + limit)), endOf(found, next)])]))
 }
 
