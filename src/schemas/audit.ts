@@ -43,6 +43,12 @@ export const AuditEventShape = Type.Object({
   object_id: Type.String(),
   before: Type.Unknown({ description: 'What could be seen of the object before; null = it did not exist.' }),
   after: Type.Unknown({ description: 'What can be seen of it since; null = it does not exist any more.' }),
+  count: Type.Optional(Type.Integer({
+    minimum: 1, description: 'Of refusals: how many equal ones followed the first, which has an event of its own; left out, the event stands for itself.',
+  })),
+  since: Type.Optional(Type.String({
+    format: 'date-time', description: 'Beside `count`: when the first that it counts was refused; `at` is when the counting ended.',
+  })),
   hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 that chains the event to the one before.' }),
 })
 

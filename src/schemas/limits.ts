@@ -281,6 +281,12 @@ export const AUDIT_FLUSH_MS = 50
 export const AUDIT_RETRY_MS = 250
 /** Events that wait for the store; beyond, what would cause another is refused. Decision. */
 export const AUDIT_WAITING_MAX = 20_000
+/** Milliseconds in which equal refusals become one row of the audit log with their count. Decision. */
+export const REFUSALS_GATHERED_MS = 60_000
+/** Different refusals of one key, in that time and in each process, that have rows of their own; further ones share one for each reason. Decision. */
+export const REFUSALS_DISTINCT_MAX = 100
+/** Different refusals of all keys that one process counts; further ones have a row each. Decision. */
+export const REFUSALS_GATHERED_MAX = 10_000
 /** Events of a page of the audit log at most, and when the caller names no number. Decision. */
 export const AUDIT_PAGE_MAX = 100
 export const AUDIT_PAGE_DEFAULT = 50

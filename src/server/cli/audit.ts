@@ -56,7 +56,8 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
   const events = rows.map(eventOf)
   const more = nextBefore === null ? '' : `\nthere are more: --before ${nextBefore}`
   const lines = events.map((event) => [
-    String(event.n), event.at, event.outcome, event.operation, `${event.object_kind}/${event.object_id}`, `${event.actor.kind} ${event.actor.id ?? ''}`,
+    String(event.n), event.at, event.count === undefined ? event.outcome : `${event.outcome} ×${event.count}`, event.operation,
+    `${event.object_kind}/${event.object_id}`, `${event.actor.kind} ${event.actor.id ?? ''}`,
   ])
   const page = { data: events, has_more: nextBefore !== null, next_before: nextBefore }
   print(options, page, table([['N', 'AT', 'OUTCOME', 'OPERATION', 'OBJECT', 'ACTOR'], ...lines]) + more)
@@ -84,6 +85,8 @@ interface Printed {
   readonly n: number
   readonly at: string
   readonly outcome: string
+  /** Equal refusals that it stands for. */
+  readonly count?: number
   readonly operation: string
   readonly object_kind: string
   readonly object_id: string

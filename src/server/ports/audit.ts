@@ -24,11 +24,14 @@ export interface AuditEvent {
   /** What may be seen of the object before and after, as its operation answers it; null = it did not or does not exist. */
   readonly before: unknown
   readonly after: unknown
+  /** Of refusals that are gathered: how many equal ones this stands for, and the instant of the first (ISO 8601). */
+  readonly count?: number
+  readonly since?: string
 }
 
 /**
- * Events that are too many for a transaction each: releases and refusals. They are appended in batches, in order;
- * changes go into the transaction of the change instead (`appendAudit`).
+ * Events that are too many for a transaction each: releases and refusals. They are appended in batches, in order; equal
+ * refusals are counted, and appended once a minute. Changes go into the transaction of the change instead (`appendAudit`).
  */
 export interface AuditTrail {
   /** @returns false when no more may wait: then what it tells of must not happen */

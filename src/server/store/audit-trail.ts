@@ -2,15 +2,17 @@ import { AUDIT_BATCH_EVENTS, AUDIT_FLUSH_MS, AUDIT_RETRY_MS, AUDIT_WAITING_MAX }
 import type { AuditEvent, AuditTrail } from '../ports/audit.ts'
 import type { Log } from '../ports/observe.ts'
 import { appendAudit } from './audit.ts'
+import { GatheredRefusals } from './gathered-refusals.ts'
 import type { Store } from './open.ts'
 import { isAway } from './translate.ts'
 
 /**
  * Appends events in batches, in the order in which they were noted. While the store is away they wait, up to
- * AUDIT_WAITING_MAX; a process that is killed loses those of its last AUDIT_FLUSH_MS.
+ * AUDIT_WAITING_MAX; a process that is killed loses those of its last AUDIT_FLUSH_MS. Equal refusals are gathered.
+ * @param refusalsMs milliseconds in which they become one row
  */
-export function openAuditTrail(store: Store, log: Log): AuditTrail {
-  return new Trail(store, log)
+export function openAuditTrail(store: Store, log: Log, refusalsMs?: number): AuditTrail {
+  return new Trail(store, log, refusalsMs)
 }
 
 class Trail implements AuditTrail {
@@ -19,15 +21,22 @@ class Trail implements AuditTrail {
   #waiting: AuditEvent[] = []
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> | null = null
+  readonly #refusals: GatheredRefusals
   #isClosing = false
 
-  constructor(store: Store, log: Log) {
+  constructor(store: Store, log: Log, refusalsMs?: number) {
     this.#store = store
     this.#log = log
+    this.#refusals = new GatheredRefusals((event) => this.#queue(event), refusalsMs)
   }
 
   note(event: AuditEvent): boolean {
-    if (this.#isClosing || this.#waiting.length >= AUDIT_WAITING_MAX) return false
+    if (this.#isClosing) return false
+    return event.outcome === 'refused' ? this.#refusals.note(event) : this.#queue(event)
+  }
+
+  #queue(event: AuditEvent): boolean {
+    if (this.#waiting.length >= AUDIT_WAITING_MAX) return false
     this.#waiting.push(event)
     this.#schedule(AUDIT_FLUSH_MS)
     return true
@@ -35,6 +44,7 @@ class Trail implements AuditTrail {
 
   async close(): Promise<void> {
     this.#isClosing = true
+    this.#refusals.close()
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#flushing
     await this.#flush()

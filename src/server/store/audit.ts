@@ -24,5 +24,6 @@ function rowOf(event: AuditEvent): Record<string, unknown> {
     object_id: event.objectId,
     before: event.before,
     after: event.after,
+    ...(event.count !== undefined && { count: event.count, since: event.since }),
   }
 }

@@ -35,6 +35,13 @@ t.test('audit list shows the newest first and says how to go on', async (t) => {
   t.match(page, { data: [{ n: 3 }, { n: 2 }, { n: 1 }], has_more: false })
 })
 
+t.test('audit list shows how many refusals an event stands for', async (t) => {
+  const { store, organizationId, run } = await stand(t)
+  const counted = auditEvent(organizationId, { outcome: 'refused', count: 1_449, since: '2026-01-01T00:00:00.000Z' })
+  await store.sql.begin((tx) => appendAudit(tx, counted))
+  t.match((await run('list', '--limit', '1')).stdout, /refused ×1449 +test\.change/)
+})
+
 t.test('audit list finds the events of an object', async (t) => {
   const { run } = await stand(t)
   t.match(JSON.parse((await run('list', '--object', 'thing/o2', '--json')).stdout), { data: [{ n: 2, object_id: 'o2', after: { name: 'a' } }] })

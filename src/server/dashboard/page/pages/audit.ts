@@ -63,7 +63,7 @@ function columnsOf(query: URLSearchParams, nameOf: (hash: string) => string): re
     },
     { title: 'When', cell: ({ at }) => h(Time, { at }) },
     { title: 'Operation', cell: ({ operation }) => more('operation', operation, operation) },
-    { title: 'Outcome', cell: ({ outcome }) => h(OutcomeBadge, { outcome }) },
+    { title: 'Outcome', cell: ({ outcome, count }) => [h(OutcomeBadge, { outcome }), count !== undefined && ` ×${count}`] },
     { title: 'By', cell: ({ actor: { kind, id } }) => (id === null ? kind : [kind === 'key' ? '' : `${kind} `, more('actor_id', id, named(kind, id))]) },
     { title: 'Object', cell: ({ object_kind: kind, object_id: id }) => [`${kind} `, more('object_id', id, named(kind, id))] },
     { title: 'Call', cell: ({ request_id: id }) => (id === null ? NONE : h('code', { title: id }, short(id))) },

@@ -13,13 +13,15 @@ interface EventDialogProps {
 
 /** One event: who did it to what, and what can be seen of it before and after. */
 export function EventDialog({ event, nameOf, onClose }: EventDialogProps): ComponentChild {
-  const { n, at, actor, outcome, operation, object_kind: kind, object_id: id, workspace_id: workspace, request_id: call, before, after, hash } = event
+  const { n, at, actor, outcome, operation, object_kind: kind, object_id: id, workspace_id: workspace, request_id: call } = event
+  const { before, after, hash, count, since } = event
   return h(Dialog, { title: `Event ${n}: ${operation}`, isWide: true, onClose },
     h('div', { class: 'body' },
       h(Facts, { facts: [
         ['When', `${new Date(at).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })}`],
         ['Instant', h('code', null, at)],
         ['Outcome', h(OutcomeBadge, { outcome })],
+        ['Counted', count === undefined ? null : `${count} equal ones since ${new Date(since ?? at).toLocaleString()}`],
         ['By', [actor.kind, actor.kind === 'key' && actor.id !== null && ` ${nameOf(actor.id)}`, ' ', actor.id !== null && h('code', { key: 'id' }, actor.id)]],
         ['Object', [`${kind} `, h('code', { key: 'id' }, id)]],
         ['Workspace', workspace === null ? null : h('code', null, workspace)],
