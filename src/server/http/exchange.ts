@@ -13,9 +13,6 @@ import { UploadBody, type UploadSocket } from './upload.ts'
 import type { WireResponse } from './wire.ts'
 import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './write-reply.ts'
 
-/** Whom answers count for that nobody with a key asked for. */
-const STRANGERS = ''
-
 /**
  * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
  * final write on. Style §8.
@@ -51,8 +48,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #writer: PartsWriter | PullWriter | RelayWriter | null = null
   /** What was sent and is not over yet: its `done` is owed. */
   #reply: Reply | null = null
-  /** Gives back what of the answer is not read. */
-  #giveUnread: (() => void) | null = null
+  #giveUnread = (): void => undefined
   /** The caller has a key for what it asks. */
   #isLetIn = false
   #isPaused = false
@@ -330,7 +326,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
 
   /** What the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
-    this.#giveUnread = this.#host.unread.hold(this.#owner.organizationId ?? STRANGERS, unreadBytesOf(reply))
+    this.#giveUnread = this.#host.unread.hold(this.#owner.organizationId, unreadBytesOf(reply))
     const over = (): void => this.#written()
     const guard = (act: () => void): void => this.#guard(act)
     const linger = (close: () => void): void => this.#linger(close)
@@ -353,8 +349,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #finishReply(): void {
     const reply = this.#reply
     this.#reply = null
-    this.#giveUnread?.()
-    this.#giveUnread = null
+    this.#giveUnread()
     if (reply?.done !== undefined) this.#guard(reply.done)
   }
 

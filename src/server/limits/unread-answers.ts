@@ -16,13 +16,16 @@ export class UnreadAnswers {
     return (this.#held.get(organizationId) ?? 0) < this.#bytesMax
   }
 
-  /** @returns what gives the bytes back, to be called once */
-  hold(organizationId: string, bytes: number): () => void {
-    this.#held.set(organizationId, (this.#held.get(organizationId) ?? 0) + bytes)
+  /** @param organizationId null: of a call without a key. @returns what gives the bytes back, however often it is called */
+  hold(organizationId: string | null, bytes: number): () => void {
+    const holder = organizationId ?? ''
+    let held = bytes
+    this.#held.set(holder, (this.#held.get(holder) ?? 0) + bytes)
     return () => {
-      const left = (this.#held.get(organizationId) ?? 0) - bytes
-      if (left > 0) this.#held.set(organizationId, left)
-      else this.#held.delete(organizationId)
+      const left = (this.#held.get(holder) ?? 0) - held
+      held = 0
+      if (left > 0) this.#held.set(holder, left)
+      else this.#held.delete(holder)
     }
   }
 }
