@@ -5,6 +5,7 @@ import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
 import { OPERATIONS_OPTIONS_TEXT, readOperationsOptions } from './operations/options.ts'
+import { NEIGHBOURS_OPTIONS_TEXT, readNeighboursOptions } from './neighbours/options.ts'
 import type { ReadOptions } from './options.ts'
 import { readScalingOptions, SCALING_OPTIONS_TEXT } from './scaling/options.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
@@ -94,6 +95,14 @@ export const SCENARIOS: readonly Scenario[] = [
     options: readVaultOptions,
     help: VAULT_OPTIONS_TEXT,
     suite: { args: ['--duration', '3', '--repeats', '1'], seconds: 38 },
+    hasPeers: false,
+  },
+  {
+    name: 'neighbours',
+    text: 'p99 of the calls of one organization beside each cheap attack of another one, over that beside an equal CPU burner; memory of a front',
+    options: readNeighboursOptions,
+    help: NEIGHBOURS_OPTIONS_TEXT,
+    suite: null,
     hasPeers: false,
   },
   {

@@ -1,0 +1,119 @@
+/** The calls of one organization beside an attack by another one, and beside processes that burn as much CPU. */
+import { startLoad } from '../../test/support/load.ts'
+import type { LoadRequest } from '../../test/support/load-plan.ts'
+import { tree } from '../../test/support/process-cpu.ts'
+import { residentBytes } from '../../test/support/process-memory.ts'
+import { startBurner } from '../transfers/burner.ts'
+import { isFront } from '../transfers/gateway.ts'
+import { ATTACK_CONNECTIONS, attackRate, type Attack } from './attacks.ts'
+import type { NeighboursStand } from './stand.ts'
+import { startUnread } from './unread.ts'
+import { clearUploads, victimsFor, type VictimResults } from './victims.ts'
+
+/** Milliseconds until an attack runs at full speed, and beyond the victims' end. */
+const HEAD_MS = 1_000
+const MEMORY_LOOK_MS = 50
+
+export interface AttackRepeat {
+  readonly beside: VictimResults
+  readonly burner: VictimResults
+  /** Of the attack, answered a second. */
+  readonly attackPerS: number
+  /** By status; 0: no whole answer. */
+  readonly attackStatuses: Readonly<Record<number, number>>
+  /** Cores that the node used for the attack. */
+  readonly attackCores: number
+  /** The most that all fronts had resident at one look. */
+  readonly frontBytes: number
+}
+
+/** CPU seconds a second of the node while its victims alone are served. */
+export async function victimCores(stand: NeighboursStand, durationMs: number): Promise<number> {
+  const before = nodeCpuS(stand)
+  const beganAt = performance.now()
+  await victimsFor(stand, durationMs)
+  return (nodeCpuS(stand) - before) / ((performance.now() - beganAt) / 1_000)
+}
+
+export interface AttackWish {
+  readonly attack: Attack
+  readonly requests: readonly LoadRequest[]
+  /** Of the victims. */
+  readonly durationMs: number
+  /** What the victims alone cost. */
+  readonly coresOfVictims: number
+}
+
+export async function measureAttack(stand: NeighboursStand, wish: AttackWish): Promise<AttackRepeat> {
+  const { durationMs, coresOfVictims } = wish
+  const stopAttack = await startAttack(stand, wish)
+  await delay(HEAD_MS)
+  const memory = watchFronts(stand)
+  const [beganAt, before] = [performance.now(), nodeCpuS(stand)]
+  const beside = await victimsFor(stand, durationMs)
+  const cores = (nodeCpuS(stand) - before) / ((performance.now() - beganAt) / 1_000)
+  const frontBytes = memory.stop()
+  const { perS, statuses, generatorCores } = await stopAttack()
+  await clearUploads(stand)
+  const attackCores = Math.max(0, cores - coresOfVictims)
+  const stops = [await startBurner({ cores: attackCores, isDetached: true }), await startBurner({ cores: generatorCores, isDetached: false })]
+  await delay(HEAD_MS)
+  const burner = await victimsFor(stand, durationMs)
+  for (const stop of stops) await stop()
+  await clearUploads(stand)
+  return { beside, burner, attackPerS: perS, attackStatuses: statuses, attackCores, frontBytes }
+}
+
+interface AttackEnd {
+  readonly perS: number
+  readonly statuses: Readonly<Record<number, number>>
+  readonly generatorCores: number
+}
+
+/** @returns ends it */
+async function startAttack(stand: NeighboursStand, { attack, requests, durationMs }: AttackWish): Promise<() => Promise<AttackEnd>> {
+  const { port } = stand
+  const [first] = requests
+  if (attack.isUnread === true && first !== undefined) {
+    const stop = startUnread({ port, connections: ATTACK_CONNECTIONS, request: first })
+    return async () => {
+      stop()
+      return { perS: 0, statuses: {}, generatorCores: 0 }
+    }
+  }
+  const load = await startLoad({
+    host: '127.0.0.1', port, connections: ATTACK_CONNECTIONS, requests, isInTurn: true,
+    // Longer than the victims: it is stopped when they have ended.
+    durationMs: 10 * (durationMs + HEAD_MS), pace: { kind: 'open', ratePerS: attackRate(attack, requests) }, drainMs: 0,
+  })
+  return async () => {
+    const { requests: count, measuredMs, statuses, generatorCores } = await load.stop()
+    return { perS: count / (measuredMs / 1_000), statuses, generatorCores }
+  }
+}
+
+function nodeCpuS({ pid }: NeighboursStand): number {
+  return tree(pid).reduce((sum, { cpuS }) => sum + cpuS, 0)
+}
+
+/** Looks at what fronts have resident until it is stopped. @returns the most at once */
+function watchFronts({ pid }: NeighboursStand): { stop(): number } {
+  let most = 0
+  const look = (): void => {
+    const bytes = tree(pid).filter(isFront).map((row) => residentBytes(row.pid))
+    most = Math.max(most, ...bytes)
+  }
+  look()
+  const timer = setInterval(look, MEMORY_LOOK_MS)
+  return {
+    stop() {
+      clearInterval(timer)
+      look()
+      return most
+    },
+  }
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,58 @@
+/** A node with two organizations: one that is attacked and one that attacks. */
+import { ask, FORM, type Ask, type Told } from '../../test/prove/isolation/owners.ts'
+import { startStand, type Stand } from '../../test/support/stand.ts'
+
+/** An organization with what its calls need. */
+export interface Tenant {
+  readonly organizationId: string
+  readonly management: string
+  readonly scimToken: string
+  readonly workspaceId: string
+  readonly inference: string
+  /** Bound to `localhost`, where the provider is. */
+  readonly secret: string
+  readonly fileId: string
+  /** Asks below `/api/v1`. Throws on a refusal. */
+  made(key: string, wish: Ask): Promise<Readonly<Record<string, unknown>>>
+}
+
+export interface NeighboursStand extends Stand {
+  readonly victim: Tenant
+  readonly attacker: Tenant
+}
+
+const SECRET = 'provider_key'
+
+/** The provider is this machine's and speaks plain HTTP: what a call costs beside an attack is our part alone. */
+export async function startNeighbours(fronts: number): Promise<NeighboursStand> {
+  const stand = await startStand({ settings: { SLUICE_FRONTS: String(fronts), SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]' } })
+  try {
+    // One after the other: the first one's organization is the operator's.
+    const victim = await makeTenant(stand, 'victim')
+    return { ...stand, victim, attacker: await makeTenant(stand, 'attacker') }
+  } catch (failure) {
+    await stand.stop()
+    throw failure
+  }
+}
+
+async function makeTenant(stand: Stand, name: string): Promise<Tenant> {
+  const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
+  const { key: management } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
+  const { token: scimToken } = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
+  const made = (key: string, wish: Ask) => askFor(stand, { ...wish, key })
+  const { key: inference, workspace_id: workspaceId } = await made(management, { method: 'POST', path: '/api/v1/keys', body: { name } })
+  const key = String(inference)
+  await made(key, { method: 'PUT', path: `/api/v1/vault/secrets/${SECRET}`, body: { hosts: ['localhost'], value: 'a-provider-key' } })
+  const file = await made(key, { method: 'POST', path: '/api/v1/files', ...FORM })
+  return {
+    organizationId: id, management, scimToken, workspaceId: String(workspaceId), inference: key, secret: SECRET, fileId: String(file['id']), made,
+  }
+}
+
+async function askFor(stand: Stand, wish: Ask): Promise<Told['body']> {
+  const told = await ask(stand, wish)
+  if (told.status >= 300) throw new Error(`${wish.method} ${wish.path}: ${told.status} ${told.text.slice(0, 300)}`)
+  const { data } = told.body
+  return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
+}

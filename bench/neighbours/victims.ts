@@ -1,0 +1,55 @@
+/** What the other organization goes on doing beside an attack, each kind at a fixed rate. */
+import { FORM } from '../../test/prove/isolation/owners.ts'
+import { startLoad, type RunningLoad } from '../../test/support/load.ts'
+import type { LoadRequest, LoadResult } from '../../test/support/load-plan.ts'
+import type { NeighboursStand } from './stand.ts'
+
+/** Calls a second of one kind: enough for a 99th percentile, and hardly a load. */
+export const VICTIM_PER_S = 40
+export const VICTIM_CONNECTIONS = 4
+
+export const VICTIM_NAMES = ['key read', 'embeddings', 'release', 'upload', 'list'] as const
+export type VictimName = (typeof VICTIM_NAMES)[number]
+
+export type VictimResults = Readonly<Record<VictimName, LoadResult>>
+
+/** A release is one that the egress route answers: the secret is opened, and the provider asked with it. */
+export function victimRequests({ victim, mock, embeddings }: NeighboursStand): Readonly<Record<VictimName, LoadRequest>> {
+  const headers = { authorization: `Bearer ${victim.inference}` }
+  return {
+    'key read': { method: 'GET', path: '/api/v1/key', headers, body: '' },
+    embeddings: embeddings(victim.inference),
+    release: {
+      method: 'POST',
+      path: `/egress/localhost:${mock.port}/v1/embeddings`,
+      headers: { 'x-sluice-key': victim.inference, authorization: `Bearer {{secret:${victim.secret}}}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'bench-embed', input: 'x' }),
+    },
+    upload: { method: 'POST', path: '/api/v1/files', headers: { ...headers, ...FORM.headers }, body: FORM.body },
+    list: { method: 'GET', path: '/api/v1/files?limit=10', headers, body: '' },
+  }
+}
+
+/** All kinds at once, each from a process of its own. */
+export async function victimsFor(stand: NeighboursStand, durationMs: number): Promise<VictimResults> {
+  const requests = victimRequests(stand)
+  const loads = new Map<VictimName, RunningLoad>()
+  for (const name of VICTIM_NAMES) {
+    loads.set(name, await startLoad({
+      host: '127.0.0.1', port: stand.port, connections: VICTIM_CONNECTIONS, durationMs, pace: { kind: 'open', ratePerS: VICTIM_PER_S },
+      requests: [requests[name]],
+    }))
+  }
+  const results = await Promise.all([...loads].map(async ([name, { result }]) => [name, await result] as const))
+  return Object.fromEntries(results) as VictimResults
+}
+
+/** Files that the victim uploaded count against its quota and lengthen its list: they go between two measurements. */
+export async function clearUploads({ victim }: NeighboursStand): Promise<void> {
+  for (;;) {
+    const { data } = await victim.made(victim.inference, { method: 'GET', path: '/api/v1/files?limit=100' })
+    const ids = (data as readonly { readonly id: string }[]).map(({ id }) => id).filter((id) => id !== victim.fileId)
+    if (ids.length === 0) return
+    for (const id of ids) await victim.made(victim.inference, { method: 'DELETE', path: `/api/v1/files/${id}` })
+  }
+}
