@@ -62,6 +62,7 @@ export const Settings = Type.Object({
     '32 bytes as 64 hex digits or base64; several parted by commas, the current one first',
     { pattern: ROOT_KEYS, mask: 'whole' },
   )),
+  SLUICE_ROOT_KEYS_LOST: list('a comma list of ids of root keys, 16 hex digits each', '^[0-9a-f]{16}$'),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
   SLUICE_OPERATOR_ORGANIZATION: Type.Optional(text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' })),
   SLUICE_LEDGER_KEPT_MONTHS: kept('months', KEPT_MONTHS_MAX, 0),

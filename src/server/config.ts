@@ -42,9 +42,10 @@ export interface Config {
   readonly egressAllow: readonly string[]
   readonly egressCaFile: string | null
   readonly objects: ObjectsConfig
-  /** Where the root keys are; both null: in the data directory. Design §8. */
+  /** Where the root keys are; both null: in the data directory. And ids of those without which it starts. Design §8. */
   readonly rootKey: Secret | null
   readonly rootKeyFile: string | null
+  readonly rootKeysLost: readonly string[]
   /** Limit of keys that are made without one; null = none. C11. */
   readonly rateLimitRpm: number | null
   /** UUID or name of the one that operates the installation; null = the oldest. */
@@ -246,6 +247,7 @@ function configOf(values: Settings): Config {
     objects: objectsOf(values),
     rootKey: secret(values.SLUICE_ROOT_KEY),
     rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
+    rootKeysLost: Object.freeze(values.SLUICE_ROOT_KEYS_LOST),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
     operatorOrganization: values.SLUICE_OPERATOR_ORGANIZATION ?? null,
     kept: keptOf(values),
@@ -285,14 +287,12 @@ function contradictions(
   known: ReadonlySet<string>,
 ): readonly Problem[] {
   const problems: Problem[] = []
-  const pairs = [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const
-  for (const [one, other] of pairs) {
+  for (const [one, other] of [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const) {
     if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
     problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
   }
   if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
-    const expected = 'nothing, since SLUICE_ROOT_KEY is set'
-    problems.push({ name: 'SLUICE_ROOT_KEY_FILE', expected, got: 'a file' })
+    problems.push({ name: 'SLUICE_ROOT_KEY_FILE', expected: 'nothing, since SLUICE_ROOT_KEY is set', got: 'a file' })
   }
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
     if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name)) continue

@@ -17,16 +17,18 @@ import { seedFirst } from '../store/first-start.ts'
 import { removeFront } from '../store/fronts.ts'
 import { migrate } from '../store/migrate.ts'
 import { openStore } from '../store/open.ts'
+import { rootKeyUses } from '../store/root-rotation.ts'
 import { isComingUp } from '../store/translate.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import { runNode } from '../supervisor/node.ts'
 import type { NodeGauges, NodeGeneration, NodeStore, PreparedFiles } from '../supervisor/node-parts.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
-import { openRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
+import { openOrMakeRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
 import { countRoots } from './egress.ts'
 import { openNodeJournals } from './journals.ts'
-import { safekeeping, unpricedEndpoints } from './safekeeping.ts'
+import { missingRootKeys } from './missing-root-keys.ts'
+import { hasRootKey, ownRootKeysOf, safekeeping, unpricedEndpoints } from './safekeeping.ts'
 import { openStorage, placeOfObjects } from './storage.ts'
 
 /** Milliseconds of the supervisor's look at Postgres. */
@@ -84,11 +86,15 @@ async function prepareStorage(config: Config): Promise<void> {
   }
 }
 
-/** Likewise. */
-function prepareFiles(config: Config): PreparedFiles {
-  const { rootKey: setting, rootKeyFile: file, dataDir } = config
+/** Likewise. No key is made, nor gone without, where rows need one that is missing. */
+async function prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles> {
+  const { rootKey: setting, rootKeyFile: file, dataDir, rootKeysLost } = config
+  const uses = await store.rootKeyUses()
   try {
-    const { madeFile } = openRootKeys({ setting, file, dataDir })
+    const here = hasRootKey(config) ? ownRootKeysOf(config).ids : []
+    const missing = missingRootKeys(uses, { here, lost: rootKeysLost }).filter(({ isGivenUp }) => !isGivenUp)
+    if (missing.length > 0) throw new StartRefused(missing.map(({ detail, fix }) => `${detail}; ${fix}`).join('\n'))
+    const { madeFile } = openOrMakeRootKeys({ setting, file, dataDir })
     return { place: placeOfObjects(config), madeRootKey: madeFile }
   } catch (problem) {
     if (problem instanceof RootKeyInvalid) throw new StartRefused(problem.message)
@@ -200,6 +206,7 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
         if (!made.ok) throw new Error('the first keys could not be made', { cause: made.failure.cause })
         return made.value
       },
+      rootKeyUses: () => rootKeyUses(store.sql),
       isUp: () => store.within(PROBE_MS_MAX, (sql) => sql`SELECT 1`).then(() => true, () => false),
       // A store that is away forgets it by itself, after the time without heartbeats.
       removeFront: (id) => removeFront(store, id).catch(() => undefined),

@@ -1,5 +1,6 @@
 import type { Config, Texts } from '../config.ts'
 import type { FirstKeys } from '../ports/keys.ts'
+import type { RootKeyUse } from '../ports/rotation.ts'
 import type { Advice } from '../observe/load-advice.ts'
 import type { HeldLog } from './held-log.ts'
 import type { ChildPart } from './ipc.ts'
@@ -45,6 +46,8 @@ export interface NodeStore {
   connections(wanted: number): Promise<ConnectionsGiven>
   /** See `firstKeys`. */
   makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>
+  /** Which root keys the rows of the installation are wrapped by. */
+  rootKeyUses(): Promise<readonly RootKeyUse[]>
   isUp(): Promise<boolean>
   /** Takes the row of a front away that died without doing so: nobody needs to wait for it. */
   removeFront(id: string): Promise<void>
@@ -116,8 +119,8 @@ export interface NodeParts {
   openStore(url: string, node: string): NodeStore
   /** Makes the folders of files, where they are on this machine. Throws `StartRefused`. */
   prepareStorage(config: Config): Promise<void>
-  /** Makes a root key where none is given. Throws `StartRefused`. */
-  prepareFiles(config: Config): PreparedFiles
+  /** Makes a root key where none is given or needed. Rejects with `StartRefused`. */
+  prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles>
   /** What hurts nobody now, and will, by the rules of `doctor`. */
   advice(generation: NodeGeneration): readonly Advice[]
   openRedis(address: ChildPart['redis']): NodeRedis

@@ -132,8 +132,9 @@ class NodeRun {
     await this.#parts.prepareStorage(config)
     const services = await startServices(this.#first, { data, log: this.#parts.log, undo: this.#undo })
     this.#ending.throwIfAsked()
-    const keys = await this.#prepareStore(data, services)
-    const files = this.#parts.prepareFiles(config)
+    const store = await this.#openStores(data, services)
+    const files = await this.#parts.prepareFiles(config, store)
+    const keys = await this.#prepareStore(store, { data, services })
     await this.#startChildren(data, services)
     const isRedisUp = await this.#redis?.isUp(REDIS_WAIT_MS) ?? false
     this.#announce({ data, services, keys, files, degraded: isRedisUp ? [] : ['redis'] })
@@ -197,7 +198,7 @@ class NodeRun {
     this.#trust(this.#first)
   }
 
-  async #prepareStore(data: DataDirectory, services: Services): Promise<BannerKeys> {
+  async #openStores(data: DataDirectory, services: Services): Promise<NodeStore> {
     const store = this.#parts.openStore(services.databaseUrl, data.node)
     this.#store = store
     const redis = this.#parts.openRedis(services.redis)
@@ -210,7 +211,6 @@ class NodeRun {
     })
     this.#ending.throwIfAsked()
     await checkConnections(store, this.#first, services.postgres)
-    const keys = await firstKeys(data, { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: { mode: services.redisMode, isUp: () => redis.isUp() },
@@ -219,6 +219,11 @@ class NodeRun {
       now: Date.now,
     })
     this.#undo(() => Promise.resolve(this.#watch?.stop()))
+    return store
+  }
+
+  async #prepareStore(store: NodeStore, { data, services }: Pick<Announced, 'data' | 'services'>): Promise<BannerKeys> {
+    const keys = await firstKeys(data, { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
     this.#reloader = new Reloader({
       parts: this.#parts,
       fleet: this.#fleet,

@@ -11,6 +11,10 @@ export interface RootKeys {
   readonly ids: readonly string[]
   /** 32 bytes, not to be changed. Of an id that is not known the files are looked at again, when they changed. */
   get(id: string): Buffer | undefined
+}
+
+/** The same, where one could be made. */
+export interface MadeRootKeys extends RootKeys {
   /** The file that this call made: the operator must be told to back it up. Null when there was a key already. */
   readonly madeFile: string | null
 }
@@ -20,7 +24,7 @@ export interface RootKeySources {
   readonly setting: Secret | null
   /** A file of the operator's; null = none. */
   readonly file: string | null
-  /** Where a key is made when there is neither, and where one that was made is found again. */
+  /** Where one is found that was made since there was neither. */
   readonly dataDir: string
 }
 
@@ -36,7 +40,7 @@ const ID_LABEL = 'sluice root key id'
 /**
  * One or more keys, parted by commas or white space, the current one first. Each is 32 bytes as 64 hex digits or base64,
  * with or without its id and a colon before it; an id that is not that of its key tells of a slip.
- * Throws RootKeyInvalid, and what the system says. Design §8.
+ * Throws RootKeyInvalid, also where there is none, and what the system says. Design §8.
  */
 export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKeys {
   const own = join(dataDir, ROOT_KEY_FILE)
@@ -47,10 +51,8 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
     // What was made before a setting was given goes on opening what it has wrapped.
     return [...given, ...readMade(own)]
   }
-  const first = read()
-  const isMissing = first.length === 0
-  if (isMissing) makeKeyFile(own, textOf([newRootKey()]))
-  let byId = byIds(isMissing ? readMade(own) : first)
+  let byId = byIds(read())
+  if (byId.size === 0) throw new RootKeyInvalid(`there is no root key: neither a setting has one nor ${own}`)
   const refresh = (): Map<string, Buffer> => {
     const now = stampsOf(files)
     if (now === stamps || now === null) return byId
@@ -73,6 +75,23 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
       return [...refresh().keys()]
     },
     get: (id) => byId.get(id) ?? refresh().get(id),
+  }
+}
+
+/** For the first start alone: a key that is made beside rows which another one wraps would hide that that one is gone. */
+export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
+  const own = join(sources.dataDir, ROOT_KEY_FILE)
+  const isMissing = sources.setting === null && sources.file === null && readMade(own).length === 0
+  if (isMissing) makeKeyFile(own, textOf([newRootKey()]))
+  const keys = openRootKeys(sources)
+  return {
+    get currentId() {
+      return keys.currentId
+    },
+    get ids() {
+      return keys.ids
+    },
+    get: (id) => keys.get(id),
     madeFile: isMissing ? own : null,
   }
 }

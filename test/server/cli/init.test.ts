@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readFrom } from '../../../src/server/config.ts'
 import { askAll, type Asker } from '../../../src/server/cli/init/ask.ts'
-import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
+import { openOrMakeRootKeys, openRootKeys } from '../../../src/server/vault/root-keys.ts'
 import { sluice } from '../../support/node.ts'
 import { noPty, openPty } from '../../support/pty.ts'
 import { runVerb } from '../../support/verbs.ts'
@@ -82,7 +82,7 @@ t.test('what somebody has laid where the root key is to be is not told to be the
 
 t.test('an installation that has a root key keeps it', async (t) => {
   const folder = t.testdir({ data: {} })
-  openRootKeys({ setting: null, file: null, dataDir: join(folder, 'data') })
+  openOrMakeRootKeys({ setting: null, file: null, dataDir: join(folder, 'data') })
   const { code, stdout } = await runVerb(BARE, ['init', join(folder, 'sluice.json'), '--data', join(folder, 'data'), '--json'])
   t.match([code, JSON.parse(stdout)], [0, { root_key_file: null, made_root_key: false }])
   t.notOk('SLUICE_ROOT_KEY_FILE' in settingsIn(join(folder, 'sluice.json')))

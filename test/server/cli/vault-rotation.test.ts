@@ -4,7 +4,7 @@ import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
 import { newId } from '../../../src/server/store/ids.ts'
 import { openReleases } from '../../../src/server/vault/releases.ts'
-import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
+import { openOrMakeRootKeys, openRootKeys } from '../../../src/server/vault/root-keys.ts'
 import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { openVaults } from '../../../src/server/vault/vaults.ts'
 import { SILENT } from '../../support/log.ts'
@@ -22,7 +22,7 @@ async function stand(t: Parameters<typeof openVaultStand>[0]) {
   const { store, rows, jobs, workspace: scope } = made
   const dataDir = await openFolder(t)
   const file = join(dataDir, 'root-key')
-  const first = openRootKeys({ setting: null, file: null, dataDir })
+  const first = openOrMakeRootKeys({ setting: null, file: null, dataDir })
   const settings: Settings = { DATABASE_URL: store.options.url, SLUICE_DATA: dataDir }
   const run = (args: readonly string[], more: Settings = {}) => runVerb({ ...settings, ...more }, ['vault', ...args])
   const json = async (...args: readonly string[]) => JSON.parse((await run([...args, '--json'])).stdout) as Record<string, unknown>

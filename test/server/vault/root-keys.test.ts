@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
-import { addRootKey, openRootKeys, RootKeyInvalid, type RootKeySources } from '../../../src/server/vault/root-keys.ts'
+import { addRootKey, openOrMakeRootKeys, openRootKeys, RootKeyInvalid, type RootKeySources } from '../../../src/server/vault/root-keys.ts'
 
 const KEY = randomBytes(32)
 const OTHER = randomBytes(32)
@@ -18,6 +18,10 @@ function folder(): string {
 
 function open(setting: string | null, more: Partial<RootKeySources> = {}) {
   return openRootKeys({ setting: setting === null ? null : new Secret(setting), file: null, dataDir: folder(), ...more })
+}
+
+function openOrMake(dataDir: string, more: Partial<RootKeySources> = {}) {
+  return openOrMakeRootKeys({ setting: null, file: null, dataDir, ...more })
 }
 
 t.test('a key reads alike as hex, base64 and base64url, and its id follows from it', async (t) => {
@@ -58,11 +62,11 @@ t.test('what is no key is refused, and never shown', async (t) => {
 
 t.test('without a setting a key is made once, for its owner alone, and found again', async (t) => {
   const dataDir = join(folder(), 'data')
-  const first = open(null, { dataDir })
+  const first = openOrMake(dataDir)
   t.equal(first.madeFile, join(dataDir, 'root-key'))
   t.equal(statSync(join(dataDir, 'root-key')).mode & 0o777, 0o600)
   t.match(readFileSync(join(dataDir, 'root-key'), 'utf8'), new RegExp(`^${first.currentId}:`))
-  const second = open(null, { dataDir })
+  const second = openOrMake(dataDir)
   t.equal(second.madeFile, null)
   t.equal(second.currentId, first.currentId)
   t.same(readdirSync(dataDir), ['root-key'])
@@ -70,8 +74,8 @@ t.test('without a setting a key is made once, for its owner alone, and found aga
 
 t.test('processes that make the first key at once all have the same one', async (t) => {
   const dataDir = folder()
-  const program = `import { openRootKeys } from ${JSON.stringify(new URL('../../../src/server/vault/root-keys.js', import.meta.url).href)}
-    process.stdout.write(openRootKeys({ setting: null, file: null, dataDir: ${JSON.stringify(dataDir)} }).currentId)`
+  const program = `import { openOrMakeRootKeys } from ${JSON.stringify(new URL('../../../src/server/vault/root-keys.js', import.meta.url).href)}
+    process.stdout.write(openOrMakeRootKeys({ setting: null, file: null, dataDir: ${JSON.stringify(dataDir)} }).currentId)`
   const run = (): Promise<string> => new Promise((resolve, reject) => {
     execFile(process.execPath, ['--input-type=module', '-e', program], { env: {} }, (problem, out) => {
       if (problem === null) resolve(out)
@@ -85,14 +89,20 @@ t.test('processes that make the first key at once all have the same one', async 
 
 t.test('a setting or a file wins over the key that was made, which still opens what it wrapped', async (t) => {
   const dataDir = folder()
-  const made = open(null, { dataDir })
+  const made = openOrMake(dataDir)
   const file = join(folder(), 'keys')
   writeFileSync(file, `${KEY.toString('hex')}\n${OTHER.toString('base64')}\n`)
-  for (const keys of [open(KEY.toString('hex'), { dataDir }), open(null, { dataDir, file })]) {
+  for (const keys of [openOrMake(dataDir, { setting: new Secret(KEY.toString('hex')) }), openOrMake(dataDir, { file })]) {
     t.ok(keys.get(keys.currentId)?.equals(KEY))
     t.ok(keys.get(made.currentId)?.equals(made.get(made.currentId) ?? Buffer.alloc(0)))
     t.equal(keys.madeFile, null)
   }
+})
+
+t.test('who only opens keys makes none', async (t) => {
+  const dataDir = folder()
+  t.throws(() => open(null, { dataDir }), /there is no root key/)
+  t.same(readdirSync(dataDir), [])
 })
 
 t.test('a damaged key file is refused and not replaced', async (t) => {
@@ -115,7 +125,7 @@ t.test('a key that is put first in a file is the current one for whoever runs al
   t.ok(given.get(given.currentId)?.equals(OTHER))
   t.ok(given.get(first)?.equals(KEY))
 
-  const made = open(null, { dataDir })
+  const made = openOrMake(dataDir)
   const second = addRootKey(dataDir)
   t.equal(second.file, join(dataDir, 'root-key'))
   t.same([...made.ids].slice(0, 1), [second.id], 'asked for the ids first')
@@ -129,7 +139,7 @@ t.test('a key that is put first in a file is the current one for whoever runs al
 
 t.test('a file that is damaged or gone while its keys are in use changes nothing, until it can be read again', async (t) => {
   const dataDir = folder()
-  const keys = open(null, { dataDir })
+  const keys = openOrMake(dataDir)
   const { currentId } = keys
   const path = join(dataDir, 'root-key')
   const text = readFileSync(path, 'utf8')

@@ -10,7 +10,7 @@ import { bad, doubtful, good, reasonAt, reasonOf, type Finding } from './finding
 import { journals } from './journals.ts'
 import type { Look } from './look.ts'
 import { operator } from './operator.ts'
-import { missingRootKeys } from './root-key.ts'
+import { missingKeys } from './root-key.ts'
 import { webhooks } from './webhooks.ts'
 
 const EXTERNAL = 'external'
@@ -53,7 +53,7 @@ async function reach(sql: Sql, where: string, { now }: Look): Promise<Reached> {
 async function inRows(store: Store, { storeMsMax, generation: { config } }: Look): Promise<readonly Finding[]> {
   try {
     return await store.within(storeMsMax, async (sql) => [
-      ...await operator(sql, config), ...await journals(sql, config), await webhooks(sql), ...await missingRootKeys(sql, config),
+      ...await operator(sql, config), ...await journals(sql, config), await webhooks(sql), ...await missingKeys(sql, config),
     ])
   } catch (cause) {
     return [doubtful('postgres', `its tables could not be looked into: ${reasonOf(cause)}`, 'look at what keeps the server busy (`pg_stat_activity`)')]

@@ -4,6 +4,7 @@ import { rootKeyUses } from '../../store/root-rotation.ts'
 import type { Queryable } from '../../store/open.ts'
 import { rootKeyCopies } from '../../vault/root-key-copies.ts'
 import { ROOT_KEY_FILE, type RootKeys } from '../../vault/root-keys.ts'
+import { missingRootKeys } from '../../main/missing-root-keys.ts'
 import { hasRootKey, loneRootKeys, ownRootKeysOf, rootKeyIdsInFiles } from '../../main/safekeeping.ts'
 import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 
@@ -19,19 +20,13 @@ export function rootKey(config: Sources): Finding {
   }
 }
 
-/**
- * Keys that rows are wrapped by and that are not here, where a start would make another one or go on without. Nothing of
- * what they wrap opens.
- */
-export async function missingRootKeys(sql: Queryable, config: Sources): Promise<readonly Finding[]> {
+/** Keys that rows are wrapped by and that are not here: a start is refused, in the same words. */
+export async function missingKeys(sql: Queryable, config: Sources & Pick<Config, 'rootKeysLost'>): Promise<readonly Finding[]> {
   const uses = await rootKeyUses(sql)
-  const ids = uses.length === 0 ? [] : knownIds(config)
-  if (ids === null) return []
-  return uses.filter(({ rootKeyId }) => !ids.includes(rootKeyId)).map(({ rootKeyId, vaultKeys, dataKeys }) => {
-    const count = vaultKeys + dataKeys
-    const detail = `root key ${rootKeyId} is not here: ${count} ${count === 1 ? 'key' : 'keys'} that it wraps cannot be opened`
-    return bad('root_key', detail, 'bring it back from its backup, behind the current one, before you start the node')
-  })
+  const here = uses.length === 0 ? [] : knownIds(config)
+  if (here === null) return []
+  return missingRootKeys(uses, { here, lost: config.rootKeysLost })
+    .map(({ detail, fix, isGivenUp }) => (isGivenUp ? doubtful : bad)('root_key', detail, fix))
 }
 
 /** Null when they cannot be read, which is a finding of its own. */

@@ -8,7 +8,7 @@ import { insertOrganization } from '../../../../src/server/store/organizations.t
 import { newId } from '../../../../src/server/store/ids.ts'
 import { openDataDirectory } from '../../../../src/server/supervisor/data-directory.ts'
 import { identityOf } from '../../../../src/server/supervisor/process-state.ts'
-import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
+import { openOrMakeRootKeys } from '../../../../src/server/vault/root-keys.ts'
 import { catalogueFile } from '../../../support/catalogue.ts'
 import { NO_OPENSSL, selfSigned } from '../../../support/certificate.ts'
 import { examined, type Told } from '../../../support/doctor.ts'
@@ -268,7 +268,7 @@ condition({
   fix: /sluice vault confirm-root/,
   async make(t) {
     const dataDir = await madeDirectory(t)
-    openRootKeys({ setting: null, file: null, dataDir })
+    openOrMakeRootKeys({ setting: null, file: null, dataDir })
     return { SLUICE_DATA: dataDir }
   },
 })
