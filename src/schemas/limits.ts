@@ -159,6 +159,13 @@ export const UNKNOWN_KEYS_CACHED_MAX = 10_000
 export const KEY_LOADS_MAX = 4_096
 export const KEY_QUERIES_MAX = 4
 /**
+ * Keys that a new front begins with because another front of its node used them last, by so many at once, and milliseconds
+ * that its readiness waits for them. Decision.
+ */
+export const KEYS_HANDED_MAX = 10_000
+export const KEYS_HANDED_QUERY_MAX = 1_000
+export const KEYS_HANDED_MS_MAX = 500
+/**
  * Milliseconds in which what a front caches is read again and again because it changes meanwhile: a call with a sooner
  * deadline ends by that. Loads of one value that a feed which lost track made void; the next one is used by those who wait,
  * and not kept. Things that changed while loads are out; beyond, all loads count as touched. Decision.

@@ -18,6 +18,10 @@ export class ScriptedChild implements FleetChild {
   part: ChildPart | null = null
   /** `isReplaced` of every drain that it was told. */
   readonly drains: boolean[] = []
+  /** What it answers when it is asked for its keys; null: it does not. */
+  keys: string | null = null
+  /** What it was told to begin with. */
+  readonly begunWith: string[] = []
   /** Connections of the node that it was told while it served. */
   readonly scalings: number[] = []
   #end: (how: string) => void = () => undefined
@@ -72,6 +76,14 @@ export class ScriptedChild implements FleetChild {
 
   look(): Promise<null> {
     return Promise.resolve(null)
+  }
+
+  knownKeys(): Promise<string | null> {
+    return Promise.resolve(this.keys)
+  }
+
+  beginWith(keys: string): void {
+    this.begunWith.push(keys)
   }
 }
 

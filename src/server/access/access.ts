@@ -1,5 +1,6 @@
 import type { KeyKind } from '../../schemas/api-keys.ts'
 import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX } from '../../schemas/limits.ts'
 import type { Operation } from '../operations/define.ts'
 import type { EpochFeed, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { Meters } from '../ports/observe.ts'
@@ -26,6 +27,13 @@ export interface Access {
   authenticate(authorization: string): Outcome<KeyRecord> | Promise<Outcome<KeyRecord>>
   /** `wrong_key_kind`, naming the kind that is needed, or null. C3, C4. */
   checkKind(operation: Operation, key: KeyRecord): Failure | null
+  /** Hashes of the keys that it knows, the one used last first; KEYS_HANDED_MAX at most. */
+  knownKeys(): readonly string[]
+  /**
+   * Loads these keys, as far as KEYS_HANDED_MAX, while `mayGoOn`: those that follow are loaded at their first use.
+   * @returns how many it knows by then
+   */
+  beginWith(hashes: readonly string[], mayGoOn: () => boolean): Promise<number>
   close(): void
 }
 
@@ -71,6 +79,20 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
       const { keys: kinds } = operation.access
       if (kinds.includes(key.kind)) return null
       return { name: 'wrong_key_kind', fields: { kind: kinds.map((kind) => KIND_TEXTS[kind]).join(' or ') } }
+    },
+    knownKeys: () => known.list(KEYS_HANDED_MAX),
+    async beginWith(hashes, mayGoOn) {
+      let count = 0
+      const begin = async (hash: string): Promise<void> => {
+        const loaded = await loads.load(hash)
+        if (loaded.ok && loaded.value !== null) count++
+      }
+      for (let at = 0; at < Math.min(hashes.length, KEYS_HANDED_MAX) && mayGoOn(); at += KEYS_HANDED_QUERY_MAX) {
+        // Those of one query come together, but for keys that changed meanwhile: nobody waits for them here.
+        await Promise.race(hashes.slice(at, at + KEYS_HANDED_QUERY_MAX).map(begin))
+      }
+      await new Promise((resolve) => setImmediate(resolve))
+      return count
     },
     close: () => loads.close(),
   }

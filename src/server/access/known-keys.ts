@@ -38,6 +38,15 @@ export class KnownKeys {
     return this.#known.get(hash)
   }
 
+  /** The one used last first. */
+  list(max: number): readonly string[] {
+    const hashes: string[] = []
+    for (const hash of this.#known.keys()) {
+      if (hashes.push(hash) === max) break
+    }
+    return hashes
+  }
+
   isUnknown(hash: string): boolean {
     const until = this.#unknown.get(hash)
     return until !== undefined && this.#now() < until

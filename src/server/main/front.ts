@@ -1,6 +1,5 @@
 import { BROADCAST_POST_MS_MAX, DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits.ts'
 import { openPools, type Pools } from '../../workers/pool.ts'
-import { createAccess } from '../access/access.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { Config } from '../config.ts'
@@ -36,6 +35,7 @@ import { openBudgetParts } from './budgets.ts'
 import { childLog, configOf, credentialsOf, stateAddress } from './child.ts'
 import { openDirectoryParts } from './directory.ts'
 import { openGate } from './egress.ts'
+import { openAccess } from './front-keys.ts'
 import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
 import { openMoneyParts } from './money.ts'
 import { openPresetParts } from './presets.ts'
@@ -84,15 +84,15 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
   const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
   const vault = openVaultParts({ store, rootKeys, jobs, log, publish: hints.publish })
-  const { releases } = vault.ports
   const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
-  const { catalogue } = loaded
+  const [{ releases }, { catalogue }] = [vault.ports, loaded]
   const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
   const money = openMoneyParts(config, { part, store, feed, fronts: heartbeat, metrics, log, fenced: () => void drain(false) })
   const privateParts = openPrivateEndpointParts(config, { store, hints, feed, egress, jobs, catalogue, releases })
   const videos = openVideoParts(config, { store, state, log, credentials })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
+  const access = await openAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }, { channel, log })
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -101,7 +101,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     compiled,
     corsOrigins: config.corsOrigins,
     regionalHosts: config.regionalHosts,
-    access: createAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }),
+    access,
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
     ports: {

@@ -1,6 +1,6 @@
 import { url as inspectorUrl } from 'node:inspector'
 import type { LiveReading } from '../observe/live-reader.ts'
-import type { FromChild, StartedPart, ToChild } from './ipc.ts'
+import type { FromChild, KeyList, StartedPart, ToChild } from './ipc.ts'
 
 /** Milliseconds between two heartbeats; a front is silent for three of them before it counts as not ready. */
 const PULSE_MS = 1_000
@@ -8,6 +8,8 @@ const PULSE_MS = 1_000
 /** A forked process's side of the channel to its supervisor. */
 export interface Channel {
   readonly start: Promise<StartedPart>
+  /** The keys that another front knows; empty where there is none. */
+  readonly keys: Promise<KeyList>
   tell(message: FromChild): void
   /** From now on the supervisor hears at which rate the event loop turns. */
   pulse(): void
@@ -17,6 +19,7 @@ export interface Channel {
   onScaled(listener: (connections: number) => void): void
   onSnapshot(snapshot: () => Promise<unknown>): void
   onLook(read: () => LiveReading): void
+  onKnownKeys(list: () => KeyList): void
 }
 
 /**
@@ -33,6 +36,11 @@ export function openChannel(): Channel {
   const scalings: ((connections: number) => void)[] = []
   let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
   let read: (() => LiveReading) | null = null
+  let list: () => KeyList = () => ''
+  let beginWith: (keys: KeyList) => void = () => undefined
+  const keys = new Promise<KeyList>((resolve) => {
+    beginWith = resolve
+  })
   const tell = (message: FromChild): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
   }
@@ -43,6 +51,8 @@ export function openChannel(): Channel {
       if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
       if (message.kind === 'scaled') for (const listener of scalings) listener(message.connections)
       if (message.kind === 'snapshot') void answer(message.id)
+      if (message.kind === 'begin_with') beginWith(message.keys)
+      if (message.kind === 'known_keys') tell({ kind: 'known_keys', id: message.id, keys: list() })
       if (message.kind === 'look' && read !== null) tell({ kind: 'looked', id: message.id, reading: read() })
     })
   })
@@ -51,6 +61,7 @@ export function openChannel(): Channel {
   }
   return {
     start,
+    keys,
     tell,
     pulse: startPulse,
     onAnnounced: (listener) => announcements.push(listener),
@@ -61,6 +72,9 @@ export function openChannel(): Channel {
     },
     onLook: (reader) => {
       read = reader
+    },
+    onKnownKeys: (lister) => {
+      list = lister
     },
   }
 }

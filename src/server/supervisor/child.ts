@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { childEnvironment } from '../config.ts'
 import type { LiveReading } from '../observe/live-reader.ts'
-import type { ChildPart, FromChild, Role, ToChild } from './ipc.ts'
+import type { ChildPart, FromChild, KeyList, Role, ToChild } from './ipc.ts'
 import { isTraced } from './process-state.ts'
 import { PACKAGE_ROOT } from './version.ts'
 
@@ -35,6 +35,7 @@ export class Child {
   /** What was asked of it, by number: one answer each, null when none comes. */
   readonly #snapshots = new Asks<unknown>()
   readonly #looks = new Asks<LiveReading>()
+  readonly #knownKeys = new Asks<KeyList>()
   readonly #process: ChildProcess
 
   /** @param isAhead loaded without being needed yet: process lists show it as a spare until it is started */
@@ -50,6 +51,7 @@ export class Child {
       this.#process.once('exit', (code, by) => {
         this.#snapshots.giveUp()
         this.#looks.giveUp()
+        this.#knownKeys.giveUp()
         this.#isGone = true
         resolve([by ?? `exit code ${code}`, this.#reason].filter((word) => word !== '').join(': '))
       })
@@ -109,6 +111,16 @@ export class Child {
     return this.#looks.ask((id) => this.#send({ kind: 'look', id }))
   }
 
+  /** The keys that a front knows; null when it does not answer in time. */
+  knownKeys(): Promise<KeyList | null> {
+    return this.#knownKeys.ask((id) => this.#send({ kind: 'known_keys', id }))
+  }
+
+  /** Tells a front that was started what keys it begins with: it waits for this, but not for long. */
+  beginWith(keys: KeyList): void {
+    this.#send({ kind: 'begin_with', keys })
+  }
+
   #whenReady(): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -137,6 +149,7 @@ export class Child {
     if (message.kind === 'failed') this.#reason = message.reason
     if (message.kind === 'snapshot') this.#snapshots.answer(message.id, message.metrics)
     if (message.kind === 'looked') this.#looks.answer(message.id, message.reading)
+    if (message.kind === 'known_keys') this.#knownKeys.answer(message.id, message.keys)
   }
 
   /** A child that is just ending has no channel any more; its end is told by `ended`. */

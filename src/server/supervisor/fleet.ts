@@ -15,7 +15,7 @@ const SPARE_AGAIN_MS = 2_000
 /** What a fleet needs of a forked process. */
 export type FleetChild = Pick<
   Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot' | 'look'
-    | 'pulses' | 'isDebugged'
+    | 'pulses' | 'isDebugged' | 'knownKeys' | 'beginWith'
 >
 
 export interface FleetOptions {
@@ -271,7 +271,9 @@ export class Fleet {
     for (let exits = 1; ; exits++) {
       this.#throwIfEnding()
       const child = (part.role === 'front' ? this.#spare.take() : null) ?? this.#fork(part.role, false)
-      const isReady = await child.start(part)
+      const starting = child.start(part)
+      void this.#handKeys(child, part)
+      const isReady = await starting
       // Who drains the node has told this child already, or killed it.
       this.#throwIfEnding()
       if (isReady) {
@@ -285,6 +287,14 @@ export class Fleet {
         throw new StartRefused(`${part.role} ${part.slot} ${times}; the last time: ${how}`)
       }
     }
+  }
+
+  /** A new front begins with the keys that its predecessor knows, or another front that serves where that is dead. */
+  async #handKeys(to: FleetChild, { role, slot }: ChildPart): Promise<void> {
+    if (role !== 'front') return
+    const serving = this.#slots.filter((one) => one.part.role === role && this.#isServing(one))
+    const from = (serving.find((one) => one.part.slot === slot) ?? serving[0])?.current
+    to.beginWith(await from?.knownKeys() ?? '')
   }
 
   #throwIfEnding(): void {

@@ -29,6 +29,9 @@ export interface StartedPart extends ChildPart {
   readonly id: string
 }
 
+/** Hashes of API keys, the one used last first, joined by commas: as one text it costs the loop of a front that serves the least. */
+export type KeyList = string
+
 /** Messages of the supervisor to a child. */
 export type ToChild =
   | { readonly kind: 'start'; readonly part: StartedPart }
@@ -40,6 +43,9 @@ export type ToChild =
   | { readonly kind: 'scaled'; readonly connections: number }
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'look'; readonly id: number }
+  | { readonly kind: 'known_keys'; readonly id: number }
+  /** To a front that is being started: the keys that another one knows. */
+  | { readonly kind: 'begin_with'; readonly keys: KeyList }
 
 /** Messages of a child to the supervisor. */
 export type FromChild =
@@ -50,5 +56,6 @@ export type FromChild =
   | { readonly kind: 'failed'; readonly reason: string }
   /** Metrics in the JSON form of prom-client. */
   | { readonly kind: 'snapshot'; readonly id: number; readonly metrics: unknown }
+  | { readonly kind: 'known_keys'; readonly id: number; readonly keys: KeyList }
   /** For the live view. */
   | { readonly kind: 'looked'; readonly id: number; readonly reading: LiveReading }

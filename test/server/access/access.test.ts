@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import {
-  BLIND_LOADS_MAX, KEY_LOADS_MAX, KEY_QUERIES_MAX, KEYS_CACHED_MAX, RELOADS_MS_MAX, UNKNOWN_KEY_TTL_MS,
+  BLIND_LOADS_MAX, KEY_LOADS_MAX, KEY_QUERIES_MAX, KEYS_CACHED_MAX, KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX, RELOADS_MS_MAX, UNKNOWN_KEY_TTL_MS,
 } from '../../../src/schemas/limits.ts'
 import { createAccess, type Access } from '../../../src/server/access/access.ts'
 import { KnownKeys } from '../../../src/server/access/known-keys.ts'
@@ -348,4 +348,39 @@ t.test('a disabled key is told apart from an unknown one, loaded and cached alik
   const at = rig(key)
   t.equal(await ask(at, key.bearer), 'key_disabled')
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_disabled')
+})
+
+t.test('a front hands on the keys that it knows, the one used last first, and another begins with them by few queries', async (t) => {
+  const keys = Array.from({ length: KEYS_HANDED_QUERY_MAX + 1 }, () => testKey())
+  const [old, next] = [rig(...keys), rig(...keys)]
+  await ask(old, testKey().bearer)
+  for (const { bearer } of keys) await ask(old, bearer)
+  await ask(old, keys[0]?.bearer ?? '')
+  const handed = old.access.knownKeys()
+  t.equal(handed.length, keys.length, 'and none that is unknown')
+  t.same(handed.slice(0, 2), [keys[0]?.record.hash, keys.at(-1)?.record.hash])
+  // One that was revoked meanwhile, and one that changes while it is loaded.
+  next.store.records.delete(handed[2] ?? '')
+  const held = next.store.hold()
+  const beginning = next.access.beginWith(handed, () => true)
+  await held.read
+  next.store.records.set(handed[3] ?? '', { ...testKey().record, hash: handed[3] ?? '', isDisabled: true })
+  next.feed.tell({ n: 1, kind: 'key', id: handed[3] ?? '' })
+  held.open()
+  t.equal(await beginning, keys.length - 1)
+  t.same(next.store.queries, [KEYS_HANDED_QUERY_MAX, 1, 1], 'the one that changed is asked for again')
+  const bearerOf = (hash = ''): string => keys.find(({ record }) => record.hash === hash)?.bearer ?? ''
+  t.equal(nameOf(next.access.authenticate(bearerOf(handed[0]))), 'accepted')
+  t.equal(nameOf(next.access.authenticate(bearerOf(handed[2]))), 'key_unknown')
+  t.equal(nameOf(next.access.authenticate(bearerOf(handed[3]))), 'key_disabled')
+})
+
+t.test('no more keys are handed on or begun with than there is a number for, nor after the time', async (t) => {
+  const at = rig()
+  const hashes = Array.from({ length: KEYS_HANDED_MAX + 1 }, (_, nth) => `hash-${nth}`)
+  for (const hash of hashes) at.store.records.set(hash, { ...testKey().record, hash })
+  let queries = 0
+  t.equal(await at.access.beginWith(hashes, () => queries++ < 2), 2 * KEYS_HANDED_QUERY_MAX)
+  t.equal(await at.access.beginWith(hashes, () => true), KEYS_HANDED_MAX)
+  t.equal(at.access.knownKeys().length, KEYS_HANDED_MAX)
 })

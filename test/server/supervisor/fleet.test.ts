@@ -15,6 +15,35 @@ t.test('a roll that is asked for during the start leaves one front in each slot'
     [[true], [true]])
 })
 
+t.test('a new front begins with the keys that its predecessor knows, and without any where that says nothing', async (t) => {
+  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+  const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
+  readyAtOnce()
+  await fleet.start(partsOf(2, 'old'))
+  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
+  for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
+  await fleet.roll(partsOf(2, 'new'))
+  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [['keys-of-0'], ['keys-of-1']])
+  for (const child of forked) if (child.drains.length > 0) child.end()
+  await fleet.roll(partsOf(2, 'newer'))
+  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
+})
+
+t.test('a front that replaces a dead one, or is added, begins with the keys of one that serves', async (t) => {
+  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+  const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
+  readyAtOnce()
+  await fleet.start(partsOf(2, 'old'))
+  for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
+  const dead = newest(0)
+  dead?.end('SIGKILL')
+  for (let turn = 0; turn < 100 && newest(0) === dead; turn++) await turnOfLoop()
+  await turnOfLoop()
+  t.same(newest(0)?.begunWith, ['keys-of-1'])
+  await fleet.roll(partsOf(3, 'new'), { isSparing: true })
+  t.not(newest(2)?.begunWith[0], undefined)
+})
+
 t.test('a roll stops at the first replacement that does not come up, and the others stay', async (t) => {
   const { fleet, forked, serving, starting, readyAtOnce, crashLoops } = scriptedFleet(t)
   const started = fleet.start(partsOf(3, 'old'))
