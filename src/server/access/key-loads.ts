@@ -36,7 +36,7 @@ export class KeyLoads {
    * store_unavailable.
    */
   load(hash: string): Promise<Loaded> {
-    const joined = this.#loads.joinable(hash)
+    const joined = this.#loads.join(hash)
     if (joined !== undefined) return joined
     if (this.#loads.size >= KEY_LOADS_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     return this.#loads.load(hash, {

@@ -22,6 +22,12 @@ export interface LiveRead<T> {
   readonly take: (value: T, isCurrent: boolean) => void
 }
 
+interface Load<T> {
+  readonly done: Promise<Outcome<T>>
+  /** When the last who joined it has waited long enough. */
+  endsAt: number
+}
+
 /**
  * The rule of every cache of a front, written once: what is known is dropped at a change that touches it, and what is
  * being loaded is loaded again only if such a change came meanwhile. Changes of other things cost a load nothing, so that
@@ -34,7 +40,8 @@ export interface LiveRead<T> {
 export class LiveLoads<T> {
   readonly #means: LiveLoadsMeans
   readonly #heard: HeardChanges
-  readonly #joinable = new Map<string, Promise<Outcome<T>>>()
+  /** Those that whoever comes now may wait for. */
+  readonly #joinable = new Map<string, Load<T>>()
   readonly #leave: () => void
   #size = 0
 
@@ -49,26 +56,30 @@ export class LiveLoads<T> {
     return this.#size
   }
 
-  /** The load under way that whoever comes now may wait for. */
-  joinable(id: string): Promise<Outcome<T>> | undefined {
-    return this.#joinable.get(id)
+  /** The load of this id that is under way; undefined where there is none that whoever comes now may wait for. */
+  join(id: string): Promise<Outcome<T>> | undefined {
+    const load = this.#joinable.get(id)
+    if (load !== undefined) load.endsAt = this.#means.now() + RELOADS_MS_MAX
+    return load?.done
   }
 
   /** Joins the load of this id that is under way, or begins one. Failures: those of the read; busy (changes without a pause). */
   load(id: string, wish: LiveRead<T>): Promise<Outcome<T>> {
-    const joined = this.#joinable.get(id)
+    const joined = this.join(id)
     if (joined !== undefined) return joined
-    const leave = (): void => {
-      if (this.#joinable.get(id) === done) this.#joinable.delete(id)
-    }
     this.#size++
     this.#heard.begun()
-    const done = this.#repeat(wish, leave).finally(() => {
+    const time = { endsAt: this.#means.now() + RELOADS_MS_MAX }
+    const leave = (): void => {
+      if (this.#joinable.get(id) === load) this.#joinable.delete(id)
+    }
+    const done = this.#repeat(wish, time, leave).finally(() => {
       leave()
       this.#size--
       this.#heard.ended()
     })
-    this.#joinable.set(id, done)
+    const load: Load<T> = Object.assign(time, { done })
+    this.#joinable.set(id, load)
     return done
   }
 
@@ -84,8 +95,7 @@ export class LiveLoads<T> {
   }
 
   /** @param leave lets nobody join any more */
-  async #repeat({ read, namesOf, take }: LiveRead<T>, leave: () => void): Promise<Outcome<T>> {
-    const endsAt = this.#means.now() + RELOADS_MS_MAX
+  async #repeat({ read, namesOf, take }: LiveRead<T>, time: { readonly endsAt: number }, leave: () => void): Promise<Outcome<T>> {
     for (let blind = 0; ;) {
       const isLast = blind === BLIND_LOADS_MAX
       if (isLast) leave()
@@ -100,7 +110,7 @@ export class LiveLoads<T> {
         return loaded
       }
       if (overtaken === 'everything') blind++
-      if (this.#means.now() >= endsAt) return fail('busy', { retryAfterS: 1, detail: 'What is asked for changes faster than it can be read.' })
+      if (this.#means.now() >= time.endsAt) return fail('busy', { retryAfterS: 1, detail: 'What is asked for changes faster than it can be read.' })
     }
   }
 }

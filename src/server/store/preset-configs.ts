@@ -83,7 +83,7 @@ class LiveConfigs implements PresetConfigs {
   #join(wanted: Wanted): Promise<Outcome<Loaded>> {
     const { workspaceId, id, version } = wanted
     const name = `${id}@${version ?? ''}`
-    const joined = this.#loads.joinable(name)
+    const joined = this.#loads.join(name)
     if (joined !== undefined) return joined
     const loading = this.#loading.get(workspaceId) ?? 0
     if (this.#loads.size >= PRESET_LOADS_MAX || loading >= PRESET_LOADS_WORKSPACE_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
