@@ -10,7 +10,7 @@ import { forwardRequest } from '../../src/server/operations/egress/forward-reque
 import type { AnyOperation } from '../../src/server/operations/define.ts'
 import type { Egress } from '../../src/server/ports/egress.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
-import type { ReleaseRequest } from '../../src/server/ports/vault.ts'
+import type { BundleRequest, ReleaseRequest } from '../../src/server/ports/vault.ts'
 import { KEY, openFront, patient, type TestFront } from './front.ts'
 import { NO_FILES } from './no-files.ts'
 
@@ -54,11 +54,17 @@ export async function openEgressFront(t: Test, options: EgressFrontOptions): Pro
     ...NO_FILES,
     egress,
     releases: {
-      release(request: ReleaseRequest) {
-        releases.push(request)
-        const { name, host } = request
-        const value = host === 'localhost' && Object.hasOwn(secrets, name) ? secrets[name] : undefined
-        return Promise.resolve(value === undefined ? fail('secret_not_released', { fields: { name } }) : ok(new Secret(value)))
+      releaseAll({ names, fits, ...request }: BundleRequest) {
+        const isBound = (name: string): boolean => request.host === 'localhost' && Object.hasOwn(secrets, name)
+        const refused = names.find((name) => !isBound(name))
+        if (refused !== undefined) {
+          releases.push({ ...request, name: refused })
+          return Promise.resolve(fail('secret_not_released', { fields: { name: refused } }))
+        }
+        const fit = fits(new Map(names.map((name) => [name, Buffer.byteLength(secrets[name] ?? '')])))
+        if (!fit.ok) return Promise.resolve(fit)
+        releases.push(...names.map((name) => ({ ...request, name })))
+        return Promise.resolve(ok(new Map(names.map((name) => [name, new Secret(secrets[name] ?? '')]))))
       },
     },
   } as unknown as Ports

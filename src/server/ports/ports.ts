@@ -19,7 +19,7 @@ import type { PresetConfigs, Presets } from './presets.ts'
 import type { EndpointProber, PrivateEndpoints, PrivateModels } from './private-endpoints.ts'
 import type { ContainerFolders } from './storage.ts'
 import type { Transfers } from './transfer.ts'
-import type { SecretReleases, Vaults } from './vault.ts'
+import type { SecretBundles, SecretReleases, Vaults } from './vault.ts'
 import type { VideoJobs } from './videos.ts'
 import type { ScimAnswers, ScimGroups, ScimUsers } from './scim.ts'
 import type { Workspaces } from './workspaces.ts'
@@ -37,7 +37,7 @@ export interface Ports {
   readonly containers: ContainerFolders
   readonly containerUses: ContainerUses
   readonly vaults: Vaults
-  readonly releases: SecretReleases
+  readonly releases: SecretReleases & SecretBundles
   readonly idempotency: Idempotency
   readonly interns: Interns
   readonly apiKeys: ApiKeys

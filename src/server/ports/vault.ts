@@ -89,3 +89,18 @@ export interface SecretReleases {
    */
   release(request: ReleaseRequest): Promise<Outcome<Secret>>
 }
+
+/** Several secrets for one request to one host. */
+export interface BundleRequest extends Omit<ReleaseRequest, 'name'> {
+  readonly names: readonly string[]
+  /** Asked before any of them is opened, with the bytes of each value: a failure ends it, and nothing is released. */
+  fits(bytes: ReadonlyMap<string, number>): Outcome<null>
+}
+
+export interface SecretBundles {
+  /**
+   * Releases all or none: what one is refused for is found before any is opened.
+   * Failures: those of a release, of the first name that is refused, and those of `fits`.
+   */
+  releaseAll(request: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>>
+}

@@ -35,6 +35,11 @@ export function openValue(sealingKey: Uint8Array, sealed: Uint8Array, aad: Uint8
   }
 }
 
+/** Bytes of the value that is sealed, without opening it. */
+export function valueBytesOf(sealed: Uint8Array): number {
+  return Math.max(0, sealed.length - SALT_BYTES - COMMITMENT_BYTES - TAG_BYTES)
+}
+
 /** Texts that cannot run into each other: each with its length (4 bytes) before it. */
 export function lengthPrefixed(...texts: readonly string[]): Buffer {
   return Buffer.concat(texts.flatMap((text) => {

@@ -6,7 +6,8 @@ import type { AuditTrail } from '../ports/audit.ts'
 import type { Log } from '../ports/observe.ts'
 import type { EffectiveRow, SecretRows } from '../ports/secret-rows.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
-import type { ReleaseRequest, SecretReleases } from '../ports/vault.ts'
+import type { BundleRequest, ReleaseRequest, SecretBundles, SecretReleases } from '../ports/vault.ts'
+import { valueBytesOf } from './envelope.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
@@ -25,18 +26,45 @@ type Refusal = 'no_such_secret' | 'legacy' | 'other_host' | 'does_not_open'
 const NO_NAME = '(not a name)'
 
 /** The only way to a value. Each release reads its row anew, so that no cache can outlive a change of it. */
-export function openReleases(parts: ReleaseParts): SecretReleases {
-  return { release: (request) => release(parts, request) }
+export function openReleases(parts: ReleaseParts): SecretReleases & SecretBundles {
+  return { release: (request) => release(parts, request), releaseAll: (request) => releaseAll(parts, request) }
 }
 
 async function release(parts: ReleaseParts, request: ReleaseRequest): Promise<Outcome<Secret>> {
+  const found = await look(parts, request)
+  return found.ok ? give(parts, request, found.value) : found
+}
+
+async function releaseAll(parts: ReleaseParts, { names, fits, ...request }: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>> {
+  const rows = new Map<string, EffectiveRow>()
+  for (const name of new Set(names)) {
+    const found = await look(parts, { ...request, name })
+    if (!found.ok) return found
+    rows.set(name, found.value)
+  }
+  const fit = fits(new Map([...rows].map(([name, { sealed }]) => [name, valueBytesOf(sealed)])))
+  if (!fit.ok) return fit
+  const secrets = new Map<string, Secret>()
+  for (const [name, row] of rows) {
+    const given = await give(parts, { ...request, name }, row)
+    if (!given.ok) return given
+    secrets.set(name, given.value)
+  }
+  return ok(secrets)
+}
+
+/** The row of a secret that may be released. Failures: secret_not_released, busy (the log), store_unavailable. */
+async function look(parts: ReleaseParts, request: ReleaseRequest): Promise<Outcome<EffectiveRow>> {
   if (!isSecretName(request.name)) return refuse(parts, request, 'no_such_secret')
   const found = await parts.rows.find(request.scope, request.name)
   if (!found.ok) return found
   const row = found.value
   if (row === null) return refuse(parts, request, 'no_such_secret')
   if (row.hosts === null) return refuse(parts, request, 'legacy', row)
-  if (!row.hosts.includes(request.host)) return refuse(parts, request, 'other_host', row)
+  return row.hosts.includes(request.host) ? ok(row) : refuse(parts, request, 'other_host', row)
+}
+
+async function give(parts: ReleaseParts, request: ReleaseRequest, row: EffectiveRow): Promise<Outcome<Secret>> {
   const { organizationId, workspaceId } = request.scope
   const opened = await open(parts, row, { organizationId, workspaceId, key: request.by.actor.id ?? workspaceId })
   if (!opened.ok) return opened

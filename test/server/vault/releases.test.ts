@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Secret } from '../../../src/schemas/secret.ts'
-import { fail } from '../../../src/schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../src/schemas/failures.ts'
+import type { AuditEvent } from '../../../src/server/ports/audit.ts'
 import type { VaultScope } from '../../../src/server/ports/vault.ts'
 import { openAuditTrail } from '../../../src/server/store/audit-trail.ts'
 import { openReleases } from '../../../src/server/vault/releases.ts'
@@ -162,4 +163,33 @@ t.test('a short-job pool that takes no more is told as such, and nothing is rele
   const { rows, keys, workspace: scope } = stand
   const releases = openReleases({ rows, keys, jobs: { run: () => Promise.resolve(fail('busy')) }, audit: { note: () => true }, log: SILENT })
   t.match(await releases.release({ scope, name: 'a', host: HOST, operation: 'test', by: BY }), { failure: { name: 'busy' } })
+})
+
+t.test('several secrets are released all or none: what is refused, by place or by size, is refused before any is opened', async (t) => {
+  const stand = await openVaultStand(t)
+  let opened = 0
+  const jobs: Pick<typeof stand.jobs, 'run'> = {
+    run: (task, ...more) => {
+      opened += Number(task === 'open_secret')
+      return stand.jobs.run(task, ...more)
+    },
+  }
+  const events: AuditEvent[] = []
+  const releases = openReleases({ rows: stand.rows, keys: stand.keys, jobs, audit: { note: (event) => events.push(event) > 0 }, log: SILENT })
+  await put(stand, stand.workspace, 'a', 'grüße')
+  await put(stand, stand.workspace, 'b', 'x'.repeat(65_536))
+  await put(stand, stand.workspace, 'c', 'v', ['other.example'])
+  const asked: unknown[] = []
+  const all = (names: readonly string[], fit: Outcome<null> = ok(null)) => releases.releaseAll({
+    scope: stand.workspace, names, host: HOST, operation: 'test', by: BY, fits: (bytes) => {
+      asked.push(Object.fromEntries(bytes))
+      return fit
+    },
+  })
+  t.match(await all(['a', 'b', 'c']), { failure: { name: 'secret_not_released', fields: { name: 'c' } } })
+  t.match(await all(['a', 'b'], fail('header_invalid')), { failure: { name: 'header_invalid' } })
+  t.same([opened, asked], [0, [{ a: Buffer.byteLength('grüße'), b: 65_536 }]])
+  t.same(events.map(({ outcome }) => outcome), ['refused'])
+  const released = must(await all(['b', 'a', 'b']))
+  t.same([[...released].map(([name, value]) => [name, value.reveal().length]), opened], [[['b', 65_536], ['a', 5]], 2])
 })

@@ -3,7 +3,7 @@ import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from 
 import type { RelayedRequest } from '../../ports/relay.ts'
 import { wholeBody } from './body-flow.ts'
 import { malformed } from './outgoing-head.ts'
-import { filled, templateOf, type Place, type Template } from './placeholders.ts'
+import { filled, leastBytes, templateOf, type Place, type Template } from './placeholders.ts'
 
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;|$)/i
@@ -31,13 +31,17 @@ export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<O
 }
 
 export function filledBody({ template, place }: BodyTemplate, values: ReadonlyMap<string, string>): Outcome<Buffer> {
-  const bytes = template.names.reduce((sum, name) => sum + (values.get(name)?.length ?? 0), 0)
-  const tooLarge = fail('body_too_large', { fields: { limit: EGRESS_FILLED_BODY_BYTES_MAX } })
-  if (bytes > EGRESS_FILLED_BODY_BYTES_MAX) return tooLarge
   const text = filled(template, values, place)
   if (!text.ok) return text
-  return text.value.length > EGRESS_FILLED_BODY_BYTES_MAX ? tooLarge : ok(Buffer.from(text.value, 'latin1'))
+  return text.value.length > EGRESS_FILLED_BODY_BYTES_MAX ? TOO_LARGE : ok(Buffer.from(text.value, 'latin1'))
 }
+
+/** Whether a body may fit once it is filled; told before any secret is opened. @param bytes of each value. Failure: body_too_large */
+export function bodyFits(body: BodyTemplate | null, bytes: ReadonlyMap<string, number>): Outcome<null> {
+  return body === null || leastBytes(body.template, bytes) <= EGRESS_FILLED_BODY_BYTES_MAX ? ok(null) : TOO_LARGE
+}
+
+const TOO_LARGE = fail('body_too_large', { fields: { limit: EGRESS_FILLED_BODY_BYTES_MAX } })
 
 function valueOf(headers: readonly string[], name: string): string {
   for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? ''

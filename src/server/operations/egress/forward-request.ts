@@ -7,8 +7,8 @@ import { defineOperation, ownWorkspaceOf, type Call, type Success } from '../def
 import { bytesOf, passedOn } from './answer-headers.ts'
 import { BodyFlow } from './body-flow.ts'
 import { destinationOf } from './destination.ts'
-import { bodyTemplate, filledBody } from './filled-body.ts'
-import { filledHead, outgoingHead } from './outgoing-head.ts'
+import { bodyFits, bodyTemplate, filledBody } from './filled-body.ts'
+import { filledHead, headFits, outgoingHead } from './outgoing-head.ts'
 import { redactionOf } from './redaction.ts'
 import { releaseSecrets } from './release-secrets.ts'
 
@@ -54,7 +54,11 @@ export const forwardRequest = defineOperation({
     if (!body.ok) return body
     const templates = [head.value.query, ...head.value.headers.map(({ value }) => value), body.value?.template]
     const names = templates.flatMap((template) => template?.names ?? [])
-    const values = await releaseSecrets(names, { host, call, releases: ports.releases })
+    const fits = (bytes: ReadonlyMap<string, number>): Outcome<null> => {
+      const headFit = headFits(head.value, bytes)
+      return headFit.ok ? bodyFits(body.value, bytes) : headFit
+    }
+    const values = await releaseSecrets(names, { host, call, releases: ports.releases, fits })
     if (!values.ok) return values
     const out = filledHead(head.value, values.value)
     if (!out.ok) return out

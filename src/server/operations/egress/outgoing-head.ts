@@ -3,7 +3,7 @@ import { isOfConnection, namedByConnection } from '../../../schemas/hop-by-hop.t
 import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/limits.ts'
 import type { RelayedRequest } from '../../ports/relay.ts'
 import { holdsKey } from './own-keys.ts'
-import { filled, hasPlaceholder, percentDecoded, templateOf, type Template } from './placeholders.ts'
+import { filled, hasPlaceholder, leastBytes, percentDecoded, templateOf, type Template } from './placeholders.ts'
 
 /** A request's target and headers as they go out, with places for secrets. */
 export interface OutgoingHead {
@@ -60,9 +60,17 @@ export function filledHead(head: OutgoingHead, values: ReadonlyMap<string, strin
     headers.push(name, text.value)
     bytes += name.length + text.value.length
   }
-  if (bytes <= EGRESS_FILLED_HEAD_BYTES_MAX) return ok({ path, headers })
-  return fail('header_invalid', { detail: `With the values of its secrets the head has more than ${EGRESS_FILLED_HEAD_BYTES_MAX} bytes.` })
+  return bytes <= EGRESS_FILLED_HEAD_BYTES_MAX ? ok({ path, headers }) : HEAD_TOO_LARGE
 }
+
+/** Whether a head may fit once it is filled; told before any secret is opened. @param bytes of each value. Failure: header_invalid */
+export function headFits({ path, query, headers }: OutgoingHead, bytes: ReadonlyMap<string, number>): Outcome<null> {
+  const target = path.length + (query === null ? 0 : 1 + leastBytes(query, bytes))
+  const all = headers.reduce((sum, { name, value }) => sum + name.length + leastBytes(value, bytes), target)
+  return all <= EGRESS_FILLED_HEAD_BYTES_MAX ? ok(null) : HEAD_TOO_LARGE
+}
+
+const HEAD_TOO_LARGE = fail('header_invalid', { detail: `With the values of its secrets the head has more than ${EGRESS_FILLED_HEAD_BYTES_MAX} bytes.` })
 
 function isWithheld(name: string, named: ReadonlySet<string>): boolean {
   return NEVER_FORWARDED.has(name) || isOfConnection(name) || named.has(name)

@@ -60,6 +60,12 @@ export function filled({ literals, names }: Template, values: ReadonlyMap<string
   return ok(text)
 }
 
+/** Bytes that a text has at least once the values are in it: no place writes a value in fewer than it has. @param bytes of each value */
+export function leastBytes({ literals, names }: Template, bytes: ReadonlyMap<string, number>): number {
+  const values = names.reduce((sum, name) => sum + (bytes.get(name) ?? 0), 0)
+  return literals.reduce((sum, literal) => sum + literal.length, values)
+}
+
 /** No control characters but the tab: a line break would begin another header. RFC 9110 §5.5. */
 const HEADER_VALUE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/
 

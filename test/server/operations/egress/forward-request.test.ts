@@ -159,7 +159,7 @@ t.test('egress.forward 504: no answer within the deadline', async (t) => {
 
 t.test('egress.forward 503: the gate or the audit log has no room', async (t) => {
   const busy = () => Promise.resolve(fail('busy'))
-  const ports = { egress: { vetted: () => ({ ok: true, value: { exchange: busy } }) }, releases: { release: busy } } as unknown as Ports
+  const ports = { egress: { vetted: () => ({ ok: true, value: { exchange: busy } }) }, releases: { releaseAll: busy } } as unknown as Ports
   const { ask } = await openEgressFront(t, { target: echo, ports })
   t.match(await errorOf(await ask('/')), { status: 503, type: 'busy', header: 'busy' })
   t.match(await errorOf(await ask('/?k={{secret:k}}')), { status: 503, type: 'busy' })

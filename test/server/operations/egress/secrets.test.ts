@@ -154,6 +154,16 @@ t.test('a hundred placeholders of one secret are one release; more than EGRESS_S
   t.equal(releases.length, 1 + EGRESS_SECRETS_MAX)
 })
 
+t.test('what is refused by size is refused before a secret is opened', async (t) => {
+  const { ask, releases } = await open(t)
+  const swollen = EGRESS_FILLED_HEAD_BYTES_MAX / SECRETS.long.length + 1
+  t.match(await errorOf(await ask('/', { headers: { a: '{{secret:long}}'.repeat(swollen) } })), { type: 'header_invalid' })
+  t.match(await errorOf(await ask(`/?a=${'{{secret:long}}'.repeat(swollen)}`)), { type: 'header_invalid' })
+  const large = post('{{secret:long}}'.repeat(EGRESS_FILLED_BODY_BYTES_MAX / SECRETS.long.length + 1), 'text/plain')
+  t.match(await errorOf(await ask('/', large)), { type: 'body_too_large' })
+  t.equal(releases.length, 0)
+})
+
 t.test('values do not swell a head beyond EGRESS_FILLED_HEAD_BYTES_MAX', async (t) => {
   const { ask, seen } = await open(t)
   const times = EGRESS_FILLED_HEAD_BYTES_MAX / SECRETS.long.length
