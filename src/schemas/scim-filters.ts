@@ -54,7 +54,8 @@ function isTruth(attrPath: string): boolean {
   return /(?:^|[.:])(?:active|primary)$/i.test(attrPath)
 }
 
-function termsOf(filter: Filter): number {
+/** Comparisons that a filter has. */
+export function termsOf(filter: Filter): number {
   if ('filters' in filter) return filter.filters.reduce((sum, part) => sum + termsOf(part), 0)
   if ('filter' in filter) return termsOf(filter.filter)
   return 'valFilter' in filter ? termsOf(filter.valFilter) : 1

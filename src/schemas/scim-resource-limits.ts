@@ -18,6 +18,13 @@ export const SCIM_ATTRIBUTES_BYTES_MAX = 64 * 1024
 export const SCIM_VALUES_MAX = 500
 /** Bytes of the body of a request about a user: it is read on the loop. Decision. */
 export const SCIM_USER_BODY_BYTES_MAX = 256 * 1024
+/**
+ * Comparisons of values that one PATCH of a user comes to, and that the filters of one PATCH hold: of an operation the values of
+ * its list times the comparisons of its filter. They run on the loop, some 100 in 0.1 ms. Decision.
+ */
+export const SCIM_PATCH_COMPARISONS_MAX = 10_000
+/** Operations of a PATCH that are read in one turn of the loop. Decision. */
+export const SCIM_PATCH_READ_AT_ONCE = 50
 /** Operations of one PATCH. Decision. */
 export const SCIM_PATCH_OPERATIONS_MAX = 1_000
 /** Ids of members that joined, and of those that left, in one row of the audit log; the counts are always whole. Decision. */

@@ -39,7 +39,7 @@ export const patchGroup = defineOperation<Inputs, Attributes>({
   },
   async run(call, ports) {
     const { headers, params } = call
-    const steps = patchStepsOf(call.body)
+    const steps = await patchStepsOf(call.body)
     if (!steps.ok) return steps
     const wanted = groupStepsOf(params.id, steps.value)
     if (!wanted.ok) return wanted

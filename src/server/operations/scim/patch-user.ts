@@ -40,7 +40,7 @@ export const patchUser = defineOperation<Inputs, Attributes>({
   example: { params: { id: EXAMPLE_ID }, body: { schemas: [PATCH_SCHEMA], Operations: [{ op: 'replace', path: 'active', value: false }] } },
   async run(call, ports) {
     const { body, headers, params } = call
-    const steps = patchStepsOf(body)
+    const steps = await patchStepsOf(body)
     if (!steps.ok) return steps
     const patched = await ports.scimUsers.update(
       params.id, (before) => patchedUser(before, steps.value), versionsOf(headers['if-match']), actorOf(call, ID),

@@ -2,8 +2,8 @@ import { filter as testOf } from 'scim2-parse-filter'
 import { ScimError, scimPatch, type ScimResource } from 'scim-patch'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { booleanOf, isComplex, listedValues, MULTI_VALUED } from '../../../schemas/scim-attributes.ts'
-import type { Filter } from '../../../schemas/scim-filters.ts'
-import { SCIM_VALUES_MAX } from '../../../schemas/scim-resource-limits.ts'
+import { termsOf, type Filter } from '../../../schemas/scim-filters.ts'
+import { SCIM_PATCH_COMPARISONS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim-resource-limits.ts'
 import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
 import { inOperation, type PatchStep } from './patch-steps.ts'
 import { tooManyValues, userWishOf } from './user-wish.ts'
@@ -19,6 +19,7 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
   if (listedValues(steps.map((step) => step.value)) - steps.length > SCIM_VALUES_MAX) return tooManyValues()
   const { id, userName, externalId, displayName, isActive } = before
   const document: Document = { ...structuredClone(before.attributes), userName, externalId, displayName, active: isActive }
+  let comparisons = 0
   for (const step of steps) {
     const { attribute, extension } = step.path
     if (extension === null && PASSED_OVER.has(attribute)) continue
@@ -27,10 +28,24 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
       if (!step.isNamed && attribute === 'id' && step.value === id) continue
       return inOperation(fail('scim_immutable', { detail: `It is \`${attribute}\`.` }), step.at)
     }
+    comparisons += comparisonsOf(document, step)
+    if (comparisons > SCIM_PATCH_COMPARISONS_MAX) return inOperation(fail('scim_value_invalid', { detail: TOO_MANY_COMPARISONS }), step.at)
     const done = attempt(document, step)
     if (!done.ok) return inOperation(done, step.at)
   }
   return userWishOf(document, before)
+}
+
+const TOO_MANY_COMPARISONS = `Up to here the operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer at a time.`
+
+/** What a step compares on the values of its list: each with its filter, or with what it adds or removes. */
+function comparisonsOf(document: Document, { op, path: { extension, attribute, filter }, value }: PatchStep): number {
+  const holder = extension === null ? document : document[nameIn(document, extension)]
+  const list = isComplex(holder) ? holder[nameIn(holder, attribute)] : undefined
+  if (!Array.isArray(list)) return 1
+  if (filter !== null) return list.length * termsOf(filter)
+  const given = Array.isArray(value) ? value.length : 1
+  return op === 'replace' ? list.length + given : list.length * Math.max(1, given)
 }
 
 function attempt(document: Document, step: PatchStep): Outcome<null> {

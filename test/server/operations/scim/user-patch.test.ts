@@ -1,6 +1,8 @@
 import t from 'tap'
 import { ENTERPRISE_SCHEMA, USER_SCHEMA } from '../../../../src/schemas/scim-attributes.ts'
-import { SCIM_PATCH_OPERATIONS_MAX, SCIM_VALUES_MAX } from '../../../../src/schemas/scim-resource-limits.ts'
+import {
+  SCIM_PATCH_COMPARISONS_MAX, SCIM_PATCH_OPERATIONS_MAX, SCIM_PATCH_READ_AT_ONCE, SCIM_VALUES_MAX,
+} from '../../../../src/schemas/scim-resource-limits.ts'
 import { patchStepsOf } from '../../../../src/server/operations/scim/patch-steps.ts'
 import { patchedUser } from '../../../../src/server/operations/scim/user-patch.ts'
 import type { ScimUser } from '../../../../src/server/ports/scim.ts'
@@ -13,8 +15,8 @@ const ANN: ScimUser = {
   createdAt: new Date(0), updatedAt: new Date(0),
 }
 
-function patched(...operations: readonly unknown[]) {
-  const steps = patchStepsOf({ Operations: operations })
+async function patched(...operations: readonly unknown[]) {
+  const steps = await patchStepsOf({ Operations: operations })
   return steps.ok ? patchedUser(ANN, steps.value) : steps
 }
 
@@ -66,7 +68,7 @@ for (const [what, operations, expected] of CHANGES) {
     const isWhole = expected === ANN || 'attributes' in expected === false || what.includes('remove')
     const value = { userName, externalId, displayName, isActive, attributes: { ...ANN.attributes, ...attributes } }
     if (what === 'a name that goes') Reflect.deleteProperty(value.attributes, 'title')
-    t.same(patched(...operations), { ok: true, value }, isWhole ? 'the whole' : 'what changed')
+    t.same(await patched(...operations), { ok: true, value }, isWhole ? 'the whole' : 'what changed')
   })
 }
 
@@ -85,11 +87,11 @@ const REFUSED: readonly (readonly [string, object])[] = [
 ]
 
 t.test('a PATCH that cannot be is refused', async (t) => {
-  for (const [name, operation] of REFUSED) t.match(patched(operation), { ok: false, failure: { name } }, JSON.stringify(operation).slice(0, 80))
-  t.match(patchStepsOf({}), { failure: { name: 'scim_value_invalid' } })
+  for (const [name, operation] of REFUSED) t.match(await patched(operation), { ok: false, failure: { name } }, JSON.stringify(operation).slice(0, 80))
+  t.match(await patchStepsOf({}), { failure: { name: 'scim_value_invalid' } })
   const many = Array.from({ length: SCIM_PATCH_OPERATIONS_MAX + 1 }, () => ({ op: 'replace', path: 'title', value: 'x' }))
-  t.match(patched(...many), { failure: { name: 'scim_value_invalid' } })
-  t.match(patched(...many.slice(1)), { ok: true })
+  t.match(await patched(...many), { failure: { name: 'scim_value_invalid' } })
+  t.match(await patched(...many.slice(1)), { ok: true })
 })
 
 t.test('what is refused says which operation it is of', async (t) => {
@@ -97,7 +99,7 @@ t.test('what is refused says which operation it is of', async (t) => {
   const wrong: readonly object[] = [
     { op: 'x' }, { op: 'add', path: 'a b', value: 1 }, { op: 'replace', path: 'id', value: 'x' }, { op: 'replace', path: 'emails[type eq "x"]', value: {} },
   ]
-  for (const operation of wrong) t.match(patched(fine, operation, fine), { failure: { detail: /Operations\[1\]/ } }, JSON.stringify(operation))
+  for (const operation of wrong) t.match(await patched(fine, operation, fine), { failure: { detail: /Operations\[1\]/ } }, JSON.stringify(operation))
 })
 
 t.test('no path and no name reaches what all objects share', async (t) => {
@@ -110,7 +112,7 @@ t.test('no path and no name reaches what all objects share', async (t) => {
     { op: 'add', path: 'title', value: { 'constructor.prototype': { polluted: 1 } } }, { op: 'replace', path: 'emails[type eq "work"].constructor', value: 1 },
   ]
   for (const operation of hostile) {
-    patched(operation)
+    await patched(operation)
     t.equal(({} as Record<string, unknown>)['polluted'], undefined, JSON.stringify(operation))
     t.equal((Object as unknown as Record<string, unknown>)['polluted'], undefined)
   }
@@ -118,7 +120,7 @@ t.test('no path and no name reaches what all objects share', async (t) => {
 
 t.test('lists that are compared value by value stay short, however they come to be', async (t) => {
   const numbers = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n)
-  const kept = patched({ op: 'add', path: 'roles', value: numbers(0, SCIM_VALUES_MAX) })
+  const kept = await patched({ op: 'add', path: 'roles', value: numbers(0, SCIM_VALUES_MAX) })
   t.ok(kept.ok, 'as many as there may be')
   const half = SCIM_VALUES_MAX / 2
   for (const operations of [
@@ -126,9 +128,37 @@ t.test('lists that are compared value by value stay short, however they come to 
     [{ op: 'add', path: 'roles', value: numbers(0, half) }, { op: 'remove', path: 'roles', value: numbers(0, half + 1) }],
     [{ op: 'add', value: { x: { y: numbers(0, SCIM_VALUES_MAX + 1) } } }],
     [{ op: 'add', path: 'emails[type eq "work"].x', value: numbers(0, SCIM_VALUES_MAX + 1) }],
-    numbers(0, SCIM_VALUES_MAX + 1).map((value) => ({ op: 'add', path: 'roles', value })),
+    [{ op: 'add', path: 'roles', value: numbers(0, SCIM_VALUES_MAX) }, { op: 'add', path: 'roles', value: SCIM_VALUES_MAX }],
     // Of a list within each value of another one.
     [{ op: 'add', path: 'roles', value: numbers(0, half).map((value) => ({ value })) }, { op: 'add', path: 'roles.x', value: [1, 2] },
       { op: 'add', path: 'roles.x', value: [3] }],
-  ]) t.match(patched(...operations), { failure: { name: 'scim_value_invalid', detail: /more than 500 values/ } }, JSON.stringify(operations).slice(0, 80))
+  ]) t.match(await patched(...operations), { failure: { name: 'scim_value_invalid', detail: /more than 500 values/ } }, JSON.stringify(operations).slice(0, 80))
+})
+
+t.test('a PATCH that compares too many values is refused where it comes to it, whatever compares them', async (t) => {
+  const values = 100
+  const emails = Array.from({ length: values }, (_, nth) => ({ type: 'other', value: `m${nth}@b.c` }))
+  const fitting = SCIM_PATCH_COMPARISONS_MAX / values
+  const many = (one: object, more = 1): readonly object[] => Array.from({ length: fitting + more }, () => one)
+  const single = { op: 'replace', path: 'emails[value eq "m7@b.c"].display', value: 'x' }
+  const all = async (operations: readonly object[]) => {
+    const steps = await patchStepsOf({ Operations: operations })
+    return steps.ok ? patchedUser({ ...ANN, attributes: { emails } }, steps.value) : steps
+  }
+  const refused = { failure: { name: 'scim_value_invalid', detail: new RegExp(`more than ${SCIM_PATCH_COMPARISONS_MAX} .*Operations\\[${fitting}\\]`) } }
+  t.match(await all(many(single, 0)), { ok: true })
+  t.match(await all(many(single)), refused)
+  t.match(await all(many({ op: 'add', path: 'emails', value: emails[3] })), refused)
+  const terms = { ...single, path: 'emails[value eq "a" or value eq "b" or value eq "m7@b.c" or value eq "d"].display' }
+  t.match(await all(many(terms, fitting / 4 + 1 - fitting)), { failure: { name: 'scim_value_invalid' } })
+})
+
+t.test('the loop goes on while many operations are read', async (t) => {
+  let turns = 0
+  const count = (): void => void (turns++, next = setImmediate(count))
+  let next = setImmediate(count)
+  const filtered = (_: unknown, nth: number) => ({ op: 'replace', path: `emails[value eq "${nth}"].type`, value: 'x' })
+  t.match(await patchStepsOf({ Operations: Array.from({ length: SCIM_PATCH_OPERATIONS_MAX }, filtered) }), { ok: true })
+  clearImmediate(next)
+  t.ok(turns >= SCIM_PATCH_OPERATIONS_MAX / SCIM_PATCH_READ_AT_ONCE - 1)
 })
