@@ -30,39 +30,90 @@ const server = createServer(serve)
 // The name is the lock: whoever has it is the keeper.
 if (!(await hold())) process.exit(0)
 const booting = boot()
-/** One at a time: a template cannot be copied while somebody looks at it. */
-let queue: Promise<unknown> = booting.catch(() => {})
+/** Databases that stand ready, so that a test does not wait for a copy of the template. */
+const READY_MAX = 4
+const TEMPLATES = { migrated: 'template_migrated', empty: 'template0' } as const
+type Kind = keyof typeof TEMPLATES
+
+interface Request {
+  readonly kind: Kind
+  readonly answer: (database: string) => void
+  readonly refuse: (problem: Error) => void
+}
+
+const requests: Request[] = []
+const ready: string[] = []
+const returned: string[] = []
+/** One statement at a time: a template cannot be copied while another session uses it. */
+let working: Promise<void> | null = null
 
 function serve(socket: Socket): void {
   // Who comes now asks again until the next keeper is there.
   if (isEnding) return void socket.on('error', () => {}).destroy()
   clearTimeout(idle)
   leases++
-  const database = `test_${++count}`
+  let lent: string | null = null
+  let isGone = false
   socket.on('error', () => {})
   socket.once('data', (chunk: Buffer) => {
-    const template = chunk.toString().trim() === 'migrated' ? 'template_migrated' : 'template0'
-    queue = queue.then(() => lend(socket, database, template))
+    const kind = chunk.toString().trim() === 'migrated' ? 'migrated' : 'empty'
+    requests.push({
+      kind,
+      answer(database) {
+        lent = database
+        if (isGone) return void giveBack(database)
+        void booting.then((cluster) => socket.write(`${urlOf(cluster, database)}\n`))
+      },
+      refuse: (problem) => refuse(socket, problem),
+    })
+    work()
   })
   socket.once('close', () => {
-    queue = queue.then(() => takeBack(database))
+    isGone = true
+    if (lent !== null) giveBack(lent)
     if (--leases === 0) idle = setTimeout(() => void end(), IDLE_MS)
   })
+  booting.catch((problem: Error) => refuse(socket, problem))
 }
 
-async function lend(socket: Socket, database: string, template: string): Promise<void> {
-  try {
-    const cluster = await booting
-    await cluster.admin.unsafe(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY file_copy`)
-    socket.write(`${urlOf(cluster, database)}\n`)
-  } catch (problem) {
-    socket.end(`error: ${(problem as Error).message.replaceAll('\n', ' ')}\n`)
+function refuse(socket: Socket, problem: Error): void {
+  socket.end(`error: ${problem.message.replaceAll('\n', ' ')}\n`)
+}
+
+function giveBack(database: string): void {
+  returned.push(database)
+  work()
+}
+
+function work(): void {
+  working ??= workOff().catch(() => {}).finally(() => (working = null))
+}
+
+/** Tests that wait come first, then the databases that stand ready; what was given back is dropped when nothing else is to be done. */
+async function workOff(): Promise<void> {
+  const { admin } = await booting
+  for (;;) {
+    const request = requests.shift()
+    if (request !== undefined) {
+      const stands = request.kind === 'migrated' ? ready.shift() : undefined
+      if (stands !== undefined) request.answer(stands)
+      else await made(admin, request.kind).then(request.answer, request.refuse)
+    } else if (isEnding) {
+      return
+    } else if (ready.length < READY_MAX) {
+      ready.push(await made(admin, 'migrated'))
+    } else {
+      const database = returned.shift()
+      if (database === undefined) return
+      await admin.unsafe(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`).catch(() => {})
+    }
   }
 }
 
-async function takeBack(database: string): Promise<void> {
-  const cluster = await booting.catch(() => null)
-  await cluster?.admin.unsafe(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`).catch(() => {})
+async function made(admin: Sql, kind: Kind): Promise<string> {
+  const database = `test_${++count}`
+  await admin.unsafe(`CREATE DATABASE ${database} TEMPLATE ${TEMPLATES[kind]} STRATEGY file_copy`)
+  return database
 }
 
 async function boot(): Promise<Cluster> {
@@ -84,7 +135,7 @@ async function boot(): Promise<Cluster> {
 /** The name is held to the end: the next keeper makes its cluster where this one is removed. */
 async function end(): Promise<void> {
   isEnding = true
-  await queue.catch(() => {})
+  await working
   const cluster = await booting.catch(() => null)
   await cluster?.admin.end({ timeout: 1 })
   await cluster?.running.stop()
