@@ -28,6 +28,7 @@ export const FAILURES = {
   key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
   wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind}.'),
+  scope_missing: row([403], 'caller', 'after_change', 'This API key lacks the scope {scope}: use another key, or have a management key add it.'),
   operator_only: row([403], 'caller', 'no', 'This is for the organization that operates the installation.'),
   /** Of the admin port: a page elsewhere may have its own name lead here. */
   admin_host_refused: row([403], 'caller', 'after_change', 'The admin port answers to localhost, to addresses, and to the name in SLUICE_ADMIN_HOST.'),
@@ -55,6 +56,7 @@ export const FAILURES = {
   // Keys and workspaces as objects of management
   model_not_allowed: row([403, 404], 'caller', 'after_change', 'This API key may not use this model.'),
   api_key_unknown: row([404], 'caller', 'after_change', 'There is no such API key.'),
+  key_unscoped: row([400], 'caller', 'after_change', 'Only inference and intern keys have scopes; a management key acts for its organization.'),
   user_unknown: row([404], 'caller', 'after_change', 'There is no such user.'),
   default_workspace_kept: row([400], 'caller', 'after_change', 'This is the default workspace of the organization.'),
   callback_url_invalid: row([400], 'caller', 'after_change', 'This is no address that webhooks may go to.'),

@@ -6,6 +6,7 @@ import {
 } from './limits.ts'
 import { USD_MAX } from './money-limits.ts'
 import { HasMore } from './pages.ts'
+import { KEY_SCOPES } from './scopes.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
@@ -43,12 +44,19 @@ const AllowedModels = nullable(Type.Array(
   Type.String({ pattern: ALLOWED_MODEL.source, maxLength: ALLOWED_MODEL_CHARS_MAX, title: ALLOWED_MODEL_RULES }),
   { maxItems: ALLOWED_MODELS_MAX, description: `Our extension: the models that it may use, each as ${ALLOWED_MODEL_RULES}; null: all, an empty list: none.` },
 ))
+const Scopes = nullable(Type.Array(Type.Enum([...KEY_SCOPES]), {
+  uniqueItems: true, maxItems: KEY_SCOPES.length,
+  description: 'Our extension: what an inference or intern key may do; null: all, an empty list: nothing that needs a scope.',
+}))
 const ExpiresAt = nullable(Type.String({ title: `${INSTANT_RULES}, or null`, description: `${INSTANT_RULES}, in the future; null: never.` }))
 
 /** Body of POST /keys. What else it holds is ignored (C25). B2.10. */
 export const CreateKeyBody = Type.Object({
   name: Name,
-  kind: Type.Optional(Type.Enum(['inference', 'management'], { description: 'Our extension; left out: `inference`.' })),
+  kind: Type.Optional(Type.Enum(['inference', 'management', 'intern'], { description: 'Our extension; left out: `inference`, with `intern_id` `intern`.' })),
+  intern_id: Type.Optional(Type.String({
+    minLength: 1, description: "Our extension: the key is one of this intern, acts in the intern's workspace and ends with it.",
+  })),
   limit: Type.Optional(Limit),
   limit_reset: Type.Optional(ResetOf),
   include_byok_in_limit: Type.Optional(Byok),
@@ -62,6 +70,7 @@ export const CreateKeyBody = Type.Object({
   })),
   rate_limit_rpm: Type.Optional(Rate),
   allowed_models: Type.Optional(AllowedModels),
+  scopes: Type.Optional(Scopes),
 })
 export type CreateKeyBody = Static<typeof CreateKeyBody>
 
@@ -74,6 +83,7 @@ export const UpdateKeyBody = Type.Object({
   include_byok_in_limit: Type.Optional(Byok),
   rate_limit_rpm: Type.Optional(Rate),
   allowed_models: Type.Optional(AllowedModels),
+  scopes: Type.Optional(Scopes),
 })
 export type UpdateKeyBody = Static<typeof UpdateKeyBody>
 
@@ -136,6 +146,8 @@ export const ApiKey = Type.Object({
   kind: Type.Enum(['inference', 'management', 'intern']),
   rate_limit_rpm: nullable(Type.Integer()),
   allowed_models: nullable(Type.Array(Type.String())),
+  scopes: nullable(Type.Array(Type.Enum([...KEY_SCOPES]))),
+  intern_id: nullable(Type.String({ description: 'Of an intern key.' })),
 })
 export type ApiKey = Static<typeof ApiKey>
 
@@ -167,6 +179,7 @@ export const CurrentKeyAnswer = Type.Object({
     hash: Type.String({ description: 'Our extension.' }),
     kind: ApiKey.properties.kind,
     allowed_models: ApiKey.properties.allowed_models,
+    scopes: ApiKey.properties.scopes,
   }),
 })
 export type CurrentKeyAnswer = Static<typeof CurrentKeyAnswer>

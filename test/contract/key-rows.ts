@@ -6,7 +6,7 @@ export const KEY_ROWS: Readonly<Record<string, ContractRow>> = {
     method: 'get', path: '/keys', success: 200, statuses: [400, 429, 500], keys: ['management'], source: 'B2.10', uncaused: {},
   },
   'keys.create': {
-    method: 'post', path: '/keys', success: 201, statuses: [400, 403, 429, 500], keys: ['management'], source: 'B2.10, C6', uncaused: {},
+    method: 'post', path: '/keys', success: 201, statuses: [400, 403, 404, 429, 500], keys: ['management'], source: 'B2.10, C6, C34', uncaused: {},
   },
   'keys.get': {
     method: 'get', path: '/keys/{hash}', success: 200, statuses: [404, 429, 500], keys: ['management'], source: 'B2.10', uncaused: {},

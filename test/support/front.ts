@@ -127,7 +127,7 @@ export function keyRecords(common: Partial<KeyRecord> = {}): ReadonlyMap<string,
     return [hash, {
       hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
       rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
-      allowedModels: null, money: NO_LIMITS, ...more, ...common,
+      allowedModels: null, scopes: null, money: NO_LIMITS, ...more, ...common,
     }]
   }
   return new Map([

@@ -73,7 +73,7 @@ export function testKey(more: Partial<KeyRecord> = {}): { readonly bearer: strin
   const record: KeyRecord = {
     hash, kind, name: 'test', organizationId: 'o', workspaceId: kind === 'management' ? null : 'w', defaultWorkspaceId: 'd',
     internId: null, rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
-    allowedModels: null, money: NO_LIMITS, ...more,
+    allowedModels: null, scopes: null, money: NO_LIMITS, ...more,
   }
   return { bearer: `Bearer ${key}`, record }
 }

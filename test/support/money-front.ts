@@ -136,7 +136,7 @@ function keyOf(owner: string, money: Partial<KeyMoney>, { lender }: MoneyWorld):
   const limited = (id: string): boolean => lender.limits.has(id)
   return {
     hash: owner, kind: 'inference', name: 'test', organizationId: '1', workspaceId: '1', defaultWorkspaceId: '1', internId: null,
-    rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, allowedModels: null,
+    rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, allowedModels: null, scopes: null,
     money: {
       ...NO_LIMITS, accountId: `k${owner}`, isCreditLimited: limited('o1'), isWorkspaceLimited: limited('w1'), isKeyLimited: limited(`k${owner}`), ...money,
     },

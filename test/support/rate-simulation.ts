@@ -147,7 +147,7 @@ export function keyOf(rateLimitRpm: number | null, hash = 'k'.repeat(64)): KeyRe
   return {
     hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
     rateLimitRpm, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
-    allowedModels: null, money: NO_LIMITS,
+    allowedModels: null, scopes: null, money: NO_LIMITS,
   }
 }
 

@@ -57,7 +57,7 @@ export function videoKey(owners: Owners, limits: Partial<KeyRecord['money']> = {
   return {
     hash: owners.keyHash, kind: 'inference', name: 'k', organizationId: owners.organizationId, workspaceId: owners.workspaceId,
     defaultWorkspaceId: owners.workspaceId, internId: null, rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true,
-    expiresAtMs: null, allowedModels: null, money: { ...NO_LIMITS, accountId: owners.keyAccountId, ...limits },
+    expiresAtMs: null, allowedModels: null, scopes: null, money: { ...NO_LIMITS, accountId: owners.keyAccountId, ...limits },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { KeyKind } from '../../schemas/api-keys.ts'
 import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX } from '../../schemas/limits.ts'
+import { hasScope, scopesText } from '../../schemas/scopes.ts'
 import type { Operation } from '../operations/define.ts'
 import type { EpochFeed, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { Meters } from '../ports/observe.ts'
@@ -25,8 +26,8 @@ export interface Access {
    * Failures: credentials_missing, key_unknown, key_expired, key_disabled, busy, store_unavailable.
    */
   authenticate(authorization: string): Outcome<KeyRecord> | Promise<Outcome<KeyRecord>>
-  /** `wrong_key_kind`, naming the kind that is needed, or null. C3, C4. */
-  checkKind(operation: Operation, key: KeyRecord): Failure | null
+  /** `wrong_key_kind` or `scope_missing`, naming what is needed, or null. C3, C4, C34. */
+  checkKey(operation: Operation, key: KeyRecord): Failure | null
   /** Hashes of the keys that it knows, the one used last first; KEYS_HANDED_MAX at most. */
   knownKeys(): readonly string[]
   /**
@@ -75,10 +76,10 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
       meters?.keyLookup('store')
       return load(hash)
     },
-    checkKind(operation, key) {
-      const { keys: kinds } = operation.access
-      if (kinds.includes(key.kind)) return null
-      return { name: 'wrong_key_kind', fields: { kind: kinds.map((kind) => KIND_TEXTS[kind]).join(' or ') } }
+    checkKey(operation, key) {
+      const { keys: kinds, keyScopes = [] } = operation.access
+      if (!kinds.includes(key.kind)) return { name: 'wrong_key_kind', fields: { kind: kinds.map((kind) => KIND_TEXTS[kind]).join(' or ') } }
+      return hasScope(key.scopes, keyScopes) ? null : { name: 'scope_missing', fields: { scope: scopesText(keyScopes) } }
     },
     knownKeys: () => known.list(KEYS_HANDED_MAX),
     async beginWith(hashes, mayGoOn) {

@@ -3,7 +3,7 @@ import { KEY_OVERLAP_S_DEFAULT } from '../../schemas/limits.ts'
 import type { ApiKeys, KeyChanges } from '../ports/api-keys.ts'
 import { openApiKeys } from '../store/api-key-management.ts'
 import { nameOf, need, withAdmin, type Admin } from './admin.ts'
-import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, overlapOf, rateOf, type LimitOptions } from './key-options.ts'
+import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, overlapOf, rateOf, scopesOf, type LimitOptions } from './key-options.ts'
 import { linesOf, wireOf } from './key-text.ts'
 import { addVerb, print } from './verb.ts'
 
@@ -49,12 +49,14 @@ function changesOf(options: UpdateOptions): KeyChanges {
   const { name, state } = options
   const rateLimitRpm = rateOf(options)
   const allowedModels = allowedModelsOf(options)
+  const scopes = scopesOf(options)
   return {
     ...limitsOf(options),
     ...(name !== undefined && { name }),
     ...(state !== undefined && { isDisabled: state === 'off' }),
     ...(rateLimitRpm !== undefined && { rateLimitRpm }),
     ...(allowedModels !== undefined && { allowedModels }),
+    ...(scopes !== undefined && { scopes }),
   }
 }
 

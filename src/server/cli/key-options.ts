@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { INSTANT_RULES, instantOf } from '../../schemas/instants.ts'
 import { ALLOWED_MODEL_RULES, isAllowedModel, LIMIT_RESETS, type LimitReset } from '../../schemas/keys.ts'
 import { ALLOWED_MODELS_MAX, KEY_OVERLAP_S_MAX, RATE_LIMIT_RPM_MAX } from '../../schemas/limits.ts'
+import { isKeyScope, KEY_SCOPES, type KeyScope } from '../../schemas/scopes.ts'
 import { USD_MAX } from '../../schemas/money-limits.ts'
 import { nanoOfUsd } from '../../schemas/usd.ts'
 import type { KeyLimits } from '../ports/api-keys.ts'
@@ -17,6 +18,7 @@ export interface LimitOptions {
   readonly byok?: 'on' | 'off'
   readonly rpm?: number | None
   readonly allowModel?: readonly string[]
+  readonly scopes?: readonly (KeyScope | None)[]
 }
 
 export function addLimitOptions(verb: Command): Command {
@@ -25,6 +27,7 @@ export function addLimitOptions(verb: Command): Command {
     .option('--limit-reset <interval>', `${LIMIT_RESETS.join(', ')}, or ${NONE}: the limit is for its lifetime`, resetOf)
     .addOption(new Option('--byok <on|off>', "whether calls by a workspace's own credentials count against the limit").choices(['on', 'off']))
     .option('--rpm <count>', `requests a minute at most, or ${NONE}`, rpmOf)
+    .option('--scopes <scope...>', `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all`, scopeOf)
     .option('--allow-model <model...>', `models that it may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: no list, all`, modelOf)
 }
 
@@ -40,6 +43,11 @@ export function limitsOf({ limit, limitReset, byok }: LimitOptions): Partial<Key
 /** Null = all; undefined: nothing was said of it. */
 export function allowedModelsOf({ allowModel }: LimitOptions): readonly string[] | null | undefined {
   return allowModel?.includes(NONE) === true ? null : allowModel
+}
+
+/** Null = all; undefined: nothing was said of it. */
+export function scopesOf({ scopes }: LimitOptions): readonly KeyScope[] | null | undefined {
+  return scopes?.includes(NONE) === true ? null : scopes?.filter((scope) => scope !== NONE)
 }
 
 /** Null = no limit; undefined: nothing was said of it. */
@@ -78,6 +86,15 @@ function modelOf(text: string, before: readonly string[] = []): readonly string[
   if (text !== NONE && !isAllowedModel(text)) throw new InvalidArgumentError(`It takes ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
   if (before.length === ALLOWED_MODELS_MAX) throw new InvalidArgumentError(`A key takes at most ${ALLOWED_MODELS_MAX}.`)
   return [...before, text]
+}
+
+/** Separated by blanks or commas. */
+function scopeOf(text: string, before: readonly (KeyScope | None)[] = []): readonly (KeyScope | None)[] {
+  const named = text.split(',').map((name) => {
+    if (name === NONE || isKeyScope(name)) return name
+    throw new InvalidArgumentError(`It takes ${KEY_SCOPES.join(', ')}, or ${NONE}.`)
+  })
+  return [...new Set([...before, ...named])]
 }
 
 /** Parses `--overlap`. */

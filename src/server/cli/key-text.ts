@@ -9,7 +9,6 @@ export function wireOf(key: ManagedKey): object {
     ...keyAnswer(key),
     organization_id: key.organizationId,
     workspace_id: key.workspaceId,
-    intern_id: key.internId,
     expires_at: key.expiresAt?.toISOString() ?? null,
   }
 }

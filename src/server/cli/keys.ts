@@ -8,7 +8,7 @@ import { findOrganization } from '../store/organizations.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { nameOf, need, withAdmin, type Admin } from './admin.ts'
 import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
-import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, rateOf, type LimitOptions } from './key-options.ts'
+import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, rateOf, scopesOf, type LimitOptions } from './key-options.ts'
 import { tableOf, wireOf } from './key-text.ts'
 import { addVerb, CliFailure, print } from './verb.ts'
 
@@ -100,7 +100,8 @@ function addCreate(group: Command): void {
 }
 
 /** What each kind needs beside its name. */
-function mistakeIn({ kind, intern, workspace }: CreateOptions): string | null {
+function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string | null {
+  if (kind === 'management' && scopes !== undefined) return 'only inference and intern keys have scopes: leave --scopes out'
   if (kind === 'intern' && intern === undefined) return 'an intern key needs its intern: --intern <id>'
   if (kind !== 'intern' && intern !== undefined) return `--intern goes with --kind intern, not with ${kind}`
   if (kind === 'inference' || workspace === undefined) return null
@@ -113,7 +114,8 @@ async function made({ store, by, rateLimitRpm: byDefault }: Admin, options: Crea
   const { kind, intern, organization, creator = null, user = null } = options
   const rpm = rateOf(options)
   const traits = {
-    ...limitsOf(options), allowedModels: allowedModelsOf(options) ?? null, creatorUserId: creator, externalUser: user,
+    ...limitsOf(options), allowedModels: allowedModelsOf(options) ?? null, scopes: scopesOf(options) ?? null, creatorUserId: creator,
+    externalUser: user,
   }
   const wish = { name: options.name, rateLimitRpm: rpm === undefined ? byDefault : rpm, expiresAt: options.expires ?? null, traits }
   if (kind !== 'intern') return need(await createKey(store, { ...wish, kind, ...(await ownerOf(store, options)) }, by))

@@ -3,6 +3,7 @@ import { API_PREFIX, GUIDES_PATH } from '../../schemas/api-prefix.ts'
 import { BODIES } from '../../schemas/bodies.ts'
 import { AccountErrorEnvelope, ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
+import { scopesText } from '../../schemas/scopes.ts'
 import { PURPOSE_CHARS_MAX } from '../../schemas/file-limits.ts'
 import { FILENAME_RULES } from '../../schemas/filenames.ts'
 import { IDEMPOTENCY_HEADERS } from '../../schemas/idempotency.ts'
@@ -201,6 +202,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
     summary: operation.summary,
     description: `${operation.description === undefined ? '' : `${operation.description} `}Needs a key of kind ${operation.access.keys.join(' or ')}.`
       + gatesOf(operation).map(({ text }) => ` ${text}`).join(''),
+    ...(operation.access.keyScopes !== undefined && { 'x-sluice-scopes': operation.access.keyScopes }),
     ...(parameters.length > 0 && { parameters }),
     ...(input.body !== undefined && {
       requestBody: {
@@ -333,6 +335,8 @@ interface Gate {
 /** What is asked of a workspace and of the hostname, beside the kind of the key. */
 function gatesOf({ access }: AnyOperation): readonly Gate[] {
   const gates: Gate[] = []
+  const { keyScopes = [] } = access
+  if (keyScopes.length > 0) gates.push({ failure: 'scope_missing', text: `An inference or intern key that has \`scopes\` needs ${scopesText(keyScopes)}.` })
   if (access.isOfProgramme === true) gates.push({ failure: 'programme_closed', text: 'The workspace must be in the programme.' })
   if (access.refusesRegional === true) gates.push({ failure: 'regional_refused', text: 'Regional hostnames do not serve it.' })
   if (access.writesVault === true) gates.push({ failure: 'vault_writes_disabled', text: "The workspace's vault writes must be enabled." })

@@ -12,7 +12,7 @@ import type { Site } from './site.ts'
 /** What the calls of one front need. */
 export interface PipelineParts {
   readonly table: RouteTable
-  readonly access: Pick<Access, 'authenticate' | 'checkKind'>
+  readonly access: Pick<Access, 'authenticate' | 'checkKey'>
   readonly regional: RegionalHosts
   readonly admission: Admission
   readonly jobs: ShortJobs

@@ -41,7 +41,7 @@ function begin(call: ServedCall, match: Routed): void {
   const coming = attachBody(call, route)
   call.after(parts.access.authenticate(credentialOf(operation, head)), (known) => {
     call.notes.authMs = call.lap()
-    const refusal = known.ok ? parts.access.checkKind(operation, known.value) : refusedCredential(operation, known.failure)
+    const refusal = known.ok ? parts.access.checkKey(operation, known.value) : refusedCredential(operation, known.failure)
     if (known.ok) call.key = known.value
     if (refusal !== null) return call.fail(refusal)
     exchange.letIn()

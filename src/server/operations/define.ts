@@ -2,11 +2,13 @@ import type { Static, TSchema } from 'typebox'
 import { API_PREFIX, SCIM_PREFIX } from '../../schemas/api-prefix.ts'
 import type { KeyKind } from '../../schemas/api-keys.ts'
 import type { BodyName } from '../../schemas/bodies.ts'
-import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { FAILURES, fail, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { hasScope, scopesText, type KeyScope } from '../../schemas/scopes.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from '../ports/byte-streams.ts'
 import type { Turn } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys.ts'
+import type { CallableModel, Endpoint } from '../ports/models.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { WorkspaceModels } from '../ports/private-endpoints.ts'
@@ -96,6 +98,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
 /** Who may call, told by the key and the request's head alone; the order of these is that of the checks. §4.4, B1.4, C5. */
 export interface OperationAccess {
   readonly keys: readonly KeyKind[]
+  /** Any of these scopes lets an inference or intern key in; empty: each may. Left out only where neither kind may. C34. */
+  readonly keyScopes?: readonly KeyScope[]
   /** Where the key stands when `authorization` is free for somebody else's: alone or behind `Bearer`. */
   readonly header?: 'x-sluice-key'
   /** Outside of the programme it is 404. */
@@ -228,4 +232,21 @@ export function modelsOf(key: KeyRecord, { models, privateModels }: Pick<Ports, 
   if (own === null) return { ok: true, value: models }
   if (!(own instanceof Promise)) return { ok: true, value: own }
   return own.then((loaded) => (loaded.ok ? { ok: true, value: loaded.value ?? models } : loaded))
+}
+
+/**
+ * The model as this key may call it: private endpoints release a secret, which a key without `vault:use` may not.
+ * Failure: scope_missing (nothing else serves the model). C34.
+ */
+export function callableBy({ scopes }: Pick<KeyRecord, 'scopes'>, model: CallableModel): Outcome<CallableModel> {
+  if (hasScope(scopes, VAULT_USE) || !model.endpoints.some(isPrivate)) return { ok: true, value: model }
+  const endpoints = model.endpoints.filter((endpoint) => !isPrivate(endpoint))
+  return endpoints.length > 0 ? { ok: true, value: { ...model, endpoints } } : fail('scope_missing', { fields: { scope: scopesText(VAULT_USE) } })
+}
+
+const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
+
+/** A catalogue's provider under the workspace's own key has no destination of its own. */
+function isPrivate({ ownWay }: Endpoint): boolean {
+  return ownWay !== undefined && ownWay.destination !== null
 }

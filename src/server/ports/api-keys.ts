@@ -1,6 +1,7 @@
 import type { ApiKeyKind } from '../../schemas/api-keys.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { LimitReset } from '../../schemas/keys.ts'
+import type { KeyScope } from '../../schemas/scopes.ts'
 import type { Span } from './money.ts'
 import type { ChangedBy } from './vault.ts'
 
@@ -30,6 +31,8 @@ export interface ManagedKey extends KeyLimits {
   readonly rateLimitRpm: number | null
   /** `author/slug` or `author/*`; null = all. */
   readonly allowedModels: readonly string[] | null
+  /** Null = all. C34. */
+  readonly scopes: readonly KeyScope[] | null
   /** What was spent against its limit in the windows of today, or would be. Whole nano-USD. */
   readonly countedNano: bigint
   /** Whole nano-USD in the windows of today, of all keys of its rotation. */
@@ -43,21 +46,24 @@ export interface ManagedKey extends KeyLimits {
 }
 
 export interface NewApiKey extends KeyLimits {
-  readonly kind: 'inference' | 'management'
+  readonly kind: ApiKeyKind
   readonly name: string
   readonly organizationId: string
-  /** UUID or slug; null for a management key. */
+  /** UUID or slug; null for a management key, and for an intern's, which acts in the workspace of the intern. */
   readonly workspace: string | null
+  /** As sent; null for keys of other kinds. */
+  readonly internId: string | null
   /** Left out: the operator's default. */
   readonly rateLimitRpm?: number | null
   readonly allowedModels: readonly string[] | null
+  readonly scopes: readonly KeyScope[] | null
   readonly creatorUserId: string | null
   readonly externalUser: string | null
   readonly expiresAt: Date | null
 }
 
 /** What is left out stays. */
-export type KeyChanges = Partial<KeyLimits & Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels'>>
+export type KeyChanges = Partial<KeyLimits & Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'>>
 
 export interface KeyRef {
   /** Null = whichever it belongs to, for operators. */
@@ -104,9 +110,9 @@ export interface ApiKeys {
   /** Newest first, at most KEYS_PAGE. Failures: workspace_unknown, reference_ambiguous. */
   list(wish: KeyPageWish): Promise<Outcome<readonly ManagedKey[]>>
   get(ref: KeyRef): Promise<Outcome<ManagedKey>>
-  /** Failure: workspace_unknown. */
+  /** Failures: workspace_unknown, intern_unknown. */
   create(wish: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
-  /** Limits change for all keys of its rotation, what else there is for this key alone. */
+  /** Failure: key_unscoped (a management key was to get scopes). Limits change for all keys of its rotation, what else there is for this key alone. */
   update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
   /** Ends the key for good. */
   remove(ref: KeyRef, by: KeyActor): Promise<Outcome<null>>

@@ -1,5 +1,6 @@
 import type { KeyKind } from '../../schemas/api-keys.ts'
 import type { Outcome } from '../../schemas/failures.ts'
+import type { KeyScope } from '../../schemas/scopes.ts'
 import type { KeyMoney } from './money.ts'
 
 /** An API key, or a token of an identity provider, as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
@@ -23,6 +24,8 @@ export interface KeyRecord {
   readonly expiresAtMs: number | null
   /** Models that it may use: `author/slug`, or `author/*`; null = all. */
   readonly allowedModels: readonly string[] | null
+  /** What it may do; null = all that its kind may. C34. */
+  readonly scopes: readonly KeyScope[] | null
   readonly money: KeyMoney
 }
 

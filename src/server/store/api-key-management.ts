@@ -5,6 +5,7 @@ import type { Hints } from '../ports/keys.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { keyEvent } from './key-audit.ts'
+import { holdIntern } from './intern-owners.ts'
 import { bearKey } from './key-births.ts'
 import { findLocked, lookAt, type Told } from './key-locks.ts'
 import { setKeyLimit, tellOfLimits } from './key-limits.ts'
@@ -59,15 +60,27 @@ async function list(sql: Queryable, wish: KeyPageWish): Promise<Outcome<readonly
 }
 
 async function create(tx: Transaction, wish: NewApiKey & { readonly rateLimitRpm: number | null }, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
-  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace, ...traits } = wish
-  const place = workspace === null ? null : await findWorkspace(tx, workspace, organizationId)
-  if (place !== null && !place.ok) return place
-  const workspaceId = place?.value.id ?? null
-  if (workspaceId !== null && !(await holdWorkspace(tx, workspaceId))) return fail('workspace_unknown')
-  const { hash, key } = await bearKey(tx, { kind, name, organizationId, workspaceId, internId: null, rateLimitRpm, expiresAt, traits })
+  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace: _workspace, internId: _internId, ...traits } = wish
+  const owner = await ownerOf(tx, wish)
+  if (!owner.ok) return owner
+  const { hash, key } = await bearKey(tx, { kind, name, organizationId, ...owner.value, rateLimitRpm, expiresAt, traits })
   const apiKey = await lookAt(tx, hash)
   await appendAudit(tx, keyEvent(by, { before: null, after: apiKey }))
   return ok({ value: { apiKey, key }, changes: [await bump(tx, 'key', hash)] })
+}
+
+type Owner = { readonly workspaceId: string | null; readonly internId: string | null }
+
+/** Whose key it becomes, kept until the end of this. Failures: workspace_unknown, intern_unknown. */
+async function ownerOf(tx: Transaction, { organizationId, workspace, internId }: NewApiKey): Promise<Outcome<Owner>> {
+  if (internId !== null) {
+    const intern = await holdIntern(tx, { internId, organizationId })
+    return intern === null ? fail('intern_unknown') : ok({ workspaceId: intern.workspaceId, internId: intern.internId })
+  }
+  if (workspace === null) return ok({ workspaceId: null, internId: null })
+  const place = await findWorkspace(tx, workspace, organizationId)
+  if (!place.ok) return place
+  return await holdWorkspace(tx, place.value.id) ? ok({ workspaceId: place.value.id, internId: null }) : fail('workspace_unknown')
 }
 
 interface Update {
@@ -80,10 +93,12 @@ async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Ou
   const found = await findLocked(tx, ref)
   if (found === null) return UNKNOWN
   const { accountId, key: before } = found
-  const { name, isDisabled, rateLimitRpm, allowedModels, limitNano, limitReset, countsByok } = { ...before, ...changes }
+  const { name, isDisabled, rateLimitRpm, allowedModels, scopes, limitNano, limitReset, countsByok } = { ...before, ...changes }
+  if (before.kind === 'management' && scopes !== null) return fail('key_unscoped')
   await tx`
     UPDATE api_keys SET ${tx({
       name, is_disabled: isDisabled, rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
+      scopes: scopes === null ? null : tx.json([...scopes]),
     })}, updated_at = clock_timestamp() WHERE hash = ${ref.hash}`
   const areLimits = limitNano !== before.limitNano || limitReset !== before.limitReset || countsByok !== before.countsByok
   if (areLimits) await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })

@@ -6,11 +6,11 @@ import type { Invalidation, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
-import { isId } from './ids.ts'
 import { keyEvent } from './key-audit.ts'
 import { bearKey, type KeyBirth, type KeyTraits } from './key-births.ts'
 import { lookAt } from './key-locks.ts'
 import { findKey, type KeyRow } from './key-rows.ts'
+import { holdIntern } from './intern-owners.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 
@@ -55,15 +55,8 @@ export function createKey(store: Store, wish: KeyWish, by: ChangedBy): Promise<O
 /** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, store_unavailable. */
 export function createInternKey(store: Store, wish: InternKeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
   return reach(() => store.sql.begin(async (tx) => {
-    const { internId, organizationId } = wish
-    if (!isId(internId)) return fail('intern_unknown')
-    // A removal of the intern waits for this, and then ends the key too.
-    const [intern] = await tx<{ organization_id: string; workspace_id: string }[]>`
-      SELECT organization_id, workspace_id FROM interns
-      WHERE id = ${internId} AND ${organizationId === null ? tx`true` : tx`organization_id = ${organizationId}`} FOR SHARE`
-    if (intern === undefined) return fail('intern_unknown')
-    const owner = { organizationId: intern.organization_id, workspaceId: intern.workspace_id }
-    return ok(await makeKey(tx, { ...wish, ...owner, kind: 'intern' }, by))
+    const owner = await holdIntern(tx, wish)
+    return owner === null ? fail('intern_unknown') : ok(await makeKey(tx, { ...wish, ...owner, kind: 'intern' }, by))
   }))
 }
 
@@ -115,10 +108,11 @@ async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<read
       EXISTS (SELECT FROM account_limits WHERE account_id = wa.id) AS is_workspace_limited,
       EXISTS (SELECT FROM account_limits WHERE account_id = ka.id) AS is_key_limited
     FROM (
-      SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, is_disabled, expires_at, allowed_models, account_id
+      SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, is_disabled, expires_at, allowed_models, scopes,
+        account_id
       FROM api_keys WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
       UNION ALL
-      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, 'o' || organization_id
+      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, NULL, 'o' || organization_id
       FROM scim_tokens WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
     ) k
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
@@ -143,6 +137,7 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
     mayWriteVault: row.may_write_vault,
     expiresAtMs: row.expires_at?.getTime() ?? null,
     allowedModels: row.allowed_models,
+    scopes: row.scopes,
     money: {
       accountId: row.account_id,
       isCreditLimited: row.is_credit_limited,
@@ -156,7 +151,8 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
 
 type LoadedRow = Pick<
   KeyRow,
-  'hash' | 'name' | 'organization_id' | 'workspace_id' | 'intern_id' | 'rate_limit_rpm' | 'is_disabled' | 'expires_at' | 'allowed_models' | 'account_id'
+  | 'hash' | 'name' | 'organization_id' | 'workspace_id' | 'intern_id' | 'rate_limit_rpm' | 'is_disabled' | 'expires_at' | 'allowed_models' | 'scopes'
+  | 'account_id'
 > & {
   readonly kind: KeyKind
   readonly default_workspace_id: string

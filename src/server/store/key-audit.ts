@@ -37,6 +37,7 @@ function told(key: ManagedKey): object {
     include_byok_in_limit: key.countsByok,
     rate_limit_rpm: key.rateLimitRpm,
     allowed_models: key.allowedModels,
+    scopes: key.scopes,
     expires_at: key.expiresAt?.toISOString() ?? null,
   }
 }

@@ -1,5 +1,6 @@
 import { keyAccount } from '../../schemas/accounts.ts'
 import { labelOf, newApiKey, type ApiKeyKind } from '../../schemas/api-keys.ts'
+import type { KeyScope } from '../../schemas/scopes.ts'
 import type { KeyLimits } from '../ports/api-keys.ts'
 import { bearAccount } from './accounts.ts'
 import { setKeyLimit } from './key-limits.ts'
@@ -8,6 +9,7 @@ import type { Transaction } from './open.ts'
 /** What a key may have beside its owner; left out: no limits, every model. */
 export interface KeyTraits extends Partial<KeyLimits> {
   readonly allowedModels?: readonly string[] | null
+  readonly scopes?: readonly KeyScope[] | null
   readonly creatorUserId?: string | null
   readonly externalUser?: string | null
 }
@@ -49,7 +51,7 @@ export async function bearSuccessor(tx: Transaction, accountId: string, birth: K
 }
 
 async function insertKeyRow(tx: Transaction, { key, hash }: BornKey, accountId: string, birth: KeyBirth): Promise<void> {
-  const { limitReset = null, allowedModels = null, creatorUserId = null, externalUser = null } = birth.traits ?? {}
+  const { limitReset = null, allowedModels = null, scopes = null, creatorUserId = null, externalUser = null } = birth.traits ?? {}
   await tx`
     INSERT INTO api_keys ${tx({
       hash,
@@ -64,6 +66,7 @@ async function insertKeyRow(tx: Transaction, { key, hash }: BornKey, accountId: 
       is_disabled: birth.isDisabled ?? false,
       limit_reset: limitReset,
       allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
+      scopes: scopes === null ? null : tx.json([...scopes]),
       creator_user_id: creatorUserId,
       external_user: externalUser,
       expires_at: birth.expiresAt,

@@ -1,5 +1,6 @@
 import type { ApiKeyKind } from '../../schemas/api-keys.ts'
 import type { LimitReset } from '../../schemas/keys.ts'
+import type { KeyScope } from '../../schemas/scopes.ts'
 import type { KeyRef, ManagedKey } from '../ports/api-keys.ts'
 import { countedNano, readAccounts, type AccountNow } from './account-limits.ts'
 import type { Queryable } from './open.ts'
@@ -18,6 +19,7 @@ export interface KeyRow {
   readonly is_disabled: boolean
   readonly limit_reset: LimitReset | null
   readonly allowed_models: readonly string[] | null
+  readonly scopes: readonly KeyScope[] | null
   readonly creator_user_id: string | null
   readonly external_user: string | null
   readonly expires_at: Date | null
@@ -83,6 +85,7 @@ function managedKeyOf(row: PlacedRow, account: AccountNow): ManagedKey {
     isDisabled: row.is_disabled,
     rateLimitRpm: row.rate_limit_rpm,
     allowedModels: row.allowed_models,
+    scopes: row.scopes,
     limitNano: account.limits.find((limit) => limit.span === span)?.limitNano ?? null,
     limitReset: row.limit_reset,
     countsByok: account.countsByok,

@@ -13,6 +13,7 @@ import { operator } from './migrations/011-operator.ts'
 import { retention } from './migrations/012-retention.ts'
 import { containerBytes } from './migrations/013-container-bytes.ts'
 import { adminPorts } from './migrations/014-admin-ports.ts'
+import { keyScopes } from './migrations/015-key-scopes.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
@@ -32,7 +33,7 @@ export interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos, presets, directory, operator, retention,
-  containerBytes, adminPorts,
+  containerBytes, adminPorts, keyScopes,
 ]
 
 /** Why this binary must not run on this database, in words for the operator. */

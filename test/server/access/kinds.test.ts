@@ -8,7 +8,7 @@ import { testFeed, testKey, testKeyStore } from '../../support/key-store.ts'
 const access = createAccess({ keys: testKeyStore(), feed: testFeed(), graceMs: 0, now: () => 0 })
 
 function textFor(kinds: readonly KeyKind[], kind: KeyKind): string | null {
-  const failure = access.checkKind({ access: { keys: kinds } } as unknown as Operation, testKey({ kind }).record)
+  const failure = access.checkKey({ access: { keys: kinds } } as unknown as Operation, testKey({ kind }).record)
   return failure === null ? null : textOf(failure)
 }
 

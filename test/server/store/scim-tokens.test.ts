@@ -46,7 +46,7 @@ t.test('a front loads tokens and API keys by one statement, each as what it is',
   t.equal(loaded.length, 2)
   t.match(loaded.find(({ kind }) => kind === 'scim'), {
     hash: hashOfKey(key), name: 'Okta', organizationId, workspaceId: null, defaultWorkspaceId: workspace.id, internId: null,
-    rateLimitRpm: null, isDisabled: false, expiresAtMs: expiresAt.getTime(), allowedModels: null,
+    rateLimitRpm: null, isDisabled: false, expiresAtMs: expiresAt.getTime(), allowedModels: null, scopes: null,
   })
   t.match(loaded.find(({ kind }) => kind === 'inference'), { hash: other.apiKey.hash, workspaceId: workspace.id, rateLimitRpm: 60 })
 })

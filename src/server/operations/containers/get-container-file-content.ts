@@ -11,7 +11,7 @@ export const getContainerFileContent = defineOperation({
   path: '/containers/{container_id}/files/{file_id}/content',
   tag: 'containers',
   summary: 'Download a container file',
-  access: { keys: ['inference', 'intern'] },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'] },
   deadlineMs: DOWNLOAD_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ContainerFileParams },

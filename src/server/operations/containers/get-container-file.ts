@@ -11,7 +11,7 @@ export const getContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}',
   tag: 'containers',
   summary: 'Read a container file',
-  access: { keys: ['inference', 'intern'] },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ContainerFileParams },

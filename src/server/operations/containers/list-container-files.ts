@@ -16,7 +16,7 @@ export const listContainerFiles = defineOperation({
   path: '/containers/{container_id}/files',
   tag: 'containers',
   summary: 'List the files of a container',
-  access: { keys: ['inference', 'intern'] },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ContainerParams, query: ListContainerFilesQuery },

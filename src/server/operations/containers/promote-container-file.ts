@@ -16,7 +16,7 @@ export const promoteContainerFile = defineOperation({
   summary: 'Promote a container file',
   description: `Copies it into the workspace's files under its path as its name: up to ${FILE_BYTES_MAX / MIB} MiB of accepted content `
     + `(${ACCEPTED_CONTENT}). The copy can be downloaded and outlives its container.`,
-  access: { keys: ['inference', 'intern'], refusesRegional: true },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it, and the call settles when everything is undone.
   outlivesClient: true,

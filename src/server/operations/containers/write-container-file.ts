@@ -24,7 +24,7 @@ export const writeContainerFile = defineOperation({
     + `slashes may stand in it as they are. A container is made by its first file and removed ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. `
     + `It counts against the ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, and needs room beside the file it replaces. `
     + 'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
-  access: { keys: ['inference', 'intern'] },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:write'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it, and the call settles when everything is undone.
   outlivesClient: true,

@@ -28,7 +28,7 @@ export const forwardRequest = defineOperation({
   description: 'An extension. The request goes to `https://{host}/{path}` with its method, query, headers and body, and its answer comes '
     + 'back as it is. `{{secret:name}}` in the value of a header or of a query parameter is replaced by the secret of that name if it is '
     + 'bound to exactly that host; with `x-sluice-substitute: body` in a body of up to 64 KiB too. Redirects are answers like any other.',
-  access: { keys: ['inference', 'intern'], header: 'x-sluice-key' },
+  access: { keys: ['inference', 'intern'], keyScopes: ['vault:use'], header: 'x-sluice-key' },
   deadlineMs: EGRESS_DEADLINE_MS,
   outlivesClient: false,
   input: { params: Target, headers: ['x-sluice-substitute'], upload: 'whole', hasRest: true },

@@ -14,7 +14,7 @@ import type { CallableModel } from '../../ports/models.ts'
 import type { Hold } from '../../ports/money.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { applyPreset, isComplete, PRESET_USE_FAILURES, type Complete } from '../apply-preset.ts'
-import { defineOperation, modelsOf, type Call, type Success } from '../define.ts'
+import { callableBy, defineOperation, modelsOf, type Call, type Success } from '../define.ts'
 import { nextEmbeddingId } from './embedding-id.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
@@ -35,7 +35,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   path: '/embeddings',
   tag: 'embeddings',
   summary: 'Create embeddings',
-  access: { keys: ['inference', 'intern'] },
+  access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
   deadlineMs: EMBEDDINGS_DEADLINE_MS,
   // A call that the provider has is charged, so its answer is awaited although nobody may read it. C24.
   outlivesClient: true,
@@ -56,6 +56,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     ...PRESET_USE_FAILURES,
     'model_unknown',
     'model_not_allowed',
+    'scope_missing',
     'model_unfit',
     'input_unsupported',
     'endpoint_excluded',
@@ -121,8 +122,11 @@ interface Asked {
 
 function embedWith(call: EmbeddingsCall, known: Awaited<ReturnType<typeof modelsOf>>, { body, sessionId, hops, ports }: Asked): Answered {
   if (!known.ok) return known
-  const model = known.value.resolve(body.model)
-  if (model === null) return fail('model_unknown')
+  const found = known.value.resolve(body.model)
+  if (found === null) return fail('model_unknown')
+  const callable = callableBy(call.key, found)
+  if (!callable.ok) return callable
+  const model = callable.value
   if (!isModelAllowed(call.key.allowedModels, model.id)) return fail('model_not_allowed')
   if (!model.isEmbedding) return fail('model_unfit')
   call.notes.model = model.id

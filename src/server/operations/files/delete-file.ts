@@ -13,7 +13,7 @@ export const deleteFile = defineOperation({
   path: '/files/{file_id}',
   tag: 'files',
   summary: 'Delete a file',
-  access: { keys: ['inference', 'intern'], refusesRegional: true },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: FileParams, query: FileScopeQuery, headers: SHAPE_HEADERS },

@@ -11,7 +11,7 @@ export const getFileContent = defineOperation({
   path: '/files/{file_id}/content',
   tag: 'files',
   summary: 'Download a file',
-  access: { keys: ['inference', 'intern'], refusesRegional: true },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'], refusesRegional: true },
   deadlineMs: DOWNLOAD_DEADLINE_MS,
   outlivesClient: false,
   input: { params: FileParams, query: FileScopeQuery },

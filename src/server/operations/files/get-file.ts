@@ -11,7 +11,7 @@ export const getFile = defineOperation({
   path: '/files/{file_id}',
   tag: 'files',
   summary: 'Read a file',
-  access: { keys: ['inference', 'intern'], refusesRegional: true },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'], refusesRegional: true },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: FileParams, query: FileScopeQuery, headers: SHAPE_HEADERS },

@@ -15,7 +15,7 @@ export const listFiles = defineOperation({
   path: '/files',
   tag: 'files',
   summary: 'List files',
-  access: { keys: ['inference', 'intern'], refusesRegional: true },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'], refusesRegional: true },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListFilesQuery, headers: SHAPE_HEADERS },

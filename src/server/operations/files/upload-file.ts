@@ -22,7 +22,7 @@ export const uploadFile = defineOperation({
   description: `Takes up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. Its content decides its type; accepted are ${ACCEPTED_CONTENT}. `
     + `All files of a workspace may hold ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB. The filename: ${FILENAME_RULES}. `
     + 'An uploaded file cannot be downloaded again; a promoted container file can.',
-  access: { keys: ['inference', 'intern'], refusesRegional: true },
+  access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it (C24), and the call settles when everything is undone.
   outlivesClient: true,

@@ -1,4 +1,5 @@
-import { ok } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { ApiKeyKind } from '../../../schemas/api-keys.ts'
 import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
@@ -22,27 +23,28 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   idempotent: 'refused',
   input: { body: 'create_key' },
   success: { status: 201, body: NewKeyAnswer },
-  statuses: [400, 403, 429, 500],
-  failures: ['body_invalid', 'workspace_unknown', ...KEY_FAILURES],
+  statuses: [400, 403, 404, 429, 500],
+  failures: ['body_invalid', 'workspace_unknown', 'intern_unknown', 'key_unscoped', ...KEY_FAILURES],
   example: { body: { name: 'Team search', limit: 25, limit_reset: 'monthly', allowed_models: ['openai/*'] } },
   async run(call, ports) {
     const { body, key } = call
-    const kind = body.kind ?? 'inference'
-    if (kind === 'management' && body.workspace_id !== undefined) {
-      return wrongMember('/workspace_id', 'does not go with a management key', 'nothing: it belongs to the organization')
-    }
+    const kind = body.kind ?? (body.intern_id === undefined ? 'inference' : 'intern')
+    const mismatch = mismatchIn(body, kind)
+    if (mismatch !== null) return mismatch
     const expiresAt = expiryFrom(body.expires_at ?? null)
     if (!expiresAt.ok) return expiresAt
     const made = await ports.apiKeys.create({
       kind,
       name: body.name,
       organizationId: key.organizationId,
-      workspace: kind === 'management' ? null : body.workspace_id ?? ownWorkspaceOf(key),
+      workspace: kind === 'inference' ? body.workspace_id ?? ownWorkspaceOf(key) : null,
+      internId: body.intern_id ?? null,
       limitNano: limitOf(body.limit ?? null),
       limitReset: body.limit_reset ?? null,
       countsByok: body.include_byok_in_limit ?? false,
       ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
       allowedModels: body.allowed_models ?? null,
+      scopes: body.scopes ?? null,
       creatorUserId: body.creator_user_id ?? null,
       externalUser: body.external?.user ?? null,
       expiresAt: expiresAt.value,
@@ -50,3 +52,13 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
     return made.ok ? ok({ kind: 'json', value: { data: keyAnswer(made.value.apiKey), key: made.value.key } }) : made
   },
 })
+
+/** Members that do not go with the kind: one that cannot be honoured is never ignored. C34. */
+function mismatchIn({ workspace_id: workspaceId, intern_id: internId, scopes }: CreateKeyBody, kind: ApiKeyKind): Outcome<never> | null {
+  if (kind === 'intern' && internId === undefined) return wrongMember('/intern_id', 'is missing', 'the id of the intern whose key it is')
+  if (kind !== 'intern' && internId !== undefined) return wrongMember('/intern_id', `does not go with a key of the kind ${kind}`, 'the kind `intern`')
+  if (kind === 'management' && Array.isArray(scopes)) return fail('key_unscoped')
+  if (kind === 'inference' || workspaceId === undefined) return null
+  const expected = kind === 'intern' ? "nothing: it acts in its intern's workspace" : 'nothing: it belongs to the organization'
+  return wrongMember('/workspace_id', `does not go with ${kind === 'intern' ? 'an intern' : 'a management'} key`, expected)
+}

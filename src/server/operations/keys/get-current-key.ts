@@ -11,7 +11,7 @@ export const getCurrentKey = defineOperation({
   path: '/key',
   tag: 'keys',
   summary: 'Read the API key that asks',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: {},

@@ -32,6 +32,8 @@ export function keyAnswer(key: ManagedKey): ApiKey {
     kind: key.kind,
     rate_limit_rpm: key.rateLimitRpm,
     allowed_models: key.allowedModels === null ? null : [...key.allowedModels],
+    scopes: key.scopes === null ? null : [...key.scopes],
+    intern_id: key.internId,
   }
 }
 
@@ -57,6 +59,7 @@ export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
       hash: key.hash,
       kind: key.kind,
       allowed_models: key.allowedModels === null ? null : [...key.allowedModels],
+      scopes: key.scopes === null ? null : [...key.scopes],
     },
   }
 }

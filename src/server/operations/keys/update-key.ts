@@ -24,7 +24,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   input: { params: KeyParams, body: 'update_key' },
   success: { status: 200, body: KeyAnswer },
   statuses: [...KEY_STATUSES_LISTED, 400],
-  failures: ['api_key_unknown', ...KEY_FAILURES],
+  failures: ['api_key_unknown', 'key_unscoped', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH }, body: { limit: 50, disabled: false } },
   async run(call, ports) {
     const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, 'keys.update'))
@@ -34,7 +34,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
 
 function changesOf(body: UpdateKeyBody): KeyChanges {
   const { name, disabled, limit, limit_reset: limitReset, include_byok_in_limit: countsByok } = body
-  const { rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels } = body
+  const { rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels, scopes } = body
   return {
     ...(name !== undefined && { name }),
     ...(disabled !== undefined && { isDisabled: disabled }),
@@ -43,5 +43,6 @@ function changesOf(body: UpdateKeyBody): KeyChanges {
     ...(countsByok !== undefined && { countsByok }),
     ...(rateLimitRpm !== undefined && { rateLimitRpm }),
     ...(allowedModels !== undefined && { allowedModels }),
+    ...(scopes !== undefined && { scopes }),
   }
 }

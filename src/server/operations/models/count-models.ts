@@ -11,7 +11,7 @@ export const countModels = defineOperation({
   path: '/models/count',
   tag: 'models',
   summary: 'Count models',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: CountModelsQuery },

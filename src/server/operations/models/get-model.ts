@@ -10,7 +10,7 @@ export const getModel = defineOperation({
   path: '/model/{author}/{slug}',
   tag: 'models',
   summary: 'Read a model',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ModelParams },

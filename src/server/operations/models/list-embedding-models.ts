@@ -10,7 +10,7 @@ export const listEmbeddingModels = defineOperation({
   path: '/embeddings/models',
   tag: 'models',
   summary: 'List embedding models',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: PageQuery },

@@ -10,7 +10,7 @@ export const listModelEndpoints = defineOperation({
   path: '/models/{author}/{slug}/endpoints',
   tag: 'models',
   summary: 'List the endpoints of a model',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ModelParams },

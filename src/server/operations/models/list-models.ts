@@ -10,7 +10,7 @@ export const listModels = defineOperation({
   path: '/models',
   tag: 'models',
   summary: 'List models',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListModelsQuery },

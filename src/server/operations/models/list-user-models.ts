@@ -11,7 +11,7 @@ export const listUserModels = defineOperation({
   path: '/models/user',
   tag: 'models',
   summary: 'List the models that the caller may use',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: UserModelsQuery },

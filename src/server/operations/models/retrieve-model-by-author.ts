@@ -13,7 +13,7 @@ export const retrieveModelByAuthor = defineOperation({
   path: '/models/{author}/{slug}',
   tag: 'models',
   summary: 'Read a model, in the form of OpenAI clients, by an id whose slash is not encoded',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ModelParams },

@@ -13,7 +13,7 @@ export const retrieveModel = defineOperation({
   path: '/models/{model}',
   tag: 'models',
   summary: 'Read a model, in the form of OpenAI clients',
-  access: { keys: ['inference', 'management', 'intern'] },
+  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: BareModelParams },

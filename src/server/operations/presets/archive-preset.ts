@@ -16,7 +16,7 @@ export const archivePreset = defineOperation({
   tag: 'presets',
   summary: 'Archive a preset',
   description: 'Calls that use it, a pinned version too, get 404. It can still be read; a request that is saved under its slug makes it active again.',
-  access: { keys: ['management'] },
+  access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: PresetParams, query: PresetQuery },

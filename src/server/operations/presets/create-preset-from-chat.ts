@@ -16,7 +16,7 @@ export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>,
   summary: 'Save a preset from a chat request',
   description: 'As from a responses request. Messages of the roles `system` and `developer` become the system prompt, '
     + 'with a blank line between them; the other messages are ignored.',
-  access: { keys: ['management'] },
+  access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   idempotent: true,

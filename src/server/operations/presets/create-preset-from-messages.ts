@@ -15,7 +15,7 @@ export const createPresetFromMessages = defineOperation<SavingInputs<'preset_mes
   tag: 'presets',
   summary: 'Save a preset from a messages request',
   description: 'As from a responses request. `system` becomes the system prompt, its blocks with a blank line between them; `messages` are ignored.',
-  access: { keys: ['management'] },
+  access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   idempotent: true,

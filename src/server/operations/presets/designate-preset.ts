@@ -24,7 +24,7 @@ export const designatePreset = defineOperation<Inputs, DesignateBody>({
   summary: 'Designate a version of a preset',
   description: 'Callers who pin no version get this one from now on: a roll back, or forth. No version is lost, and the next one that is '
     + 'saved is designated again.',
-  access: { keys: ['management'] },
+  access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: PresetParams, query: PresetQuery, body: 'preset_designate' },

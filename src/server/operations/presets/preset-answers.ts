@@ -17,7 +17,7 @@ export const PRESET_CHANGE_STATUSES = [400, 403, 404, 409, 500] as const
 export const PRESET_CHANGE_FAILURES = ['preset_unknown', 'preset_conflict', ...PRESET_FAILURES] as const satisfies readonly FailureName[]
 
 /** C4, C5. */
-export const PRESET_READERS = { keys: ['management', 'inference', 'intern'] } as const
+export const PRESET_READERS = { keys: ['management', 'inference', 'intern'], keyScopes: [] } as const
 
 export const EXAMPLE_PRESET = { slug: 'support-search' }
 

@@ -14,7 +14,7 @@ export const copySecrets = defineOperation<{ params: typeof InternParams; body: 
   tag: 'vault',
   summary: 'Copy workspace secrets to an intern',
   description: 'All or none. A copy is a secret of its own: it stays when its source is replaced or deleted, and its fingerprint is another one.',
-  access: { ...INTERN_ACCESS, writesVault: true },
+  access: { ...INTERN_ACCESS, keyScopes: ['vault:write'], writesVault: true },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: InternParams, body: 'secret_copy' },

@@ -8,10 +8,13 @@ import type { SecretPageWish, VaultScope } from '../../ports/vault.ts'
 
 /** Inference and intern keys: management keys are the wrong kind. C4. */
 const KEYS = ['inference', 'intern'] as const
+/** Names and hosts are for who uses the secrets, and for who writes them. Decision. */
+const READ_SCOPES = ['vault:use', 'vault:write'] as const
 
 /** Of the routes of the workspace's own vault: to an intern's key there is none. §4.4, C5. */
 export const WORKSPACE_ACCESS = {
   keys: KEYS,
+  keyScopes: READ_SCOPES,
   isOfProgramme: true,
   refusesRegional: true,
   scope: ({ key }): Outcome<null> => (key.kind === 'intern' ? fail('vault_unknown') : ok(null)),
@@ -20,6 +23,7 @@ export const WORKSPACE_ACCESS = {
 /** Of the routes of one intern's: unknown, foreign and other interns are the same to a caller. §4.4, B1.4. */
 export const INTERN_ACCESS = {
   keys: KEYS,
+  keyScopes: READ_SCOPES,
   isOfProgramme: true,
   refusesRegional: true,
   scope({ key, param }, ports) {

@@ -275,7 +275,8 @@ function ran(spend: Spend, run: () => Promise<Outcome<EmbeddingsResult>>) {
     spend, models: { resolve: () => MODEL }, privateModels: { of: () => null },
     embedder: { plan: () => ok({ bound: { paidNano: 10, anyNano: 60_000 }, run }) },
   }
-  const call = { key: { allowedModels: null, hash: 'k' }, headers: {}, body: { model: 'acme/x', input: 'x' }, notes: {}, requestId: 'r', deadlineAt: 1 }
+  const key = { allowedModels: null, scopes: null, hash: 'k' }
+  const call = { key, headers: {}, body: { model: 'acme/x', input: 'x' }, notes: {}, requestId: 'r', deadlineAt: 1 }
   return createEmbeddings.run(call as never, ports as never)
 }
 

@@ -25,6 +25,7 @@ t.test('keys.get_current 200: every member that existing clients require', async
     is_free_tier: false, is_management_key: false, is_provisioning_key: false, workspace_id: workspace.id, organization_id: organizationId,
     creator_user_id: null, allowed_data_regions: [], free_model_daily_requests: { limit: -1, used: 0, remaining: -1 },
     rate_limit: { requests: 60, interval: '1m', note: 'Requests a minute; -1: no limit.' }, hash, kind: 'inference', allowed_models: ['a/b'],
+    scopes: null,
   })
 })
 
@@ -58,6 +59,7 @@ t.test('a key that is made without a word on it has the rate of the operator, un
   const apiKeys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: 120 })
   const wish = {
     kind: 'inference', name: 'k', organizationId, workspace: 'default', limitNano: null, limitReset: null, countsByok: false, allowedModels: null,
+    scopes: null, internId: null,
     creatorUserId: null, externalUser: null, expiresAt: null,
   } as const
   const by = { ...CLI, operation: 'keys.create' }

@@ -26,6 +26,7 @@ t.test('keys.create 201: every member that existing clients require, and the key
     name: 'Team', workspace_id: workspace.id, disabled: false, limit: null, limit_remaining: null, limit_reset: null, include_byok_in_limit: false,
     usage: 0, usage_daily: 0, usage_weekly: 0, usage_monthly: 0, byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0,
     creator_user_id: 'ann', external_user: 'u-1', updated_at: null, kind: 'inference', rate_limit_rpm: null, allowed_models: null,
+    scopes: null, intern_id: null,
   })
   t.equal(await works(key), 200)
   t.notMatch(JSON.stringify((await call('GET', '/keys')).body), key)
@@ -54,7 +55,7 @@ t.test('a management key is made for the organization', async (t) => {
 t.test('keys.create 400: a body that lacks or breaks a member, each named', async (t) => {
   const { call } = shared
   const wrong: readonly [object, string][] = [
-    [{ name: undefined }, '/name'], [{ name: ' ' }, '/name'], [{ name: 'x'.repeat(NAME_CHARS_MAX + 1) }, '/name'], [{ kind: 'intern' }, '/kind'],
+    [{ name: undefined }, '/name'], [{ name: ' ' }, '/name'], [{ name: 'x'.repeat(NAME_CHARS_MAX + 1) }, '/name'], [{ kind: 'robot' }, '/kind'],
     [{ limit: -1 }, '/limit'], [{ limit: '5' }, '/limit'], [{ limit: USD_MAX + 1 }, '/limit'], [{ limit_reset: 'hourly' }, '/limit_reset'],
     [{ expires_at: '2099-01-01T00:00:00' }, '/expires_at'], [{ expires_at: '2099-02-30T00:00:00Z' }, '/expires_at'],
     [{ expires_at: '2020-01-01T00:00:00Z' }, '/expires_at'], [{ expires_at: '9999-12-31T23:59:59-00:01' }, '/expires_at'],
@@ -69,7 +70,7 @@ t.test('keys.create 400: a body that lacks or breaks a member, each named', asyn
     t.match(refused, { status: 400, type: 'body_invalid', body: { error: { metadata: { issues: [{ path }] } } } }, JSON.stringify(body).slice(0, 60))
   }
   for (const workspace_id of ['nowhere', 'no\u0000where', NOBODY]) {
-    t.match(await call('POST', '/keys', { body: { name: 'k', workspace_id } }), { status: 400, type: 'workspace_unknown' })
+    t.match(await call('POST', '/keys', { body: { name: 'k', workspace_id } }), { status: 404, type: 'workspace_unknown' })
   }
 })
 

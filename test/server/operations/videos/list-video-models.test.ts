@@ -66,6 +66,6 @@ t.test('the list wins over a path that takes any id, whichever was declared firs
 t.test('a video model cannot be embedded with', async (t) => {
   const models = catalogueOf(t, DOCUMENT)
   const ports = { models, privateModels: { of: () => null } } as never
-  const call = { body: { model: 'acme/clip', input: 'x' }, key: { allowedModels: null, workspaceId: 'w' }, headers: {} } as never
+  const call = { body: { model: 'acme/clip', input: 'x' }, key: { allowedModels: null, scopes: null, workspaceId: 'w' }, headers: {} } as never
   t.match(await createEmbeddings.run(call, ports), { ok: false, failure: { name: 'model_unfit' } })
 })

@@ -1,12 +1,14 @@
 import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiKey, CreateKeyBody, LimitReset, UpdateKeyBody } from '../../../../schemas/keys.ts'
+import type { KeyScope } from '../../../../schemas/scopes.ts'
 import type { PageContext } from '../page.ts'
 import { Dialog, useAction } from '../parts/dialog.ts'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.ts'
 import { Time } from '../parts/figures.ts'
 import { SecretBox } from '../parts/secret-box.ts'
 import type { Workspaces } from '../parts/workspaces.ts'
+import { ScopeFields } from './key-scopes.ts'
 
 interface NewKey {
   readonly data: ApiKey
@@ -31,6 +33,7 @@ interface Wish {
   readonly reset: string
   readonly rate: string
   readonly expires: string
+  readonly scopes: readonly KeyScope[] | null
 }
 
 export interface KeyDialogProps {
@@ -48,12 +51,12 @@ export function KeyDialog({ context: { api, say }, workspaces, changed, onDone, 
   const [made, setMade] = useState<NewKey | null>(null)
   const { isBusy, problem, start } = useAction(async () => {
     if (changed === null) return setMade(await api.send<NewKey>('POST', ['keys'], createBody(wish)))
-    await api.send('PATCH', ['keys', changed.hash], limitsBody(wish))
+    await api.send('PATCH', ['keys', changed.hash], { ...limitsBody(wish), ...scopesBody(wish, changed.kind) })
     say(`${wish.name} is changed.`)
     onClose()
   }, onDone)
   if (made !== null) return h(MadeDialog, { title: 'The new key', made, onClose })
-  const set = (name: keyof Wish) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))
+  const set = (name: Exclude<keyof Wish, 'scopes'>) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))
   const isNew = changed === null
   return h(Dialog, { title: isNew ? 'Create a key' : `Change ${changed.name}`, onClose },
     h(Form, { action: isNew ? 'Create' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
@@ -75,7 +78,9 @@ export function KeyDialog({ context: { api, say }, workspaces, changed, onDone, 
         isNew && h(TextField, {
           label: 'Expires', type: 'datetime-local', value: wish.expires, onInput: set('expires'), hint: 'Your time; empty: never',
           error: errorAbout(problem, 'expires_at'),
-        }))))
+        })),
+      (changed?.kind ?? wish.kind) !== 'management'
+        && h(ScopeFields, { scopes: wish.scopes, onChange: (scopes) => setWish((last) => ({ ...last, scopes })) })))
 }
 
 export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onDone' | 'onClose'> {
@@ -119,7 +124,7 @@ function wishOf(key: ApiKey | null, { loaded }: Workspaces): Wish {
   const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value))
   return {
     name: key?.name ?? '', kind: 'inference', workspace: (all.find((one) => one.is_default) ?? all[0])?.id ?? '',
-    limit: text(key?.limit), reset: key?.limit_reset ?? '', rate: text(key?.rate_limit_rpm), expires: '',
+    limit: text(key?.limit), reset: key?.limit_reset ?? '', rate: text(key?.rate_limit_rpm), expires: '', scopes: key?.scopes ?? null,
   }
 }
 
@@ -131,10 +136,15 @@ function limitsBody({ name, limit, reset, rate }: Wish): UpdateKeyBody {
   }
 }
 
+/** A management key has none. */
+function scopesBody({ scopes }: Wish, kind: ApiKey['kind']): Pick<UpdateKeyBody, 'scopes'> {
+  return kind === 'management' ? {} : { scopes: scopes === null ? null : [...scopes] }
+}
+
 function createBody(wish: Wish): CreateKeyBody {
   const { kind, workspace, expires } = wish
   return {
-    ...limitsBody(wish), name: wish.name.trim(), kind, expires_at: expires === '' ? null : new Date(expires).toISOString(),
+    ...limitsBody(wish), ...scopesBody(wish, kind), name: wish.name.trim(), kind, expires_at: expires === '' ? null : new Date(expires).toISOString(),
     ...(kind === 'inference' && workspace !== '' && { workspace_id: workspace }),
   }
 }

@@ -91,14 +91,16 @@ function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: A
   return h(Badge, { text: `${isOver ? 'expired' : 'expires'} ${relative(at)}`, tone: isOver ? 'bad' : 'warn', title: at })
 }
 
-function KeyLimits({ apiKey: { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate } }: { readonly apiKey: ApiKey }): ComponentChild {
-  if (limit === null && rate === null) return h('span', { class: 'hint' }, 'none')
+function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
+  const { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate, scopes } = apiKey
+  if (limit === null && rate === null && scopes === null) return h('span', { class: 'hint' }, 'none')
   const spent = (limit ?? 0) - (left ?? 0)
   return h('div', null,
     limit !== null && h(Meter, {
       label: `Spent of the limit of ${name}`, value: spent, max: limit, text: `${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}`,
     }),
-    rate !== null && h('span', { class: 'hint' }, `${count(rate)} requests a minute`))
+    rate !== null && h('span', { class: 'hint line' }, `${count(rate)} requests a minute`),
+    scopes !== null && h('span', { class: 'hint line' }, scopes.length === 0 ? 'no scope' : scopes.join(', ')))
 }
 
 interface DeedsProps {

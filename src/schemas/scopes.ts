@@ -1,0 +1,20 @@
+/**
+ * What an inference or intern key may be narrowed to. C34. `vault:use` is the egress route and private endpoints, which release
+ * secrets to their hosts; nothing reads a secret back.
+ */
+export const KEY_SCOPES = ['inference', 'files:read', 'files:write', 'vault:use', 'vault:write', 'videos', 'presets:write'] as const
+export type KeyScope = (typeof KEY_SCOPES)[number]
+
+/** @param scopes of a key; null = all @param needed any one of these; none: every key may */
+export function hasScope(scopes: readonly KeyScope[] | null, needed: readonly KeyScope[]): boolean {
+  return scopes === null || needed.length === 0 || needed.some((scope) => scopes.includes(scope))
+}
+
+export function isKeyScope(text: string): text is KeyScope {
+  return KEY_SCOPES.some((scope) => scope === text)
+}
+
+/** As messages and the reference name them. */
+export function scopesText(scopes: readonly KeyScope[]): string {
+  return scopes.map((scope) => `\`${scope}\``).join(' or ')
+}

@@ -1,0 +1,12 @@
+import type { Migration } from '../migrate.ts'
+
+export const keyScopes: Migration = {
+  number: 15,
+  name: 'key_scopes',
+  oldestBinary: 7,
+  tables: [],
+  async up(tx) {
+    // Null = all. A node of an older version does not know them: scopes are given once every node is of this one.
+    await tx.unsafe('ALTER TABLE api_keys ADD COLUMN scopes jsonb')
+  },
+}
