@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { ReplayDeadBody } from './admin.ts'
 import { BudgetBody } from './budgets.ts'
+import { CapsBody } from './caps.ts'
 import { CreditBody } from './credits.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings.ts'
 import type { Outcome } from './failures.ts'
@@ -54,6 +55,7 @@ export const BODIES = {
   create_private_endpoint: { schema: CreateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_private_endpoint: { schema: UpdateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
   validate_private_endpoint: { schema: ValidateEndpointBody, bytesMax: JSON_BODY_BYTES_MAX },
+  caps: { schema: CapsBody, bytesMax: JSON_BODY_BYTES_MAX },
   credit: { schema: CreditBody, bytesMax: JSON_BODY_BYTES_MAX },
   budget: { schema: BudgetBody, bytesMax: JSON_BODY_BYTES_MAX },
   preset_designate: { schema: DesignateBody, bytesMax: JSON_BODY_BYTES_MAX },

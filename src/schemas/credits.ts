@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { Effective } from './budgets.ts'
+import { OrganizationId } from './caps.ts'
 import { CREDIT_NOTE_CHARS_MAX, USD_MAX } from './money-limits.ts'
 
 /** What an organization may spend, and has. B2.10 knows the first two. */
@@ -31,6 +32,7 @@ const Added = Type.Object({
 
 /** Body of POST /credits. What else it holds is ignored. C25. */
 export const CreditBody = Type.Object({
+  organization_id: Type.Optional(OrganizationId),
   amount_usd: Type.Number({
     minimum: -USD_MAX, maximum: USD_MAX, description: 'Rounded to the nearest nano-USD, and then not 0. Below 0 it corrects, and needs a note.',
   }),

@@ -126,7 +126,7 @@ export const FAILURES = {
   range_unsatisfiable: row([416], 'caller', 'after_change', 'The range lies outside of the {size} bytes of the file.'),
   container_too_large: row([400], 'caller', 'after_change', 'The container has more entries than one listing reads.'),
   container_path_invalid: row([400], 'caller', 'after_change', 'This path cannot be written.'),
-  quota_exceeded: row([403], 'caller', 'after_change', 'The workspace may store {limit} bytes, and this does not fit.'),
+  quota_exceeded: row([403], 'caller', 'after_change', 'The {owner} may {have} {limit} {unit}, and this does not fit.'),
   storage_full: row([503], 'ours', 'backoff', 'There is no room to store this at the moment.', 'error'),
   storage_unavailable: row([503], 'ours', 'backoff', 'The storage of files cannot be reached or failed.', 'error'),
   containers_unsupported: row([503], 'ours', 'no', 'Container folders on disk can be read safely on Linux alone.', 'error'),
@@ -308,7 +308,7 @@ export function textOf(failure: Failure): string {
 }
 
 /** What stands in a place of a text where the failure says nothing else. */
-const USUAL: Failure['fields'] = { party: 'provider' }
+const USUAL: Failure['fields'] = { party: 'provider', owner: 'workspace', have: 'store', unit: 'bytes' }
 
 function withIssue(text: string, issues: readonly Issue[] | undefined): string {
   const first = issues?.[0]

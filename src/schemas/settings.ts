@@ -1,3 +1,4 @@
+import { CAP_MAX, CAPS_DEFAULT } from './caps.ts'
 import Type, { type Static } from 'typebox'
 import { FRONTS_MAX, RATE_LIMIT_RPM_MAX, WORKERS_MAX } from './limits.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from './retention-limits.ts'
@@ -65,6 +66,11 @@ export const Settings = Type.Object({
   SLUICE_ROOT_KEYS_LOST: list('a comma list of ids of root keys, 16 hex digits each', '^[0-9a-f]{16}$'),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
   SLUICE_OPERATOR_ORGANIZATION: Type.Optional(text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' })),
+  SLUICE_WORKSPACES_MAX: count('workspaces of an organization', 0, CAP_MAX, CAPS_DEFAULT.workspaces),
+  SLUICE_API_KEYS_MAX: count('API keys of an organization', 0, CAP_MAX, CAPS_DEFAULT.api_keys),
+  SLUICE_INTERNS_MAX: count('interns of an organization', 0, CAP_MAX, CAPS_DEFAULT.interns),
+  SLUICE_VAULTS_MAX: count('attachable vaults of an organization', 0, CAP_MAX, CAPS_DEFAULT.vaults),
+  SLUICE_SECRETS_MAX: count('secrets in attachable vaults of an organization', 0, CAP_MAX, CAPS_DEFAULT.secrets),
   SLUICE_LEDGER_KEPT_MONTHS: kept('months', KEPT_MONTHS_MAX, 0),
   SLUICE_AUDIT_KEPT_MONTHS: kept('months', KEPT_MONTHS_MAX, 0),
   SLUICE_WEBHOOKS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 7),

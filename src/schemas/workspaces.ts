@@ -3,6 +3,7 @@ import {
   CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX,
   WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX,
 } from './limits.ts'
+import { OrganizationId } from './caps.ts'
 import { HasMore } from './pages.ts'
 
 /** B2.9; and no UUID, or it would hide the workspace of that id behind it. */
@@ -69,7 +70,7 @@ export const CreateWorkspaceBody = Type.Object({ name: Name, slug: Slug, ...CHAN
 export type CreateWorkspaceBody = Static<typeof CreateWorkspaceBody>
 
 /** What is left out stays. C25. */
-export const UpdateWorkspaceBody = Type.Object({ name: optional(Name), slug: optional(Slug), ...CHANGEABLE })
+export const UpdateWorkspaceBody = Type.Object({ organization_id: optional(OrganizationId), name: optional(Name), slug: optional(Slug), ...CHANGEABLE })
 export type UpdateWorkspaceBody = Static<typeof UpdateWorkspaceBody>
 
 const Reference = Type.String({ minLength: 1, description: 'UUID or slug.' })

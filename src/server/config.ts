@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parseAllowEntry } from '../schemas/destinations.ts'
+import { capsOf, type Caps } from '../schemas/caps.ts'
 import { keptOf, type Kept } from '../schemas/kept.ts'
 import { masked } from '../schemas/masked.ts'
 import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
@@ -50,6 +51,7 @@ export interface Config {
   readonly rateLimitRpm: number | null
   /** UUID or name of the one that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
+  readonly caps: Caps
   readonly kept: Kept
   /** What URLs that callers are given begin with: without a path and a slash. */
   readonly publicOrigin: string
@@ -250,6 +252,7 @@ function configOf(values: Settings): Config {
     rootKeysLost: Object.freeze(values.SLUICE_ROOT_KEYS_LOST),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
     operatorOrganization: values.SLUICE_OPERATOR_ORGANIZATION ?? null,
+    caps: capsOf(values),
     kept: keptOf(values),
     publicOrigin: values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ?? originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
     videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,
@@ -282,10 +285,7 @@ function objectsOf(values: Settings): ObjectsConfig {
 const S3_PLACE = /^s3:\/\/([^/]+)(?:\/(.*))?$/
 
 /** What a setting's form alone cannot tell. */
-function contradictions(
-  values: Readonly<Record<string, unknown>>,
-  known: ReadonlySet<string>,
-): readonly Problem[] {
+function contradictions(values: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): readonly Problem[] {
   const problems: Problem[] = []
   for (const [one, other] of [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const) {
     if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue

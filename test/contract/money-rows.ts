@@ -28,6 +28,12 @@ export const MONEY_ROWS: Readonly<Record<string, ContractRow>> = {
     method: 'post', path: '/credits', success: 200, statuses: [400, 403, 500],
     keys: ['management'], source: 'our extension: issue 5, C6, C16; the statuses of the read, and 400', uncaused: {},
   },
+  'caps.get': {
+    method: 'get', path: '/caps', success: 200, statuses: [400, 403, 404, 500], keys: ['management'], source: 'our extension: C32, C33', uncaused: {},
+  },
+  'caps.update': {
+    method: 'patch', path: '/caps', success: 200, statuses: [400, 403, 404, 500], keys: ['management'], source: 'our extension: C32, C33', uncaused: {},
+  },
   'activity.list': {
     method: 'get', path: '/activity', success: 200, statuses: [400, 403, 404, 500],
     keys: ['management'], source: 'our extension: issue 5', uncaused: {},

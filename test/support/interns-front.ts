@@ -10,6 +10,8 @@ import { OPERATIONS } from '../../src/server/operations/index.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { VideoWake } from '../../src/server/ports/videos.ts'
 import { openAdmin } from '../../src/server/store/admin/open-admin.ts'
+import { openOperators } from '../../src/server/store/admin/operator.ts'
+import { openCaps } from '../../src/server/store/caps.ts'
 import { openApiKeys } from '../../src/server/store/api-key-management.ts'
 import type { Workspace } from '../../src/server/ports/workspaces.ts'
 import { insertKey, openKeyStore } from '../../src/server/store/api-keys.ts'
@@ -90,6 +92,7 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}, http
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
       idempotency, interns: openInterns(store, hints.publish), workspaces: openWorkspaces(store, hints.publish),
       apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }),
+      operators: openOperators(store, null), caps: openCaps(store),
       admin: openAdmin({ store, operatorOrganization: null, version: '1.2.3', wake: (what) => void woken.push(what) }),
       ...openPresetParts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...openDirectoryParts(store), ...ports,
     },

@@ -12,7 +12,8 @@ const unused = new Proxy({}, {
 export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   files: unused, transfers: unused, providerFiles: unused, containers: unused, containerUses: unused, idempotency: unused,
   interns: unused, apiKeys: unused, vaults: unused, releases: unused, egress: unused, privateEndpoints: unused, endpointProber: unused,
-  workspaces: unused, budgets: unused, credits: unused, activity: unused, admin: unused, auditLog: unused, videos: unused, presets: unused,
+  workspaces: unused, budgets: unused, credits: unused, caps: unused, operators: unused,
+  activity: unused, admin: unused, auditLog: unused, videos: unused, presets: unused,
   groupMappings: unused, scimUsers: unused, scimGroups: unused, scimAnswers: unused,
   publicOrigin: 'https://sluice.example',
   operatorKeys: new Set(),

@@ -32,8 +32,8 @@ export interface Admin {
  */
 export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
   try {
-    return await withStores(async ({ databaseUrl, redis }, { rateLimitRpm }) => {
-      const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli' })
+    return await withStores(async ({ databaseUrl, redis }, { rateLimitRpm, caps }) => {
+      const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli', caps })
       const publisher = redis === null ? null : openPublisher(redis)
       try {
         const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])

@@ -1,5 +1,9 @@
-import type { Command } from 'commander'
-import { createOrganization, listOrganizations, type Organization } from '../store/organizations.ts'
+import { InvalidArgumentError, type Command } from 'commander'
+import { CAP_MAX } from '../../schemas/caps.ts'
+import { capsAnswer } from '../operations/caps/caps-answers.ts'
+import type { CapChanges } from '../ports/caps.ts'
+import { openCaps } from '../store/caps.ts'
+import { createOrganization, findOrganization, listOrganizations, type Organization } from '../store/organizations.ts'
 import { nameOf, need, withAdmin } from './admin.ts'
 import { addVerb, print, table } from './verb.ts'
 
@@ -7,7 +11,36 @@ interface Json {
   readonly json?: boolean
 }
 
-/** `organizations create|list`. */
+interface CapsOptions extends Json, Partial<Record<'workspaces' | 'apiKeys' | 'interns' | 'vaults' | 'secrets', number | null>> {}
+
+function addCaps(group: Command): void {
+  addVerb(group, 'caps', 'show what an organization may have at most, and has; change what is named')
+    .argument('<ref>', 'id or name')
+    .option('--workspaces <count>', 'workspaces at most, or default', capOf)
+    .option('--api-keys <count>', 'API keys at most, or default', capOf)
+    .option('--interns <count>', 'interns at most, or default', capOf)
+    .option('--vaults <count>', 'attachable vaults at most, or default', capOf)
+    .option('--secrets <count>', 'secrets in attachable vaults at most, or default', capOf)
+    .action((ref: string, { json, apiKeys, ...others }: CapsOptions) => withAdmin(async ({ store, by }) => {
+      const { id } = need(await findOrganization(store.sql, ref))
+      const changes: CapChanges = { ...others, ...(apiKeys !== undefined && { api_keys: apiKeys }) }
+      const caps = openCaps(store)
+      const actor = { ...by, operation: 'cli.organizations-caps' }
+      const state = need(await (Object.keys(changes).length === 0 ? caps.read(id) : caps.update(id, changes, actor)))
+      const rows = [...state.states].map(([what, { cap, used, isOwn }]) => [what, String(used), String(cap), isOwn ? 'own' : 'installation'])
+      print({ ...(json !== undefined && { json }) }, capsAnswer(state), table([['WHAT', 'USED', 'CAP', 'OF'], ...rows]))
+    }))
+}
+
+/** The word `default` gives up a cap of its own. */
+function capOf(text: string): number | null {
+  if (text === 'default') return null
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count > CAP_MAX) throw new InvalidArgumentError(`It takes a whole number up to ${CAP_MAX}, or default.`)
+  return count
+}
+
+/** `organizations create|list|caps`. */
 export function addOrganizationVerbs(program: Command): void {
   const group = program.command('organizations').description('organizations of this installation')
   addVerb(group, 'create', 'make an organization with its workspace `default`')
@@ -17,6 +50,7 @@ export function addOrganizationVerbs(program: Command): void {
       const { organization, workspace } = need(await createOrganization(store, options, actor))
       print(options, { ...wireOf(organization), default_workspace_id: workspace.id }, organization.id)
     }))
+  addCaps(group)
   addVerb(group, 'list', 'list the organizations')
     .action((options: Json) => withAdmin(async ({ store }) => {
       const organizations = need(await listOrganizations(store))

@@ -2,6 +2,8 @@ import type { Config } from '../config.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { VideoViews } from '../ports/videos.ts'
 import { openAdmin } from '../store/admin/open-admin.ts'
+import { openOperators } from '../store/admin/operator.ts'
+import { openCaps } from '../store/caps.ts'
 import type { Store } from '../store/open.ts'
 import { VERSION } from '../supervisor/version.ts'
 
@@ -11,6 +13,11 @@ export interface AdminMeans {
 }
 
 /** What a front serves to operators. */
-export function openAdminParts({ operatorOrganization }: Pick<Config, 'operatorOrganization'>, { store, views }: AdminMeans): Pick<Ports, 'admin'> {
-  return { admin: openAdmin({ store, operatorOrganization, version: VERSION, wake: (what) => views.wake(what) }) }
+export function openAdminParts(
+  { operatorOrganization }: Pick<Config, 'operatorOrganization'>, { store, views }: AdminMeans,
+): Pick<Ports, 'admin' | 'operators' | 'caps'> {
+  return {
+    admin: openAdmin({ store, operatorOrganization, version: VERSION, wake: (what) => views.wake(what) }),
+    operators: openOperators(store, operatorOrganization), caps: openCaps(store),
+  }
 }

@@ -65,7 +65,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const metrics = createMetrics(part.slot)
   const applicationName = `sluice-front-${part.slot}`
-  const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName })
+  const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName, caps: config.caps })
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })

@@ -21,7 +21,7 @@ export interface VideoMeans {
 }
 
 export interface VideoParts {
-  readonly ports: Pick<Ports, 'videos' | 'publicOrigin' | 'operatorKeys' | 'admin'>
+  readonly ports: Pick<Ports, 'videos' | 'publicOrigin' | 'operatorKeys' | 'admin' | 'operators' | 'caps'>
   close(): Promise<void>
 }
 

@@ -18,6 +18,8 @@ import { deleteBudget } from './budgets/delete-budget.ts'
 import { getBudget } from './budgets/get-budget.ts'
 import { listBudgets } from './budgets/list-budgets.ts'
 import { putBudget } from './budgets/put-budget.ts'
+import { getCaps } from './caps/get-caps.ts'
+import { updateCaps } from './caps/update-caps.ts'
 import { addCredit } from './credits/add-credit.ts'
 import { getCredits } from './credits/get-credits.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
@@ -189,6 +191,8 @@ export const OPERATIONS: readonly AnyOperation[] = [
   deleteBudget,
   getCredits,
   addCredit,
+  getCaps,
+  updateCaps,
   listActivity,
   listAudit,
   listWorkspaces,

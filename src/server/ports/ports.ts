@@ -3,7 +3,9 @@ import type { AdminRecords } from './admin.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { AuditLog } from './audit.ts'
 import type { Budgets } from './budgets.ts'
+import type { OrganizationCaps } from './caps.ts'
 import type { Credits } from './credits.ts'
+import type { Operators } from './operators.ts'
 import type { GroupMappings } from './directory.ts'
 import type { Egress } from './egress.ts'
 import type { Embedder } from './embeddings.ts'
@@ -46,6 +48,8 @@ export interface Ports {
   readonly privateModels: PrivateModels
   readonly budgets: Budgets
   readonly credits: Credits
+  readonly caps: OrganizationCaps
+  readonly operators: Operators
   readonly activity: Activity
   readonly auditLog: AuditLog
   readonly admin: AdminRecords

@@ -1,8 +1,10 @@
+import type { Caps } from '../../schemas/caps.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEYS_PAGE } from '../../schemas/limits.ts'
 import type { ApiKeys, KeyActor, KeyChanges, KeyPageWish, KeyRef, MadeKey, ManagedKey, NewApiKey } from '../ports/api-keys.ts'
 import type { Hints } from '../ports/keys.ts'
 import { appendAudit } from './audit.ts'
+import { holdRoom } from './caps.ts'
 import { bump } from './epoch.ts'
 import { keyEvent } from './key-audit.ts'
 import { holdIntern } from './intern-owners.ts'
@@ -37,10 +39,10 @@ export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyMeans): ApiK
       const key = await findKey(store.sql, ref)
       return key === null ? UNKNOWN : ok(key)
     }),
-    create: (wish, by) => change((tx) => create(tx, { rateLimitRpm, ...wish }, by)),
+    create: (wish, by) => change((tx) => create(tx, { rateLimitRpm, caps: store.options.caps, ...wish }, by)),
     update: (ref, changes, by) => change((tx) => update(tx, { ref, changes, by })),
     remove: (ref, by) => change((tx) => remove(tx, ref, by)),
-    rotate: (ref, wish, by) => change((tx) => rotateKey(tx, { ref, wish, by })),
+    rotate: (ref, wish, by) => change((tx) => rotateKey(tx, { ref, wish, by, caps: store.options.caps })),
   }
 }
 
@@ -59,10 +61,14 @@ async function list(sql: Queryable, wish: KeyPageWish): Promise<Outcome<readonly
   return ok(await managedKeysOf(sql, rows))
 }
 
-async function create(tx: Transaction, wish: NewApiKey & { readonly rateLimitRpm: number | null }, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
-  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace: _workspace, internId: _internId, ...traits } = wish
+type Birth = NewApiKey & { readonly rateLimitRpm: number | null; readonly caps: Caps | undefined }
+
+async function create(tx: Transaction, wish: Birth, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
+  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace: _workspace, internId: _internId, caps, ...traits } = wish
   const owner = await ownerOf(tx, wish)
   if (!owner.ok) return owner
+  const room = await holdRoom(tx, { organizationId, what: 'api_keys' }, caps)
+  if (!room.ok) return room
   const { hash, key } = await bearKey(tx, { kind, name, organizationId, ...owner.value, rateLimitRpm, expiresAt, traits })
   const apiKey = await lookAt(tx, hash)
   await appendAudit(tx, keyEvent(by, { before: null, after: apiKey }))

@@ -5,6 +5,7 @@ import type { ManagedKey } from '../ports/api-keys.ts'
 import type { Invalidation, KeyRecord, KeyStore } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import { appendAudit } from './audit.ts'
+import { holdRoom } from './caps.ts'
 import { bump } from './epoch.ts'
 import { keyEvent } from './key-audit.ts'
 import { bearKey, type KeyBirth, type KeyTraits } from './key-births.ts'
@@ -47,16 +48,16 @@ export function openKeyStore(store: Store): KeyStore {
   }
 }
 
-/** Makes a key with its scope, and tells the audit log. Failures: store_unavailable. */
+/** Makes a key with its scope, and tells the audit log. Failures: quota_exceeded, store_unavailable. */
 export function createKey(store: Store, wish: KeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
-  return reach(async () => ok(await store.sql.begin((tx) => makeKey(tx, { ...wish, internId: null }, by))))
+  return reach(() => store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...wish, internId: null }, by })))
 }
 
-/** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, store_unavailable. */
+/** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, quota_exceeded, store_unavailable. */
 export function createInternKey(store: Store, wish: InternKeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
   return reach(() => store.sql.begin(async (tx) => {
     const owner = await holdIntern(tx, wish)
-    return owner === null ? fail('intern_unknown') : ok(await makeKey(tx, { ...wish, ...owner, kind: 'intern' }, by))
+    return owner === null ? fail('intern_unknown') : makeCapped(store, tx, { birth: { ...wish, ...owner, kind: 'intern' }, by })
   }))
 }
 
@@ -79,6 +80,16 @@ export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Ou
 /** Makes a key that nobody is told of: with the first organization. */
 export async function insertKey(tx: Transaction, wish: KeyWish): Promise<CreatedKey> {
   return addKey(tx, { ...wish, internId: null }, () => Promise.resolve())
+}
+
+interface Making {
+  readonly birth: KeyBirth
+  readonly by: ChangedBy
+}
+
+async function makeCapped(store: Store, tx: Transaction, { birth, by }: Making): Promise<Outcome<CreatedKey>> {
+  const room = await holdRoom(tx, { organizationId: birth.organizationId, what: 'api_keys' }, store.options.caps)
+  return room.ok ? ok(await makeKey(tx, birth, by)) : room
 }
 
 function makeKey(tx: Transaction, birth: KeyBirth, by: ChangedBy): Promise<CreatedKey> {

@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { AuditEvent } from '../ports/audit.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import { appendAudit } from './audit.ts'
+import { holdRoom } from './caps.ts'
 import { isId } from './ids.ts'
 import type { Queryable, Store } from './open.ts'
 import { reach, violatedUnique } from './translate.ts'
@@ -21,12 +22,14 @@ export interface AttachableVault {
 
 export type AttachableVaultWish = Pick<AttachableVault, 'organizationId' | 'workspaceId' | 'name'>
 
-/** Failures: name_taken, workspace_unknown, store_unavailable. */
+/** Failures: name_taken, workspace_unknown, quota_exceeded, store_unavailable. */
 export function createAttachableVault(store: Store, wish: AttachableVaultWish, by: ChangedBy): Promise<Outcome<AttachableVault>> {
   return reach(async () => {
     try {
       return await store.sql.begin(async (tx) => {
         if (!(await holdWorkspace(tx, wish.workspaceId))) return fail('workspace_unknown')
+        const room = await holdRoom(tx, { organizationId: wish.organizationId, what: 'vaults' }, store.options.caps)
+        if (!room.ok) return room
         const id = await insertVault(tx, { ...wish, kind: 'attachable' })
         await appendAudit(tx, eventOf({ ...wish, id }, by, { operation: 'cli.vault-create', before: null, after: { name: wish.name } }))
         return findAttachableVault(tx, id)

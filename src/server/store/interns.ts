@@ -1,3 +1,4 @@
+import type { Caps } from '../../schemas/caps.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { InternStatus } from '../../schemas/interns.ts'
 import type { Intern, InternChanges, InternPage, InternPageWish, Interns, NewIntern } from '../ports/interns.ts'
@@ -5,6 +6,7 @@ import type { Hints, Invalidation } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import type { Workspace } from '../ports/workspaces.ts'
 import { appendAudit } from './audit.ts'
+import { holdRoom } from './caps.ts'
 import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
 import { internEvent, keyEndedEvent } from './intern-audit.ts'
@@ -17,7 +19,7 @@ import { findWorkspace, holdWorkspace } from './workspaces.ts'
 /** @param publish tells the fronts at once what a removal ended; without it they hear of it by their polls */
 export function openInterns(store: Store, publish: Hints['publish']): Interns {
   return {
-    create: (wish, by) => reach(() => store.sql.begin((tx) => create(tx, wish, by))),
+    create: (wish, by) => reach(() => store.sql.begin((tx) => create(tx, { ...wish, caps: store.options.caps }, by))),
     list: (wish) => reach(() => list(store.sql, wish)),
     get: (organizationId, id) => reach(async () => {
       const found = await find(store.sql, organizationId, id)
@@ -39,12 +41,14 @@ interface Removed {
   readonly invalidations: readonly Invalidation[]
 }
 
-async function create(tx: Transaction, wish: NewIntern, by: ChangedBy): Promise<Outcome<Intern>> {
+async function create(tx: Transaction, { caps, ...wish }: NewIntern & { readonly caps: Caps | undefined }, by: ChangedBy): Promise<Outcome<Intern>> {
   const place = await openWorkspace(tx, wish)
   if (!place.ok) return place
   const { id: workspaceId, organizationId } = place.value
   if (!(await holdWorkspace(tx, workspaceId))) return fail('workspace_unknown')
   if (!(await mayAttach(tx, wish.attachedVaultId, workspaceId))) return fail('vault_unknown')
+  const room = await holdRoom(tx, { organizationId, what: 'interns' }, caps)
+  if (!room.ok) return room
   const vaultId = await insertVault(tx, { organizationId, workspaceId, kind: 'intern', name: null })
   const [row] = await tx<InternRow[]>`
     INSERT INTO interns ${tx({

@@ -1,6 +1,8 @@
+import type { Caps } from '../../schemas/caps.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { KeyActor, KeyRef, RotatedKey, Rotation } from '../ports/api-keys.ts'
 import { appendAudit } from './audit.ts'
+import { holdRoom } from './caps.ts'
 import { bump } from './epoch.ts'
 import { rotationEvent } from './key-audit.ts'
 import { bearSuccessor } from './key-births.ts'
@@ -13,13 +15,14 @@ export interface RotationAsk {
   readonly ref: KeyRef
   readonly wish: Rotation
   readonly by: KeyActor
+  readonly caps?: Caps | undefined
 }
 
 /**
  * Makes a key that goes on where another one ends: the same account, so usage and limit go on as one, and both work until
- * the older one expires. Failure: api_key_unknown.
+ * the older one expires. Failures: api_key_unknown, quota_exceeded.
  */
-export async function rotateKey(tx: Transaction, { ref, wish, by }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
+export async function rotateKey(tx: Transaction, { ref, wish, by, caps }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
   // The removal of a workspace locks it before its interns, and these before the keys that end with them: so must this.
   const seen = await findKeyRow(tx, ref)
   const found = seen !== null && await holdOwners(tx, seen) ? await findLocked(tx, ref) : null
@@ -27,6 +30,9 @@ export async function rotateKey(tx: Transaction, { ref, wish, by }: RotationAsk)
   const { accountId, key: before } = found
   const expiresAt = wish.expiresAt === undefined ? await expiryOf(tx, accountId) : wish.expiresAt
   const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
+  // Without an overlap there is no more than one at any time: a full organization can still replace what was lost.
+  const room = await holdRoom(tx, { organizationId, what: 'api_keys', more: wish.overlapS === 0 ? 0 : 1 }, caps)
+  if (!room.ok) return room
   const born = await bearSuccessor(tx, accountId, {
     kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled, expiresAt, traits: before,
   })

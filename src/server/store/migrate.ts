@@ -14,6 +14,7 @@ import { retention } from './migrations/012-retention.ts'
 import { containerBytes } from './migrations/013-container-bytes.ts'
 import { adminPorts } from './migrations/014-admin-ports.ts'
 import { keyScopes } from './migrations/015-key-scopes.ts'
+import { caps } from './migrations/016-caps.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
@@ -33,7 +34,7 @@ export interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos, presets, directory, operator, retention,
-  containerBytes, adminPorts, keyScopes,
+  containerBytes, adminPorts, keyScopes, caps,
 ]
 
 /** Why this binary must not run on this database, in words for the operator. */

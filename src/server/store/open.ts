@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import type { Caps } from '../../schemas/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../schemas/limits.ts'
 import { withOneHost } from '../../schemas/postgres-url.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
@@ -17,6 +18,8 @@ export interface StoreOptions {
   readonly applicationName: string
   /** Milliseconds without any answer, while some are awaited, after which the connections are taken for dead. */
   readonly silenceMsMax?: number
+  /** Of organizations that have none of their own; left out: those of a new installation. C33. */
+  readonly caps?: Caps
 }
 
 /** Longer than a wait for a lock: connections that all wait for one are alive. */

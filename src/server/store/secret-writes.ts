@@ -1,3 +1,4 @@
+import type { Caps } from '../../schemas/caps.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { SECRETS_PER_VAULT_MAX } from '../../schemas/limits.ts'
 import { secretAnswer } from '../../schemas/vault.ts'
@@ -5,15 +6,16 @@ import type { AuditEvent } from '../ports/audit.ts'
 import type { SealedSecret, SecretWrite } from '../ports/secret-rows.ts'
 import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault.ts'
 import { appendAudit } from './audit.ts'
+import { holdRoom } from './caps.ts'
 import type { Transaction } from './open.ts'
 import { lockIntern, lockVault, ownVault } from './vaults.ts'
 
 /**
  * Stores sealed secrets, all or none. Each row is written whole, so that what it is bound to is always what stands
  * beside it. @returns null when the vault's key or a source changed since it was sealed
- * Failures: intern_unknown, intern_in_transfer, vault_full.
+ * Failures: intern_unknown, intern_in_transfer, vault_full, quota_exceeded.
  */
-export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>> {
+export async function writeSecrets(tx: Transaction, write: SecretWrite, caps?: Caps): Promise<Outcome<readonly SecretMetadata[] | null>> {
   const { scope, vaultId, keyId, secrets, copyOf } = write
   const names = secrets.map(({ name }) => name)
   // Sent together and run in this order: the vault stands still for the time of two round trips instead of eight.
@@ -29,6 +31,11 @@ export async function writeSecrets(tx: Transaction, write: SecretWrite): Promise
   if (currentId !== keyId || !areHeld) return ok(null)
   if (others + names.length > SECRETS_PER_VAULT_MAX && before.size < names.length) {
     return fail('vault_full', { fields: { limit: SECRETS_PER_VAULT_MAX } })
+  }
+  const news = names.length - before.size
+  if (scope.attachableId !== undefined && news > 0) {
+    const room = await holdRoom(tx, { organizationId: scope.organizationId, what: 'secrets', more: news }, caps)
+    if (!room.ok) return room
   }
   const stored = secrets.map(({ name, hosts, fingerprint }) =>
     ({ name, hosts, fingerprint, createdAt: before.get(name)?.createdAt ?? at }))

@@ -23,7 +23,7 @@ export function openSecretRows(store: Store, publish: Hints['publish'] | null = 
     addKeys: (vaultId, keys) => reach(() => store.sql.begin((tx) => addVaultKeys(tx, vaultId, keys))),
     write: (write) => reach(() => {
       const change = { scope: write.scope, names: write.secrets.map(({ name }) => name) }
-      return changingSecrets(means, change, (tx) => writeSecrets(tx, write))
+      return changingSecrets(means, change, (tx) => writeSecrets(tx, write, store.options.caps))
     }),
     remove: (scope, name, by) =>
       reach(() => changingSecrets(means, { scope, names: [name] }, (tx) => removeSecret(tx, { scope, name, by }))),

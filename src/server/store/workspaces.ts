@@ -6,6 +6,7 @@ import type { NewWorkspace, Workspace, WorkspaceActor, WorkspaceChanges } from '
 import { bumpLimits } from './account-limits.ts'
 import { bearAccount, lockAccounts } from './accounts.ts'
 import { appendAudit } from './audit.ts'
+import { holdRoom } from './caps.ts'
 import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
@@ -18,10 +19,12 @@ export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWri
 /**
  * Makes a workspace with its account.
  * @param by null: it is not audited, as of a node's first start
- * Failures: slug_taken, store_unavailable.
+ * Failures: slug_taken, quota_exceeded, store_unavailable.
  */
 export function createWorkspace(store: Store, wish: NewWorkspace, by: WorkspaceActor | null = null): Promise<Outcome<Workspace>> {
   return renaming(() => store.sql.begin(async (tx) => {
+    const room = await holdRoom(tx, { organizationId: wish.organizationId, what: 'workspaces' }, store.options.caps)
+    if (!room.ok) return room
     const made = await insertWorkspace(tx, wish, by)
     if (by !== null) await appendAudit(tx, workspaceEvent(by, { before: null, after: made }))
     return ok(made)

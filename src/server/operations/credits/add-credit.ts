@@ -17,7 +17,7 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
   tag: 'credits',
   summary: 'Add credit',
   description: 'Until the first top-up credit is unlimited. What was spent before it becomes part of `total_credits`, '
-    + 'so that all of the top-up is there to be spent.',
+    + 'so that all of the top-up is there to be spent. Keys of the operator\'s organization alone may.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -25,13 +25,15 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
   input: { body: 'credit' },
   success: { status: 200, body: CreditAddedAnswer },
   statuses: [400, 403, 500],
-  failures: ['body_invalid', 'credit_out_of_range', 'idempotency_mismatch', 'store_unavailable'],
+  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'credit_out_of_range', 'idempotency_mismatch', 'store_unavailable'],
   example: { body: { amount_usd: 500, note: 'invoice 2026-031' } },
   async run(call, ports) {
     const { note = '' } = call.body
     const amount = amountOf(call.body)
     if (!amount.ok) return amount
-    const wish = { organizationId: call.key.organizationId, amountNano: amount.value, note, turn: call.turn }
+    const target = await ports.operators.targetOf(call.key.organizationId, call.body.organization_id)
+    if (!target.ok) return target
+    const wish = { organizationId: target.value, amountNano: amount.value, note, turn: call.turn }
     const booked = await ports.credits.add(wish, { ...changedBy(call), operation: 'credits.add' })
     if (!booked.ok) return booked
     const { entry, state } = booked.value

@@ -25,7 +25,7 @@ export const createIntern = defineOperation<Inputs, CreateInternBody>({
   success: { status: 201, body: InternAnswer },
   tellsReason: true,
   statuses: [...INTERN_STATUSES_LISTED, 413, 415],
-  failures: ['workspace_unknown', 'vault_unknown', ...INTERN_FAILURES],
+  failures: ['quota_exceeded', 'workspace_unknown', 'vault_unknown', ...INTERN_FAILURES],
   example: { body: { name: 'Ada', provision: false, description: 'Reads the mail' } },
   async run(call, ports) {
     const { body } = call

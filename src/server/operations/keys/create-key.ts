@@ -24,7 +24,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   input: { body: 'create_key' },
   success: { status: 201, body: NewKeyAnswer },
   statuses: [400, 403, 404, 429, 500],
-  failures: ['body_invalid', 'workspace_unknown', 'intern_unknown', 'key_unscoped', ...KEY_FAILURES],
+  failures: ['body_invalid', 'workspace_unknown', 'intern_unknown', 'key_unscoped', 'quota_exceeded', ...KEY_FAILURES],
   example: { body: { name: 'Team search', limit: 25, limit_reset: 'monthly', allowed_models: ['openai/*'] } },
   async run(call, ports) {
     const { body, key } = call

@@ -26,7 +26,7 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   input: { params: KeyParams, body: 'rotate_key' },
   success: { status: 200, body: RotatedKeyAnswer },
   statuses: [...KEY_STATUSES_LISTED, 400],
-  failures: ['api_key_unknown', 'body_invalid', ...KEY_FAILURES],
+  failures: ['api_key_unknown', 'body_invalid', 'quota_exceeded', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH }, body: { overlap_seconds: 3_600 } },
   async run(call, ports) {
     const wish = wishOf(call.body)

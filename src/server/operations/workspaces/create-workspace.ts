@@ -3,7 +3,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { WorkspaceAnswer, type CreateWorkspaceBody } from '../../../schemas/workspaces.ts'
 import { defineOperation } from '../define.ts'
-import { actorOf, changesOf, workspaceAnswer } from './workspace-answers.ts'
+import { actorOf, changesOf, targetOf, workspaceAnswer } from './workspace-answers.ts'
 
 interface Inputs {
   readonly body: 'workspace_create'
@@ -26,10 +26,12 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   input: { body: 'workspace_create' },
   success: { status: 201, body: WorkspaceAnswer },
   statuses: [400, 403, 500],
-  failures: ['slug_taken', 'callback_url_invalid', 'store_unavailable'],
+  failures: ['operator_only', 'quota_exceeded', 'slug_taken', 'callback_url_invalid', 'store_unavailable'],
   example: { body: { name: 'Research', slug: 'research', description: 'Everything that is not in production', storage_quota_bytes: 1_073_741_824 } },
   async run(call, ports) {
     const { key, body } = call
+    const target = await targetOf(body, call, ports)
+    if (!target.ok) return target
     const checked = await checkCallbackUrl(body.default_callback_url, {
       path: '/default_callback_url', gate: ports.egress, holder: key.organizationId,
     })

@@ -3,7 +3,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { WorkspaceAnswer, WorkspaceParams, type UpdateWorkspaceBody } from '../../../schemas/workspaces.ts'
 import { defineOperation } from '../define.ts'
-import { actorOf, changesOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
+import { actorOf, changesOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, targetOf, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
 
 interface Inputs {
   readonly params: typeof WorkspaceParams
@@ -19,18 +19,21 @@ export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
   path: '/workspaces/{id}',
   tag: 'workspaces',
   summary: 'Change a workspace',
-  description: 'What is left out stays. A new slug frees the old one at once.',
+  description: 'What is left out stays. A new slug frees the old one at once. `storage_quota_bytes`, `programme` and `vault_writes` are set by keys of '
+    + 'the operator\'s organization alone, also for another one that `organization_id` names.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: WorkspaceParams, body: 'workspace_update' },
   success: { status: 200, body: WorkspaceAnswer },
   statuses: WORKSPACE_STATUSES,
-  failures: ['slug_taken', 'callback_url_invalid', ...WORKSPACE_FAILURES],
+  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'slug_taken', 'callback_url_invalid', ...WORKSPACE_FAILURES],
   example: { params: { id: EXAMPLE_WORKSPACE }, body: { name: 'Research', vault_writes: false } },
   async run(call, ports) {
     const { name, slug } = call.body
-    const ref = refOf(call)
+    const target = await targetOf(call.body, call, ports)
+    if (!target.ok) return target
+    const ref = { ...refOf(call), organizationId: target.value }
     const changes = { ...(name !== undefined && { name }), ...(slug !== undefined && { slug }), ...changesOf(call.body) }
     const checked = await checkCallbackUrl(changes.defaultCallbackUrl, {
       path: '/default_callback_url', gate: ports.egress, holder: call.key.organizationId,

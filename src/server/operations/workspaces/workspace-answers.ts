@@ -1,5 +1,7 @@
-import type { FailureName } from '../../../schemas/failures.ts'
-import { KEPT_NAMES, type CreateWorkspaceBody, type MemberShape, type UpdateWorkspaceBody, type WorkspaceShape } from '../../../schemas/workspaces.ts'
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import { pointer } from '../../../schemas/issues.ts'
+import { KEPT_NAMES, UpdateWorkspaceBody, type CreateWorkspaceBody, type MemberShape, type WorkspaceShape } from '../../../schemas/workspaces.ts'
+import type { Ports } from '../../ports/ports.ts'
 import type { Member, PageWish, Workspace, WorkspaceActor, WorkspaceChanges, WorkspaceRef } from '../../ports/workspaces.ts'
 import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/limits.ts'
 import { changedBy, type Call } from '../define.ts'
@@ -68,6 +70,29 @@ export function changesOf(body: CreateWorkspaceBody | UpdateWorkspaceBody): Omit
     ...(countsByok !== undefined && { countsByok }),
     ...(Object.keys(kept).length > 0 && { settings: kept }),
   }
+}
+
+/** What the installation pays for, or answers for: keys of the operator's organization alone set it. C32. */
+const OF_OPERATOR = ['storage_quota_bytes', 'programme', 'vault_writes'] as const satisfies readonly (keyof UpdateWorkspaceBody)[]
+
+/**
+ * The organization whose workspace a body changes. Of another one an operator sets what is the operator's, and nothing else.
+ * Failures: operator_only, organization_unknown, body_invalid, store_unavailable.
+ */
+export async function targetOf(
+  body: CreateWorkspaceBody | UpdateWorkspaceBody, { key }: Pick<Call, 'key'>, { operators }: Pick<Ports, 'operators'>,
+): Promise<Outcome<string>> {
+  const namedId = 'organization_id' in body ? body.organization_id : undefined
+  const isForeign = namedId !== undefined && namedId !== key.organizationId
+  const isOwners = OF_OPERATOR.every((name) => body[name] === undefined)
+  if (isOwners && !isForeign) return ok(key.organizationId)
+  const target = await operators.targetOf(key.organizationId, namedId)
+  if (!target.ok || !isForeign) return target
+  const named = Object.keys(UpdateWorkspaceBody.properties).filter((name) => Object.hasOwn(body, name))
+  const other = named.find((name) => name !== 'organization_id' && !OF_OPERATOR.some((one) => one === name))
+  if (other === undefined) return target
+  const issues = [{ path: pointer('', other), message: 'is the organization\'s own to change', expected: OF_OPERATOR.join(', ') }]
+  return fail('body_invalid', { metadata: { issues } })
 }
 
 export function memberAnswer({ userId, userName, displayName, email, role, grants }: Member): MemberShape {
