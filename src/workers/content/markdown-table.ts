@@ -6,20 +6,10 @@ export const STATES = {
   afterReturn: 1,
   /** Behind one to three spaces. */
   indent: 2,
-  /** Behind one to six `#`, then behind the space that makes a heading of what follows. */
-  hash: 5,
-  heading: 11,
   /** Behind one and two back-ticks, three or more, and the words after those. */
   tick: 12,
   fence: 14,
   fenceNote: 15,
-  tilde: 16,
-  /** Behind a list marker, behind its space, and behind a star after that: an item, or a line of stars. */
-  marker: 18,
-  item: 19,
-  star: 20,
-  /** Behind one to nine digits. */
-  digit: 21,
   rest: 30,
   pipe: 31,
   escape: 32,
@@ -49,7 +39,6 @@ export const ACTIONS = {
   leadingPipe: 68,
   openLink: 69,
   endLink: 70,
-  item: 71,
 } as const
 
 /** States of the row of dashes under a table's head; from `enough` on the row may end. */
@@ -66,7 +55,6 @@ export const DASHES = {
 } as const
 
 const BLANK = ' \t'
-const DIGITS = '0123456789'
 
 export const MARKDOWN_TABLE: Uint8Array = buildMarkdown()
 export const DASHES_TABLE: Uint8Array = buildDashes()
@@ -93,9 +81,7 @@ function buildMarkdown(): Uint8Array {
   put(STATES.escape, '|[\\', STATES.rest)
   put(STATES.pipe, BLANK, STATES.pipe)
   putLineStarts(put)
-  putHeadings(put, table)
   putFences(put, table)
-  putLists(put, table)
   putLinks(put, table)
   return table
 }
@@ -103,11 +89,7 @@ function buildMarkdown(): Uint8Array {
 function putLineStarts(put: Put): void {
   const { lineStart, afterReturn, emptyLine, indent } = STATES
   for (const state of [lineStart, afterReturn, emptyLine, indent, indent + 1, indent + 2]) {
-    put(state, '#', STATES.hash)
     put(state, '`', STATES.tick)
-    put(state, '~', STATES.tilde)
-    put(state, '-+*', STATES.marker)
-    put(state, DIGITS, STATES.digit)
     put(state, '|', ACTIONS.leadingPipe)
   }
   for (const state of [lineStart, afterReturn, emptyLine]) put(state, ' ', indent)
@@ -117,46 +99,15 @@ function putLineStarts(put: Put): void {
   put(emptyLine, '\n', emptyLine)
 }
 
-/** A heading needs a text: lines of nothing but `#` separate things in configuration files. */
-function putHeadings(put: Put, table: Uint8Array): void {
-  for (let nth = 0; nth < 6; nth++) {
-    if (nth < 5) put(STATES.hash + nth, '#', STATES.hash + nth + 1)
-    put(STATES.hash + nth, BLANK, STATES.heading)
-  }
-  fill(table, STATES.heading, ACTIONS.found)
-  put(STATES.heading, BLANK, STATES.heading)
-  putLineEnds(put, STATES.heading)
-}
-
 /** Words behind three back-ticks hold no further one: that would be code within a line. */
 function putFences(put: Put, table: Uint8Array): void {
-  const { tick, fence, fenceNote, tilde } = STATES
+  const { tick, fence, fenceNote } = STATES
   put(tick, '`', tick + 1)
   put(tick + 1, '`', fence)
   for (const state of [fence, fenceNote]) {
     fill(table, state, fenceNote)
     put(state, '`', state === fence ? fence : STATES.rest)
     put(state, '\r\n', ACTIONS.found)
-  }
-  put(tilde, '~', tilde + 1)
-  put(tilde + 1, '~', ACTIONS.found)
-}
-
-/** `* * *` and `- - -` are lines across the page; `* **bold**` is an item. */
-function putLists(put: Put, table: Uint8Array): void {
-  const { marker, item, star, digit } = STATES
-  put(marker, BLANK, item)
-  for (const state of [item, star]) {
-    fill(table, state, ACTIONS.item)
-    putLineEnds(put, state)
-  }
-  put(item, BLANK, item)
-  put(item, '*', star)
-  put(item, '-', STATES.rest)
-  put(star, BLANK, STATES.rest)
-  for (let nth = 0; nth < 9; nth++) {
-    put(digit + nth, DIGITS, nth < 8 ? digit + nth + 1 : STATES.rest)
-    put(digit + nth, '.)', marker)
   }
 }
 

@@ -3,19 +3,15 @@ import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, STATES } from './markdow
 /** Bytes of a link: a bracket that is closed later than that begins none. Decision. */
 const LINK_BYTES_MAX = 4_096
 
-const LIST_ITEMS_MIN = 2
-
 /**
- * Looks for one sure sign of Markdown: an ATX heading, a fence, a table, a link, or two list items at line
- * starts. Two tables of states over the bytes: one for lines and links, one for the row of dashes under a
- * table's head, which must have as many cells. Of the lines before it keeps counts and no text. Source:
- * contract C26.
+ * Looks for one sure sign of Markdown: a fence, a table or a link. Two tables of states over the bytes: one for lines and
+ * links, one for the row of dashes under a table's head, which must have as many cells. Of the lines before it keeps
+ * counts and no text. Source: contract C26.
  */
 export class MarkdownScanner {
   #isFound = false
   #state: number = STATES.lineStart
   #dashes: number = DASHES.start
-  #items = 0
   #pipes = 0
   #hasLeadingPipe = false
   /** Cells of the line before, 0 when it had no pipe. */
@@ -90,8 +86,6 @@ export class MarkdownScanner {
       case ACTIONS.endLink:
         if (this.#passed + at - this.#linkAt <= LINK_BYTES_MAX) this.#isFound = true
         return STATES.rest
-      case ACTIONS.item:
-        return this.#countItem(at)
       default:
         this.#isFound = true
         return STATES.rest
@@ -104,13 +98,6 @@ export class MarkdownScanner {
     if (isCodeBefore(before)) return STATES.rest
     this.#linkAt = this.#passed + at
     return STATES.linkStart
-  }
-
-  /** The item's first byte may mean something of its own. */
-  #countItem(at: number): number {
-    if (++this.#items === LIST_ITEMS_MIN) this.#isFound = true
-    const next = MARKDOWN_TABLE[(STATES.rest << 8) | (this.#chunk[at] ?? 0)] ?? 0
-    return next < ACTIONS.first ? next : this.#act(next, STATES.rest, at)
   }
 
   #endLine(state: number): void {

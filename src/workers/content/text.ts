@@ -1,10 +1,16 @@
+import { hasSeparatorLine, isLooseCsv } from './csv-loose.ts'
 import { CsvScanner } from './csv.ts'
 import { JsonScanner } from './json.ts'
+import { hasMarkdownSigns } from './markdown-signs.ts'
 import { MarkdownScanner } from './markdown.ts'
 import { SOURCE_HEAD_BYTES, SOURCE_TAIL_BYTES, sourceKind } from './source-text.ts'
 import { Utf8Check } from './utf8.ts'
 import type { TextType } from './verdict.ts'
 import { HeadWindow, TailWindow } from './windows.ts'
+
+/** First bytes of a text by which a table that is not strict is told, and Markdown by its habits. Decision. */
+const CSV_HEAD_BYTES = 65_536
+const MARKDOWN_HEAD_BYTES = 16_384
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const
 
@@ -14,7 +20,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const
  */
 export class TextScanner {
   readonly #utf8 = new Utf8Check()
-  readonly #head = new HeadWindow(SOURCE_HEAD_BYTES)
+  readonly #head = new HeadWindow(CSV_HEAD_BYTES)
   readonly #tail = new TailWindow(SOURCE_TAIL_BYTES)
   readonly #json = new JsonScanner()
   readonly #csv = new CsvScanner()
@@ -52,10 +58,18 @@ export class TextScanner {
     const { isJson, isNdjson, isTooDeep } = this.#json.finish()
     if (isJson) return 'application/json'
     if (isNdjson) return 'application/x-ndjson'
-    const source = sourceKind(this.#head.latin1(), this.#tail.latin1())
+    const head = this.#head.latin1()
+    if (hasSeparatorLine(head)) return 'text/csv'
+    const source = sourceKind(head.slice(0, SOURCE_HEAD_BYTES), this.#tail.latin1())
     if (isTooDeep || source === 'document' || source === 'script') return 'text/plain'
-    if (source !== 'fragment' && this.#csv.finish()) return 'text/csv'
-    return this.#markdown.finish() && source !== 'docstring' ? 'text/markdown' : 'text/plain'
+    if (source !== 'fragment' && (this.#csv.finish() || this.#isLooseCsv(head))) return 'text/csv'
+    const isMarkdown = this.#markdown.finish() || hasMarkdownSigns(head.slice(0, MARKDOWN_HEAD_BYTES))
+    return isMarkdown && source !== 'docstring' ? 'text/markdown' : 'text/plain'
+  }
+
+  /** What begins as JSON does is none, however many commas are on its lines. */
+  #isLooseCsv(head: string): boolean {
+    return !/^\s*[[{]/.test(head) && isLooseCsv(head, !this.#head.isFull)
   }
 
   /**

@@ -3,6 +3,9 @@ import { createContentScanner } from '../../../src/workers/content/scanner.ts'
 import type { ContentVerdict } from '../../../src/workers/content/verdict.ts'
 import { CORPUS } from '../../support/corpus/corpus.ts'
 
+/** For a machine that does ten other things. */
+t.setTimeout(180_000)
+
 const CHUNK_BYTES = 65_536
 const SMALL_BYTES = 8_192
 
