@@ -305,16 +305,6 @@ export const AUDIT_LOOKED_MAX = 20_000
  */
 export const LIST_PAGE_BYTES_MAX = MIB
 
-/**
- * Bytes of answers that the callers of one organization have not read, in each front: with so many its further calls that
- * read are `busy`, until some are read or their connections end. Decision.
- */
-export const UNREAD_ANSWERS_BYTES_MAX = 64 * MIB
-/** Bytes of an answer that is never given up for those that are not read. Decision. */
-export const UNREAD_SMALL_BYTES = 64 * KIB
-/** What the unread piece of a download counts. Decision. */
-export const UNREAD_PIECE_BYTES = 256 * KIB
-
 /** Unwrapped data keys that one process holds. Decision. */
 export const DATA_KEYS_CACHED_MAX = 1_000
 /** Characters of a secret's name, and of its value. §4.4, §8, C31. */

@@ -10,6 +10,7 @@ import * as presetLimits from '../../src/schemas/preset-limits.ts'
 import * as retentionLimits from '../../src/schemas/retention-limits.ts'
 import * as scimResourceLimits from '../../src/schemas/scim-resource-limits.ts'
 import * as scimTokenLimits from '../../src/schemas/scim-token-limits.ts'
+import * as shareLimits from '../../src/schemas/share-limits.ts'
 import * as videoLimits from '../../src/schemas/video-limits.ts'
 import * as videoModelLimits from '../../src/schemas/video-model-limits.ts'
 import * as videoProviderLimits from '../../src/schemas/video-provider-limits.ts'
@@ -28,6 +29,7 @@ const FILES = [
   retentionLimits,
   scimResourceLimits,
   scimTokenLimits,
+  shareLimits,
   videoLimits,
   videoModelLimits,
   videoProviderLimits,
@@ -45,6 +47,7 @@ const limits = {
   ...retentionLimits,
   ...scimResourceLimits,
   ...scimTokenLimits,
+  ...shareLimits,
   ...videoLimits,
   ...videoModelLimits,
   ...videoProviderLimits,
@@ -62,6 +65,7 @@ const LIMITS_FILES = [
   'src/schemas/retention-limits.ts',
   'src/schemas/scim-resource-limits.ts',
   'src/schemas/scim-token-limits.ts',
+  'src/schemas/share-limits.ts',
   'src/schemas/video-limits.ts',
   'src/schemas/video-model-limits.ts',
   'src/schemas/video-provider-limits.ts',

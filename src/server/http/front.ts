@@ -1,6 +1,7 @@
 import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits.ts'
 import { Roster } from '../../schemas/roster.ts'
 import { regionalHosts } from '../access/gates.ts'
+import { LoopShare } from '../limits/loop-share.ts'
 import { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import type { CallSettled } from '../ports/observe.ts'
@@ -34,6 +35,7 @@ export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' 
   readonly regionalHosts?: readonly string[]
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
+  readonly loop?: LoopShare
   /** Bytes of answers that callers of one organization have not read. */
   readonly unreadBytesMax?: number
   /** Connections of callers; beyond, new ones are closed. */
@@ -88,6 +90,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     access: options.access,
     regional: regionalHosts(options.regionalHosts ?? []),
     admission: options.admission,
+    loop: options.loop ?? new LoopShare(),
     jobs: options.jobs,
     ports: options.ports,
     observer: options.observer,

@@ -1,6 +1,7 @@
 import type { Access } from '../access/access.ts'
 import type { RegionalHosts } from '../access/gates.ts'
 import type { Admission } from '../limits/admission.ts'
+import type { LoopShare } from '../limits/loop-share.ts'
 import type { Observer } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
@@ -15,6 +16,7 @@ export interface PipelineParts {
   readonly access: Pick<Access, 'authenticate' | 'checkKey'>
   readonly regional: RegionalHosts
   readonly admission: Admission
+  readonly loop: LoopShare
   readonly jobs: ShortJobs
   readonly ports: Ports
   readonly observer: Observer

@@ -45,6 +45,7 @@ function begin(call: ServedCall, match: Routed): void {
     if (known.ok) call.key = known.value
     if (refusal !== null) return call.fail(refusal)
     exchange.letIn()
+    parts.loop.saw(call.key.organizationId)
     if (mayHold(operation) && !call.hasRoomToRead) return call.fail(UNREAD)
     enter(call, match, () => limit(call, route, () => takeInputs(call, match, coming, run)))
   })
@@ -84,12 +85,27 @@ function enter(call: ServedCall, { route, params }: Routed, next: () => void): v
 }
 
 function limit(call: ServedCall, route: Route, next: () => void): void {
-  if (!route.isLimited) return next()
+  if (!route.isLimited) return share(call, next)
   call.after(call.parts.admission.admit(call.key), (admitted) => {
     call.notes.limitsMs = call.lap()
     call.limitHeaders = admitted.headers
     if (admitted.failure !== null) return call.fail(admitted.failure)
     next()
+  })
+}
+
+/** What no rate limits waits its turn, where its organization has used more of the loop than its share. C11. */
+function share(call: ServedCall, next: () => void): void {
+  const turn = call.parts.loop.enter(call.key.organizationId)
+  const begin = (): void => {
+    call.isSharing = true
+    call.held(next)
+  }
+  if (turn === null) return begin()
+  call.after(turn, () => {
+    call.notes.limitsMs = call.lap()
+    call.restartDeadline()
+    begin()
   })
 }
 

@@ -1,4 +1,4 @@
-import { UNREAD_PIECE_BYTES } from '../../schemas/limits.ts'
+import { UNREAD_PIECE_BYTES } from '../../schemas/share-limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { PulledBody } from './pull-writer.ts'
 

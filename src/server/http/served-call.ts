@@ -1,6 +1,6 @@
 import { fail, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
-import { UNREAD_SMALL_BYTES } from '../../schemas/limits.ts'
+import { UNREAD_SMALL_BYTES } from '../../schemas/share-limits.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { Turn } from '../ports/idempotency.ts'
@@ -50,6 +50,12 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   operation: AnyOperation | null = null
   kept: KeptCall | null = null
   #key: KeyRecord | null = null
+  /** What it used of the event loop counts for its organization. */
+  isSharing = false
+  /** Milliseconds of the loop that it was seen to run, and since when it does now. */
+  #loopMs = 0
+  #heldSince: number | null = null
+  #ownBytes = 0
   #failure: Failure | null = null
   /** `performance.now()` of the last stage's end. */
   #lapAt: number
@@ -136,6 +142,19 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.exchange.time.restart(this.#lapAt)
   }
 
+  /** Runs a part of the call, whose time counts as the loop's; one within another is a part of it. */
+  held(act: () => void): void {
+    if (this.#heldSince !== null) return act()
+    const since = performance.now()
+    this.#heldSince = since
+    try {
+      act()
+    } finally {
+      this.#loopMs += performance.now() - since
+      this.#heldSince = null
+    }
+  }
+
   /** Goes on at once, or when the promise settles and somebody still waits for the answer. */
   after<T>(value: T | Promise<T>, next: (value: T) => void): void {
     if (!(value instanceof Promise)) return next(value)
@@ -156,17 +175,25 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   /** Once, with what the operation came to. */
   answer(operation: AnyOperation, outcome: Outcome<Success>): void {
-    try {
-      if (!outcome.ok) this.fail(outcome.failure)
-      else if (outcome.value.kind === 'content') return this.#answerContent(outcome.value)
-      else if (outcome.value.kind === 'relay') this.exchange.send(replyOfRelay(outcome.value.answer, this, this.head))
-      else this.#answerWhole(operation, replyOfSuccess(outcome.value, operation.success.status, this))
-    } catch (error) {
-      this.crashed(error)
-    }
+    if (!outcome.ok) return this.#finish(() => this.fail(outcome.failure))
+    const { value } = outcome
+    if (value.kind === 'content') return this.#answerContent(value)
+    if (value.kind === 'relay') return this.#finish(() => this.exchange.send(replyOfRelay(value.answer, this, this.head)))
+    this.#finish(() => this.#answerWhole(operation, replyOfSuccess(value, operation.success.status, this)))
+  }
+
+  #finish(send: () => void): void {
+    this.held(() => {
+      try {
+        send()
+      } catch (error) {
+        this.crashed(error)
+      }
+    })
     // A reply may take minutes to be read, and nobody needs the request for that.
     this.body = undefined
     this.upload = this.relayed = null
+    this.#leaveLoop()
     this.exchange.rest()
   }
 
@@ -194,6 +221,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   settled(): void {
     const { exchange } = this
     void this.#forget()
+    this.#leaveLoop()
     this.parts.observer.settled({
       operation: this.operation?.id ?? UNROUTED,
       requestId: this.requestId,
@@ -209,9 +237,19 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     })
   }
 
+  /** Once, if it entered. */
+  #leaveLoop(): void {
+    if (!this.isSharing || this.#key === null) return
+    this.isSharing = false
+    const heldMs = this.#heldSince === null ? 0 : performance.now() - this.#heldSince
+    this.parts.loop.leave(this.#key.organizationId, { loopMs: this.#loopMs + heldMs, bytes: this.#ownBytes })
+  }
+
   /** What can be asked for again gives way to what the caller's organization has not read yet. */
   #answerWhole({ method }: AnyOperation, reply: Reply): void {
-    if (method !== 'get' || unreadBytesOf(reply) <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
+    // Of others answers are small.
+    if (method === 'get') this.#ownBytes = unreadBytesOf(reply)
+    if (this.#ownBytes <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
     reply.done?.()
     this.fail(UNREAD)
   }

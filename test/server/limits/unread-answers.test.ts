@@ -1,5 +1,5 @@
 import t from 'tap'
-import { UNREAD_ANSWERS_BYTES_MAX, UNREAD_PIECE_BYTES, UNREAD_SMALL_BYTES } from '../../../src/schemas/limits.ts'
+import { UNREAD_ANSWERS_BYTES_MAX, UNREAD_PIECE_BYTES, UNREAD_SMALL_BYTES } from '../../../src/schemas/share-limits.ts'
 import { unreadBytesOf, type Reply } from '../../../src/server/http/reply-body.ts'
 import { UnreadAnswers } from '../../../src/server/limits/unread-answers.ts'
 

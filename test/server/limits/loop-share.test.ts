@@ -1,0 +1,99 @@
+import t from 'tap'
+import {
+  LOOP_BURST_MS, LOOP_CALL_US, LOOP_OTHERS_MS, LOOP_SHARE_PERCENT, LOOP_WAIT_MS_MAX, LOOP_WRITTEN_BYTES_PER_MS,
+} from '../../../src/schemas/share-limits.ts'
+import { LoopShare } from '../../../src/server/limits/loop-share.ts'
+
+const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
+const LOOP_CALL_MS = LOOP_CALL_US / 1_000
+
+/** A share by a clock of the test. */
+function shared() {
+  let now = 1_000
+  let timers: { readonly at: number; readonly fire: () => void }[] = []
+  const share = new LoopShare({ now: () => now, later: (ms, fire) => void timers.push({ at: now + ms, fire }) })
+  const pass = async (ms: number): Promise<void> => {
+    for (const end = now + ms; now < end; await Promise.resolve()) {
+      now = Math.min(end, ...timers.map(({ at }) => at))
+      const due = timers.filter(({ at }) => at <= now)
+      timers = timers.filter(({ at }) => at > now)
+      for (const { fire } of due) fire()
+    }
+  }
+  /** @returns whether it went on at once */
+  const use = (organizationId: string, loopMs: number): boolean => {
+    share.saw(organizationId)
+    const turn = share.enter(organizationId)
+    void (turn ?? Promise.resolve()).then(() => share.leave(organizationId, { loopMs: loopMs - LOOP_CALL_MS, bytes: 0 }))
+    return turn === null
+  }
+  return { share, pass, use, now: () => now }
+}
+
+t.test('an organization that is alone never waits', async (t) => {
+  const { use, pass } = shared()
+  for (let n = 0; n < 100; n++) {
+    t.ok(use('a', 50))
+    await pass(0.1)
+  }
+})
+
+t.test('beside another one it waits behind its burst, and goes on as its share is worked off', async (t) => {
+  const { share, use, pass } = shared()
+  const costMs = 10
+  const others = async (ms: number): Promise<void> => {
+    for (let at = 0; at < ms; at += 100) {
+      share.saw('b')
+      await pass(100)
+    }
+  }
+  let done = 0
+  share.saw('b')
+  while (use('a', costMs)) {
+    done++
+    await pass(0.01)
+  }
+  t.ok(done >= LOOP_BURST_MS / costMs && done <= 2 * LOOP_BURST_MS / costMs + 2, `${done} at once`)
+  let waited = 0
+  for (let n = 0; n < 200; n++) void (share.enter('a') ?? Promise.resolve()).then(() => {
+    waited++
+    share.leave('a', { loopMs: costMs - LOOP_CALL_MS, bytes: 0 })
+  })
+  await others(1_000)
+  const fair = 1_000 * LOOP_SHARE / costMs
+  t.ok(waited > 0.7 * fair && waited < 1.3 * fair, `${waited} of ${fair} in a second`)
+  t.ok(use('b', costMs), 'the other one never waits')
+})
+
+t.test('whoever waits goes on once the others are gone, and behind LOOP_WAIT_MS_MAX in any case', async (t) => {
+  const { share, use, pass, now } = shared()
+  share.saw('b')
+  use('a', 100 * LOOP_WAIT_MS_MAX)
+  await pass(1)
+  let wentAt = 0
+  const waits = (): void => void (share.enter('a') ?? Promise.resolve()).then(() => (wentAt = now()))
+  waits()
+  const from = now()
+  await pass(LOOP_OTHERS_MS + 1_001)
+  t.ok(wentAt > 0 && wentAt - from <= LOOP_OTHERS_MS + 1_000)
+  wentAt = 0
+  share.saw('b')
+  waits()
+  const again = now()
+  while (wentAt === 0) {
+    share.saw('b')
+    await pass(50)
+  }
+  t.ok(wentAt - again <= LOOP_WAIT_MS_MAX + LOOP_OTHERS_MS, `${wentAt - again} ms`)
+})
+
+t.test('bytes of an answer count as the time that they take', async (t) => {
+  const { share, pass } = shared()
+  share.saw('b')
+  share.saw('a')
+  t.equal(share.enter('a'), null)
+  share.leave('a', { loopMs: 0, bytes: 2 * LOOP_BURST_MS * LOOP_WRITTEN_BYTES_PER_MS })
+  t.not(share.enter('a'), null)
+  await pass(1)
+  t.equal(share.enter('b'), null)
+})
