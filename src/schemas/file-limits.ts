@@ -53,6 +53,8 @@ export const READ_AHEAD_BYTES_MAX = 32 * MIB
 export const FSYNCS_MAX = 8
 /** Bytes that uploads leave free on the disk. Decision. */
 export const STORAGE_SPARE_BYTES = 64 * MIB
+/** Inodes that uploads leave free there, where the file system has a number of them; of a small one a hundredth. C33; Decision. */
+export const STORAGE_SPARE_INODES = 10_000
 /** Transfers that one front has in its worker threads at once; `busy` beyond. A thread takes 256. Design §2. */
 export const TRANSFERS_MAX = 512
 export const SESSIONS_PER_THREAD_MAX = 256

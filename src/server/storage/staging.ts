@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { STORAGE_SPARE_BYTES } from '../../schemas/file-limits.ts'
+import { STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../schemas/file-limits.ts'
 import type { Staging } from '../ports/storage.ts'
 import { codeOf, reachDisk } from './disk-failure.ts'
+
+/** Of the inodes of a small file system. Decision. */
+const SPARE_SHARE = 1 / 100
 
 interface Admitted {
   readonly path: string
@@ -51,7 +54,8 @@ export class StagingFolder {
   }
 
   async #hasRoom(): Promise<boolean> {
-    const { bavail, bsize } = await statfs(this.#folder)
+    const { bavail, bsize, files, ffree } = await statfs(this.#folder)
+    if (!hasInodes({ files, ffree }, this.#admitted.size)) return false
     const free = bavail * bsize - STORAGE_SPARE_BYTES
     let wanted = 0
     for (const { expectedBytes } of this.#admitted) wanted += expectedBytes
@@ -66,6 +70,18 @@ export class StagingFolder {
     await rm(own.path, { force: true }).catch(() => undefined)
     this.#admitted.delete(own)
   }
+}
+
+interface Inodes {
+  /** 0 where the file system makes them as it needs them. */
+  readonly files: number
+  readonly ffree: number
+}
+
+/** A file of one byte takes an inode, and its folders one each: a disk can be full of them with all of its bytes free. */
+function hasInodes({ files, ffree }: Inodes, uploads: number): boolean {
+  const spare = Math.min(STORAGE_SPARE_INODES, Math.floor(files * SPARE_SHARE))
+  return files === 0 || ffree - spare >= uploads
 }
 
 async function writtenBytes(path: string): Promise<number> {

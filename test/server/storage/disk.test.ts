@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FSYNCS_MAX, STORAGE_SPARE_BYTES } from '../../../src/schemas/file-limits.ts'
+import { FSYNCS_MAX, STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../../src/schemas/file-limits.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { Turns } from '../../../src/server/storage/turns.ts'
@@ -159,6 +159,22 @@ t.test('uploads leave STORAGE_SPARE_BYTES free on the disk', async (t) => {
   const all = must(await storage.stage(room))
   t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'two that come together share the room')
   await all.discard()
+})
+
+t.test('uploads leave inodes free: a hundredth of them, STORAGE_SPARE_INODES at most', async (t) => {
+  const folder = await tinyDisk(t)
+  if (folder === null) return void t.pass('skipped: no file system may be mounted here')
+  const inodes = 1_000
+  execFileSync('mount', ['-o', `remount,size=200m,nr_inodes=${inodes}`, folder])
+  const storage = await openDiskStorage({ folder })
+  const spare = Math.min(STORAGE_SPARE_INODES, inodes / 100)
+  const { ffree } = await statfs(folder)
+  for (let nth = ffree; nth > spare + 1; nth--) await writeFile(join(folder, `n${nth}`), '')
+  const last = must(await storage.stage(1))
+  t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'two that come together share what is left')
+  await last.discard()
+  await writeFile(join(folder, 'one more'), '')
+  t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'with all of its bytes free')
 })
 
 t.test('room is counted once: what an upload has written is no longer wanted', async (t) => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { MIB } from '../../../schemas/limits.ts'
 import { whyForeign } from '../../supervisor/data-directory.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
-import { freeBytesAt, whyNotWritable } from './folders.ts'
+import { roomAt, roomText, whyNotWritable } from './folders.ts'
 import type { Look } from './look.ts'
 
 /** Free bytes below which journals, settings and an embedded Postgres soon have no room. Decision. */
@@ -16,9 +16,9 @@ export async function dataDirectory({ generation: { config: { dataDir } }, runni
   if (foreign !== null) return [bad('data_directory', `${dataDir} ${foreign}`, fix)]
   const problem = running === null ? await whyNotWritable([dataDir]) : null
   if (problem !== null) return [bad('data_directory', problem, fix)]
-  const freeBytes = await freeBytesAt(dataDir)
+  const free = await roomAt(dataDir)
   const state = running !== null ? `, in use by the node (pid ${running.pid})` : isThere ? '' : ', not made yet'
-  const detail = `${dataDir}${state}, ${Math.floor(freeBytes / MIB)} MiB free`
-  if (freeBytes >= DATA_FREE_BYTES_MIN) return [good('data_directory', detail)]
+  const detail = `${dataDir}${state}, ${roomText(free)}`
+  if (free.bytes >= DATA_FREE_BYTES_MIN && free.inodesLeft === null) return [good('data_directory', detail)]
   return [doubtful('data_directory', detail, 'make room on that disk: journals and an embedded Postgres are written there')]
 }

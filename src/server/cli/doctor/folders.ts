@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, open, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { MIB } from '../../../schemas/limits.ts'
 import { PROBE_FILE } from '../../supervisor/data-directory.ts'
 import { codeOf, reasonOf } from './finding.ts'
 
@@ -17,10 +18,25 @@ export async function whyNotWritable(folders: readonly string[]): Promise<string
   return null
 }
 
-/** Bytes that this user may still write where a folder is, or will be made. */
-export async function freeBytesAt(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs((await nearest(folder)).path)
-  return bavail * bsize
+/** What this user may still write where a folder is, or will be made. */
+export interface Room {
+  readonly bytes: number
+  /** Null where there are enough, or the file system makes them as it needs them. */
+  readonly inodesLeft: number | null
+}
+
+/** Free inodes below which a disk is nearly full whatever bytes it has; of a small file system a twentieth. Decision. */
+const FREE_INODES_MIN = 50_000
+const FREE_INODES_SHARE = 1 / 20
+
+export async function roomAt(folder: string): Promise<Room> {
+  const { bavail, bsize, files, ffree } = await statfs((await nearest(folder)).path)
+  return { bytes: bavail * bsize, inodesLeft: ffree < Math.min(FREE_INODES_MIN, files * FREE_INODES_SHARE) ? ffree : null }
+}
+
+/** Inodes are told where they are what is short. */
+export function roomText({ bytes, inodesLeft }: Room): string {
+  return `${Math.floor(bytes / MIB)} MiB${inodesLeft === null ? '' : ` and ${inodesLeft} inodes`} free`
 }
 
 async function whyNot(folder: string): Promise<string | null> {

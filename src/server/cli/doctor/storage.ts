@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_BYTES_MAX } from '../../../schemas/file-limits.ts'
-import { MIB } from '../../../schemas/limits.ts'
 import type { ObjectsConfig } from '../../config.ts'
 import { placeOfObjects } from '../../main/storage.ts'
 import { msText } from '../../observe/load-advice.ts'
 import { clock, readingOf } from './clock.ts'
 import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
-import { freeBytesAt, whyNotWritable } from './folders.ts'
+import { roomAt, roomText, whyNotWritable } from './folders.ts'
 import type { Look } from './look.ts'
 
 /** Free bytes on the disk of objects, or of staging, below which uploads are soon refused: ten of the largest files. Decision. */
@@ -47,8 +46,8 @@ async function inBucket({ generation: { config }, now }: Look, objects: InBucket
 const SECOND_MS = 1_000
 
 async function room(place: string, folder: string, what = ''): Promise<Finding> {
-  const freeBytes = await freeBytesAt(folder)
-  const detail = `${place}, ${Math.floor(freeBytes / MIB)} MiB free${what}`
-  if (freeBytes >= STORAGE_FREE_BYTES_MIN) return good('storage', detail)
-  return doubtful('storage', detail, 'make room: uploads are refused when none is left')
+  const free = await roomAt(folder)
+  const detail = `${place}, ${roomText(free)}${what}`
+  if (free.bytes >= STORAGE_FREE_BYTES_MIN && free.inodesLeft === null) return good('storage', detail)
+  return doubtful('storage', detail, 'make room (bytes, and inodes, of which each small file takes one): uploads are refused when none is left')
 }

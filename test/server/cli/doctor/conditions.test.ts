@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -170,6 +171,18 @@ condition({
   async make(t) {
     const folder = await tinyDisk(t)
     return folder === null ? null : { SLUICE_OBJECTS: folder }
+  },
+})
+
+condition({
+  what: 'a disk of storage that has bytes and hardly an inode', check: 'storage', detail: /, \d{4,} MiB and [0-4] inodes free$/, fix: /inodes/,
+  async make(t) {
+    const folder = await tinyDisk(t)
+    if (folder === null) return null
+    execFileSync('mount', ['-o', 'remount,size=4g,nr_inodes=100', folder])
+    const { ffree } = statfsSync(folder)
+    for (let left = ffree; left > 4; left--) writeFileSync(join(folder, `n${left}`), '')
+    return { SLUICE_OBJECTS: folder }
   },
 })
 
