@@ -18,7 +18,11 @@ export const ReadinessView = Type.Object({
     description: '`degraded` still serves known keys and answers 200; `unavailable` wants no new traffic.',
   }),
   reasons: Type.Array(Type.String(), { description: 'Why it is not `ready`, in stable words.' }),
-  dependencies: Type.Object({ postgres: Dependency, redis: Dependency }),
+  degraded: Type.Array(Type.Enum(['postgres', 'redis', 'storage'] as const), { description: 'What it goes on without.' }),
+  dependencies: Type.Object({
+    postgres: Dependency, redis: Dependency,
+    storage: Type.Object(Dependency.properties, { description: 'The disks that the node writes to; `down` while one is full.' }),
+  }),
   fronts: Scaled,
   workers: Type.Object(Scaled.properties, { description: 'Threads for long sessions of all fronts.' }),
   runners: Type.Object(Served),

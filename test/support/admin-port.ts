@@ -119,5 +119,6 @@ function askedOf({ statusCode: status = 0, headers }: IncomingMessage, body: Buf
 const UP = { state: 'up', mode: 'external', since: '2027-01-01T00:00:00.000Z' } as const
 const COUNTS = { ready: 1, wanted: 1, configured: 1 }
 export const READY: ReadinessView = {
-  status: 'ready', reasons: [], dependencies: { postgres: UP, redis: UP }, fronts: COUNTS, workers: COUNTS, runners: { ready: 1, wanted: 1 },
+  status: 'ready', reasons: [], degraded: [], dependencies: { postgres: UP, redis: UP, storage: UP },
+  fronts: COUNTS, workers: COUNTS, runners: { ready: 1, wanted: 1 },
 }

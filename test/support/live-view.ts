@@ -9,7 +9,8 @@ export function liveView(more: Partial<LiveView>): LiveView {
     version: '1.2.3',
     readiness: {
       status: 'ready', reasons: [],
-      dependencies: { postgres: { state: 'up', mode: 'embedded', since }, redis: { state: 'up', mode: 'child', since } },
+      dependencies: { postgres: { state: 'up', mode: 'embedded', since }, redis: { state: 'up', mode: 'child', since },
+        storage: { state: 'up', mode: 'disk', since } }, degraded: [],
       fronts: scaled(2), workers: scaled(4), runners: { ready: 1, wanted: 1 },
     },
     seconds: 1, quantile_seconds: 10, requests_per_second: 1_002.5, refused_per_second: 0.1, failed_per_second: 0,

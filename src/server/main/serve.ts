@@ -229,6 +229,7 @@ function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
     sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },
     sluice_front_hangs_total: { help: 'Fronts that were killed since they did not answer their supervisor.', value: gauges.hangs, isTotal: true },
     sluice_postgres_up: { help: '1 while Postgres is reached.', value: Number(gauges.isPostgresUp) },
+    sluice_storage_up: { help: '1 while the disks that the node writes to have room.', value: Number(gauges.isStorageUp) },
     sluice_redis_up: { help: '1 while Redis is reached.', value: Number(gauges.isRedisUp) },
   }
 }

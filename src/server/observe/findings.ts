@@ -52,12 +52,16 @@ function given(advice: Advice | null): readonly Advice[] {
 }
 
 function stores({ readiness }: Found['view']): readonly Judged[] {
-  const { postgres, redis } = readiness.dependencies
+  const { postgres, redis, storage } = readiness.dependencies
   const away = (name: string, { since, effect = 'it is waited for' }: typeof postgres): string => `${name} is away since ${since}: ${effect}`
   const found: Judged[] = []
   if (readiness.reasons.includes('key_grace_over')) {
     found.push({ severity: 'bad', detail: 'Postgres is away for longer than SLUICE_KEY_GRACE: no key is served', fix: BRING_BACK })
   } else if (postgres.state === 'down') found.push({ severity: 'bad', detail: away('Postgres', postgres), fix: BRING_BACK })
+  if (storage.state === 'down') {
+    const detail = `since ${storage.since} ${storage.effect ?? 'the disk is full'}`
+    found.push({ severity: 'bad', detail, fix: 'make room: `sluice doctor` tells which disk it is' })
+  }
   if (redis.state === 'down') found.push({ severity: 'warn', detail: away('Redis', redis), fix: BRING_BACK })
   return found
 }

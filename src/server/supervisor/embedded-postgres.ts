@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import type { Log } from '../ports/observe.ts'
 import { writePrivate } from './own-folder.ts'
 import { HOLDER_FILE, noteOwner, OUTSIDE_DIR } from './outside-clusters.ts'
-import { findPostgresBinaries } from './postgres-binaries.ts'
-import { ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
+import { findPostgresBinaries, shippedMajor } from './postgres-binaries.ts'
+import { checkClusterVersion, ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
 import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster, type PostmasterWish } from './postmaster.ts'
 import { identityOf, isIdentity, isRunning, type ProcessIdentity } from './process-state.ts'
@@ -54,6 +54,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   if (dirname(place.folder) !== dataDir) noteOwner(place.folder, dataDir)
   const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
   const { password } = await ensureCluster(place, { bin, setpriv, isSynced: settings['fsync'] !== 'off' })
+  await checkClusterVersion(place, shippedMajor())
   await clearOrphan(place.data)
   const at = join(place.folder, 'socket')
   const socketFolder = makeSocketFolder({ at, socket: `${POSTGRES_SOCKET}.lock`, account: place.account })

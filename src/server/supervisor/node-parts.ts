@@ -103,6 +103,8 @@ export interface NodeGauges {
   readonly hangs: number
   readonly isPostgresUp: boolean
   readonly isRedisUp: boolean
+  /** The disks that the node writes to have room. */
+  readonly isStorageUp: boolean
 }
 
 /** What main.ts hands to the supervisor, which knows no driver. */

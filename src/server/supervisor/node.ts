@@ -9,6 +9,7 @@ import { childParts, removeOtherCopies, type ChildPlace } from './child-parts.ts
 import { Child } from './child.ts'
 import { openDataDirectory, type DataDirectory } from './data-directory.ts'
 import { firstKeys } from './first-keys.ts'
+import { explainFullDisk, watchRoom, type Disks } from './disk-room.ts'
 import { Fleet } from './fleet.ts'
 import type { Role } from './ipc.ts'
 import type { NodeGeneration, NodeJournals, NodeParts, NodeRedis, NodeStore, PreparedFiles } from './node-parts.ts'
@@ -76,7 +77,7 @@ export async function runNode(parts: NodeParts): Promise<number> {
     return 0
   } catch (problem) {
     if (problem instanceof EndedEarly) return 0
-    throw problem
+    throw explainFullDisk(problem, disksOf(generation))
   } finally {
     parts.log.release()
     for (const step of undone.reverse()) {
@@ -191,6 +192,7 @@ class NodeRun {
         hangs: this.#fleet.hangs,
         isPostgresUp: this.#watch?.isUp('postgres') ?? false,
         isRedisUp: this.#watch?.isUp('redis') ?? false,
+        isStorageUp: this.#watch?.isUp('storage') ?? false,
       }),
     })
     this.#admin = admin
@@ -214,6 +216,7 @@ class NodeRun {
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: { mode: services.redisMode, isUp: () => redis.isUp() },
+      storage: { mode: this.#first.config.objects.kind, isUp: watchRoom(disksOf(this.#first)) },
       log: this.#parts.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
       now: Date.now,
@@ -380,4 +383,8 @@ class EndRequest {
 
 function placeOf(data: DataDirectory, { databaseUrl, redis }: Services): ChildPlace {
   return { data, databaseUrl, redis }
+}
+
+function disksOf({ config: { dataDir, objects } }: NodeGeneration): Disks {
+  return { dataDir, objects: objects.kind === 'disk' ? objects.folder : null }
 }

@@ -21,6 +21,11 @@ export interface ShippedBinaries {
   readonly name: string
 }
 
+/** Major version of the Postgres that npm installed. */
+export function shippedMajor(): number {
+  return Number.parseInt(shippedBinaries().name.slice('postgres-'.length), 10)
+}
+
 /** The environment of every Postgres program: nothing of ours, so that no `PG…` variable of the caller changes it. */
 export const POSTGRES_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' } as const
 

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { syncFolder, writeDurable } from './own-folder.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
 import { runPostgresProgram } from './postgres-program.ts'
+import { StartRefused } from './start-refused.ts'
 import type { Account } from './step-down.ts'
 
 export const POSTGRES_USER = 'sluice'
@@ -116,6 +117,20 @@ async function fillCluster(fresh: string, passwordFile: string, making: Making &
   const input = `CREATE DATABASE ${POSTGRES_DATABASE};\n`
   await runPostgresProgram({ ...making, name: 'postgres', args: ['--single', '-D', fresh, '-c', 'fsync=off', 'postgres'], input })
   if (making.isSynced) await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--sync-only'] })
+}
+
+/**
+ * Postgres reads no cluster of another major version, and says so without a remedy.
+ * Throws StartRefused with one.
+ */
+export async function checkClusterVersion({ folder, data }: Pick<ClusterPlace, 'folder' | 'data'>, ours: number): Promise<void> {
+  const text = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '')
+  const theirs = Number.parseInt(text, 10)
+  if (Number.isNaN(theirs) || theirs === ours) return
+  const way = theirs > ours
+    ? 'start it with that Sluice or a newer one'
+    : 'with the Sluice that made it run `sluice backup`, and with this one `sluice restore` into a new data directory'
+  throw new StartRefused(`the cluster ${folder} is of Postgres ${theirs}, and this Sluice brings Postgres ${ours}: ${way}`)
 }
 
 async function recordedPlace(folder: string, wish: PlaceWish, record: string): Promise<ClusterPlace> {

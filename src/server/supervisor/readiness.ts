@@ -12,6 +12,8 @@ export interface Watched {
 export interface ReadinessOptions {
   readonly postgres: Watched
   readonly redis: Watched
+  /** The disks that the node writes to. */
+  readonly storage: Watched
   readonly log: Log
   /** How long fronts go on without Postgres. */
   readonly keyGraceMs: () => number
@@ -20,9 +22,10 @@ export interface ReadinessOptions {
 
 /** Milliseconds between two looks at a dependency: with a look's own time-out a change is seen within 2 s. */
 const LOOK_MS = 500
-const NAMES: readonly DependencyName[] = ['postgres', 'redis']
+const NAMES: readonly DependencyName[] = ['postgres', 'redis', 'storage']
 const EFFECTS: Readonly<Record<DependencyName, string>> = {
   postgres: 'known keys are served from memory for SLUICE_KEY_GRACE; other keys and changes have to wait',
+  storage: 'the disk is full: uploads are refused, and paid calls where the journal cannot be written',
   redis: 'rate limits are shared out evenly between fronts; changes reach fronts by polling',
 }
 
@@ -30,13 +33,13 @@ const EFFECTS: Readonly<Record<DependencyName, string>> = {
 export class ReadinessWatch {
   readonly #options: ReadinessOptions
   readonly #sinceMs: Record<DependencyName, number>
-  readonly #isUp: Record<DependencyName, boolean> = { postgres: true, redis: true }
+  readonly #isUp: Record<DependencyName, boolean> = { postgres: true, redis: true, storage: true }
   readonly #looking = new Set<DependencyName>()
   readonly #timer: NodeJS.Timeout
 
   constructor(options: ReadinessOptions) {
     this.#options = options
-    this.#sinceMs = { postgres: options.now(), redis: options.now() }
+    this.#sinceMs = { postgres: options.now(), redis: options.now(), storage: options.now() }
     this.#timer = setInterval(() => this.#look(), LOOK_MS)
     this.#look()
   }
@@ -57,7 +60,8 @@ export class ReadinessWatch {
     return {
       status: isUnavailable ? 'unavailable' : reasons.length > 0 ? 'degraded' : 'ready',
       reasons,
-      dependencies: { postgres: this.#stateOf('postgres'), redis: this.#stateOf('redis') },
+      degraded: NAMES.filter((name) => !this.#isUp[name]),
+      dependencies: { postgres: this.#stateOf('postgres'), redis: this.#stateOf('redis'), storage: this.#stateOf('storage') },
       ...children,
     }
   }

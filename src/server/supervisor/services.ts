@@ -133,6 +133,7 @@ function unusable(problem: unknown): StartRefused {
 }
 
 function refused(what: string, problem: unknown): StartRefused {
+  if (problem instanceof StartRefused) return problem
   const reason = problem instanceof Error ? problem.message || codeOf(problem) : String(problem)
   return new StartRefused(`${what}: ${reason}`, { cause: problem })
 }
