@@ -12,3 +12,6 @@ export const DASHBOARD_PATH = '/dashboard/'
 
 /** Where the guides are on the public port. */
 export const GUIDES_PATH = '/docs/guides'
+
+/** Where the error types are explained on the public port. C39. */
+export const ERRORS_PATH = '/docs/errors'

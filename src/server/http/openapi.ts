@@ -10,6 +10,7 @@ import { IDEMPOTENCY_HEADERS } from '../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../operations/define.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../schemas/scim-errors.ts'
+import { parameterDescription } from './openapi-parameters.ts'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 import { listedBy, statusLine } from './reply.ts'
 import { METHODS_OF_ANY } from './route-table.ts'
@@ -288,9 +289,10 @@ function parametersOf(operation: AnyOperation): readonly Json[] {
   return [
     ...parametersIn('path', input.params, examples),
     ...parametersIn('query', input.query, examples),
-    ...taken.map((name) => ({
-      name, in: 'header', required: false, schema: HEADER_SHAPES[name] ?? { type: 'string' },
-    })),
+    ...taken.map((name) => {
+      const schema = HEADER_SHAPES[name] ?? { type: 'string' }
+      return { name, in: 'header', required: false, ...parameterDescription(name, schema), schema }
+    }),
   ]
 }
 
@@ -301,6 +303,7 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
     name,
     in: place,
     required: place === 'path' || required.includes(name),
+    ...parameterDescription(name, member),
     schema: member,
     ...exampleOf(examples[name]),
   }))

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { ERRORS_PATH } from '../../schemas/api-prefix.ts'
 import { FAILURES, REASONS, statusOf, textOf, type Failure, type FailureRow } from '../../schemas/failures.ts'
 import { SCIM_CONTENT_TYPE, scimErrorOf } from '../../schemas/scim-errors.ts'
 import type { AnyOperation, Success } from '../operations/define.ts'
@@ -78,7 +79,8 @@ type EnvelopeFacts = Pick<ReplyFacts, 'requestId'> & { readonly status: number }
 function envelopeOf(failure: Failure, operation: AnyOperation | null, { status, requestId }: EnvelopeFacts): object {
   const row: FailureRow = FAILURES[failure.name]
   const reason = operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
-  const metadata = { error_type: failure.name, request_id: requestId, ...reason, ...failure.metadata }
+  const docs = { docs_url: `${ERRORS_PATH}/${failure.name}` }
+  const metadata = { error_type: failure.name, request_id: requestId, ...docs, ...reason, ...failure.metadata }
   const { data } = failure
   const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null
   return { error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }), ...account }

@@ -67,8 +67,12 @@ export class RouteTable {
   /** Routes at the root, each with what their paths begin with. */
   readonly #atRoot: { readonly route: Route; readonly start: string }[] = []
 
+  /** Of all operations below a prefix, as OpenAPI writes them, with that. */
+  readonly paths = new Set<string>()
+
   add(route: Route): void {
     const { method, path, input, isAtRoot, area } = route.operation
+    if (isAtRoot !== true) this.paths.add(`${prefixOf(route.operation)}${path}`)
     if (isAtRoot === true) {
       this.#atRoot.push({ route, start: path.slice(0, path.indexOf('{')) })
       return

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { API_PREFIX, GUIDES_PATH } from '../../schemas/api-prefix.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { Asset } from './asset.ts'
+import { errorPages } from './error-pages.ts'
 import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, GUIDE_POLICY, HEALTH } from './docs-page.ts'
 import type { Reply } from './reply-body.ts'
 import type { Head } from './head.ts'
@@ -37,6 +38,7 @@ export class Site {
       ['/docs/swagger-ui.css', Asset.ofFile('text/css', new URL('swagger-ui.css', DOCS_FILES))],
       ['/docs/guides.css', Asset.ofFile('text/css', new URL('guides.css', DOCS_FILES))],
       ...guides(),
+      ...errorPages().map(([path, html]): [string, Asset] => [path, Asset.ofText('text/html', html, ['content-security-policy', GUIDE_POLICY])]),
     ])
   }
 

@@ -1,3 +1,6 @@
+import type { Failure } from '../../schemas/failures.ts'
+import { hintOf, shown } from '../../schemas/nearest.ts'
+import { nearestPath } from './nearest-path.ts'
 import { statusLine } from './reply.ts'
 import type { Match, Routed } from './route-table.ts'
 import type { ServedCall } from './served-call.ts'
@@ -19,13 +22,19 @@ export function answerUnrouted(call: ServedCall, match: Exclude<Match, Routed>):
     return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
   }
   const page = parts.site.find(head)
-  if (page === null) return call.fail({ name: call.isScim ? 'scim_resource_unknown' : 'route_unknown' })
+  if (page === null) return call.isScim ? call.fail({ name: 'scim_resource_unknown' }) : call.fail(routeUnknown(parts.table.paths, head.path))
   call.after(page, (found) => {
     if (!found.ok) return call.fail(found.failure)
     const reply = found.value
     const headers = [...reply.headers, ...call.corsHeaders]
     call.send({ ...reply, statusLine: statusLine(reply.status), headers })
   })
+}
+
+/** Names the path, and the one that was meant when one is near. C39. */
+function routeUnknown(paths: Iterable<string>, path: string): Failure {
+  const near = nearestPath(path, paths)
+  return { name: 'route_unknown', detail: `${shown(path)} leads nowhere.${hintOf(near === null ? [] : [near])}` }
 }
 
 /** @param allowed methods, upper case */

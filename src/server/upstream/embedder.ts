@@ -4,6 +4,7 @@ import { isCounted } from '../../schemas/costs.ts'
 import type { InputKind } from '../../schemas/embeddings.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { EMBEDDINGS_HOPS_MAX } from '../../schemas/limits.ts'
+import { endpointUnconfigured } from '../../schemas/unconfigured.ts'
 import type { EmbeddingJob, EmbeddingPlan, Embedder, EmbeddingsResult } from '../ports/embeddings.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { Endpoint } from '../ports/models.ts'
@@ -116,7 +117,7 @@ class RoutingEmbedder implements Embedder {
       if (isTooFar) continue
       if (target.protocol.takes(shape)) targets.push(target)
     }
-    if (!isSetUp) return fail('endpoint_unconfigured')
+    if (!isSetUp) return endpointUnconfigured(model)
     if (isCircular && targets.length === 0) return fail('hops_exceeded', { fields: { hops } })
     const foreign = shape.kind === 'objects' ? foreignTo(model.inputModalities, mediaOf(request.input)) : null
     if (foreign !== null) return fail('input_unsupported', { detail: `It does not take ${foreign}; it takes ${model.inputModalities.join(', ')}.` })

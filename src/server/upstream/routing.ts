@@ -1,4 +1,5 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { hintOf, nearest, shown } from '../../schemas/nearest.ts'
 import type { ProviderPreferences } from '../../schemas/preferences.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
 import type { CallableModel, Endpoint } from '../ports/models.ts'
@@ -33,7 +34,25 @@ export function route(
   const sorted = preferFast(sortBy(sortOf(wishes, model), fit, { request, measured }), wishes, measured)
   const chosen = inOrder(sorted, wishes)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
-  return fail('endpoint_excluded', { detail: `Excluded by: ${blamed(model.endpoints, preferences ?? {}, asked).join(', ')}.` })
+  const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, asked).join(', ')}.`
+  return fail('endpoint_excluded', { detail: excluded + strangers(model.endpoints, preferences ?? {}) })
+}
+
+/** Names that a message quotes, of providers that a model has and of those that it has not. */
+const NAMED_MAX = 8
+
+/** Which of the names in `only` no endpoint has, and which it may be that was meant. C39. */
+function strangers(endpoints: readonly Endpoint[], { only, order }: ProviderPreferences): string {
+  const wanted = [...(only ?? []), ...(order ?? [])]
+  if (wanted.length === 0) return ''
+  const known = new Set(endpoints.flatMap(namesOf))
+  const unknown = wanted.filter((name) => !known.has(name.toLowerCase()))
+  const [first] = unknown
+  if (first === undefined) return ''
+  const slugs = [...new Set(endpoints.map(({ provider }) => provider.slug))]
+  const near = nearest(first, slugs)
+  const has = near.length > 0 ? hintOf(near) : ` It has: ${slugs.slice(0, NAMED_MAX).map((slug) => `\`${slug}\``).join(', ')}.`
+  return ` The model has no provider ${shown(first)}.${has}`
 }
 
 /** Preferences whose lists of names are folded once for all endpoints: names in lower case. */

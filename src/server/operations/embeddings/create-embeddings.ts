@@ -15,6 +15,7 @@ import type { Hold } from '../../ports/money.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { applyPreset, isComplete, PRESET_USE_FAILURES, type Complete } from '../apply-preset.ts'
 import { callableBy, defineOperation, modelsOf, type Call, type Success } from '../define.ts'
+import { modelUnfit, modelUnknown } from '../name-hints.ts'
 import { nextEmbeddingId } from './embedding-id.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
@@ -123,12 +124,12 @@ interface Asked {
 function embedWith(call: EmbeddingsCall, known: Awaited<ReturnType<typeof modelsOf>>, { body, sessionId, hops, ports }: Asked): Answered {
   if (!known.ok) return known
   const found = known.value.resolve(body.model)
-  if (found === null) return fail('model_unknown')
+  if (found === null) return modelUnknown(body.model, ports.models, call.key.allowedModels)
   const callable = callableBy(call.key, found)
   if (!callable.ok) return callable
   const model = callable.value
   if (!isModelAllowed(call.key.allowedModels, model.id)) return fail('model_not_allowed')
-  if (!model.isEmbedding) return fail('model_unfit')
+  if (!model.isEmbedding) return modelUnfit(model, 'embeddings', ports.models)
   call.notes.model = model.id
   if (body.trace !== undefined) {
     const { requestId, notes } = call

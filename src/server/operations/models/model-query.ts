@@ -6,6 +6,7 @@ import type { BareModelParams, ListModelsQuery, ModelParams } from '../../../sch
 import type { ModelFilter, ResolvedModel } from '../../ports/models.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { Success } from '../define.ts'
+import { modelUnknown } from '../name-hints.ts'
 
 /** Lists are of models that write text, unless the caller asks for others. B2.3. */
 const OUTPUT_MODALITIES_DEFAULT = ['text']
@@ -120,8 +121,9 @@ function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
 /** The step of operations that read one model by the id in their path, under its variants and aliases too. */
 export function readModel(body: 'answer' | 'endpoints' | 'bare') {
   return ({ params }: { readonly params: ModelParams | BareModelParams }, { models }: Ports): Outcome<Success> => {
-    const model = models.resolve('model' in params ? params.model : `${params.author}/${params.slug}`)
-    return model === null ? fail('model_unknown') : ok(json([model.bodies[body]]))
+    const id = 'model' in params ? params.model : `${params.author}/${params.slug}`
+    const model = models.resolve(id)
+    return model === null ? modelUnknown(id, models) : ok(json([model.bodies[body]]))
   }
 }
 

@@ -1,6 +1,7 @@
 import { isCounted, type LimitFlags } from '../../../schemas/costs.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { variablesOf } from '../../../schemas/provider-keys.ts'
+import { endpointUnconfigured } from '../../../schemas/unconfigured.ts'
 import type { CallableModel, Endpoint } from '../../ports/models.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { PreviousVideo } from '../../ports/videos.ts'
@@ -17,11 +18,11 @@ interface Choice {
  * the operator has. One that goes on from a job is the one that made it, called with the same credential.
  * Failures: endpoint_unconfigured, also where the catalogue lists the model without an endpoint; video_previous_unfit.
  */
-export function chooseEndpoint({ endpoints }: CallableModel, { operatorKeys, limits, previous }: Choice): Outcome<Endpoint> {
-  const able = endpoints.filter(({ video, provider }) => video !== null && provider.video !== null)
+export function chooseEndpoint(model: CallableModel, { operatorKeys, limits, previous }: Choice): Outcome<Endpoint> {
+  const able = model.endpoints.filter(({ video, provider }) => video !== null && provider.video !== null)
   const ready = able.filter(({ provider, ownWay }) => ownWay !== undefined || variablesOf(provider).every((name) => operatorKeys.has(name)))
   const [first] = ready
-  if (first === undefined) return fail('endpoint_unconfigured')
+  if (first === undefined) return endpointUnconfigured(model)
   // The store refuses the others, unless a limit has gone meanwhile.
   if (previous === null) return ok(ready.find((endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined)) ?? first)
   const same = ready.find((endpoint) => endpoint.provider.slug === previous.provider && ownSecretOf(endpoint) === previous.ownSecret)

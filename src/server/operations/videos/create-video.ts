@@ -11,6 +11,7 @@ import type { Ports } from '../../ports/ports.ts'
 import type { PreviousVideo, VideoOnce, VideoRequest, VideoWish } from '../../ports/videos.ts'
 import { applyPreset, isComplete, PRESET_USE_FAILURES } from '../apply-preset.ts'
 import { defineOperation, modelsOf, ownWorkspaceOf, type Call } from '../define.ts'
+import { modelUnfit, modelUnknown } from '../name-hints.ts'
 import { chooseEndpoint, ownSecretOf } from './choose-endpoint.ts'
 import { VIDEO_KEYS } from './video-access.ts'
 import { videoRequestOf } from './video-request.ts'
@@ -61,9 +62,9 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     const named = isComplete(body) ? ok(body) : await applyPreset(call, ports, () => ({}))
     if (!named.ok) return named
     const model = known.value.resolve(named.value.model)
-    if (model === null) return fail('model_unknown')
+    if (model === null) return modelUnknown(named.value.model, ports.models, key.allowedModels)
     if (!isModelAllowed(key.allowedModels, model.id)) return fail('model_not_allowed')
-    if (model.video === null) return fail('model_unfit')
+    if (model.video === null) return modelUnfit(model, 'videos', ports.models)
     notes.model = model.id
     const planned = await planOf(call, { model, facts: model.video }, ports)
     if (!planned.ok) return planned

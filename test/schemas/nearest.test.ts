@@ -1,0 +1,34 @@
+import t from 'tap'
+import { editDistance, hintOf, nearest, shown } from '../../src/schemas/nearest.ts'
+
+const NAMES = ['acme/embed', 'acme/embed-large', 'acme/chat', 'other/embed', 'openai', 'azure']
+
+t.test('a misspelt name finds those that are meant, the nearest first, and another word finds none', async (t) => {
+  t.same(nearest('acme/embde', NAMES), ['acme/embed'])
+  t.same(nearest('ACME/embed-larg', NAMES), ['acme/embed-large'])
+  t.same(nearest('embed', NAMES), ['acme/embed', 'other/embed'])
+  t.same(nearest('opnai', NAMES), ['openai'])
+  for (const name of ['', 'z', 'completely/different', 'x'.repeat(10_000)]) t.same(nearest(name, NAMES), [], name.slice(0, 20))
+  t.equal(hintOf(['a', 'b']), ' Nearest: `a`, `b`.')
+  t.equal(hintOf([]), '')
+})
+
+t.test('swaps, gaps and other letters are counted up to the bound', async (t) => {
+  for (const [one, other, distance] of [['ab', 'ba', 1], ['abc', 'ac', 1], ['abc', 'axc', 1], ['', 'ab', 2], ['abcd', 'abcd', 0], ['abcdef', 'ghijkl', 4]] as const) {
+    t.equal(editDistance(one, other, 3), distance, `${one} ${other}`)
+  }
+})
+
+t.test('a name in a message is short, on one line, and never what may be a key', async (t) => {
+  t.equal(shown('a`b\nc\u202e'), '`a b c `')
+  t.ok(shown('é'.repeat(500)).length < 110)
+  t.equal(shown(`sk-sluice-v1-${'i'.repeat(43)}`), '`[…]`')
+})
+
+t.test('a hostile name among many takes a few milliseconds at most', async (t) => {
+  const names = Array.from({ length: 100_000 }, (_, nth) => `acme/embedding-model-of-some-length-${nth}`)
+  nearest('acme/embedding-model-of-some-length-x', names)
+  const before = process.cpuUsage().user
+  for (let nth = 0; nth < 10; nth++) nearest(`acme/embedding-model-of-some-length-x${nth}`, names)
+  t.ok(process.cpuUsage().user - before < 10 * 20_000, `${(process.cpuUsage().user - before) / 10_000} ms a name`)
+})
