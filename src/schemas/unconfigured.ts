@@ -12,7 +12,8 @@ export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never
   if (providers.length === 0) return fail('endpoint_unconfigured', { detail: `The catalogue lists \`${id}\` without an endpoint.` })
   const needed = providers.map((provider) => `${provider.slug} needs ${variablesOf(provider).join(' and ') || 'another protocol'}`)
   return fail('endpoint_unconfigured', {
-    detail: `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}; its operator sets the key (\`sluice models list\` names the variable).`,
+    detail: `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}; its operator sets the key `
+      + '(`sluice models list` names the variable).',
     cause: new Error(`set the variables of one provider: ${needed.join('; ')}`),
   })
 }

@@ -14,7 +14,8 @@ t.test('a misspelt name finds those that are meant, the nearest first, and anoth
 })
 
 t.test('swaps, gaps and other letters are counted up to the bound', async (t) => {
-  for (const [one, other, distance] of [['ab', 'ba', 1], ['abc', 'ac', 1], ['abc', 'axc', 1], ['', 'ab', 2], ['abcd', 'abcd', 0], ['abcdef', 'ghijkl', 4]] as const) {
+  const cases = [['ab', 'ba', 1], ['abc', 'ac', 1], ['abc', 'axc', 1], ['', 'ab', 2], ['abcd', 'abcd', 0], ['abcdef', 'ghijkl', 4]] as const
+  for (const [one, other, distance] of cases) {
     t.equal(editDistance(one, other, 3), distance, `${one} ${other}`)
   }
 })

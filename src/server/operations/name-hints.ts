@@ -29,6 +29,7 @@ export function modelUnfit({ id, video, isEmbedding }: CallableModel, makes: 'em
     if (fit.length === EXAMPLES_MAX) break
   }
   const what = isEmbedding ? 'makes embeddings' : video === null ? 'makes neither embeddings nor videos' : 'makes videos'
-  const others = fit.length === 0 ? '' : ` ${makes === 'embeddings' ? 'Embeddings are' : 'Videos are'} made by ${fit.join(', ')}: see \`GET /api/v1/${makes}/models\`.`
+  const verb = makes === 'embeddings' ? 'Embeddings are' : 'Videos are'
+  const others = fit.length === 0 ? '' : ` ${verb} made by ${fit.join(', ')}: see \`GET /api/v1/${makes}/models\`.`
   return fail('model_unfit', { detail: `\`${id}\` ${what}.${others}` })
 }
