@@ -10,11 +10,11 @@ const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
 export type FileShape = 'openrouter' | 'anthropic' | 'openai'
 
 /** Request headers that decide the shape; `x-stainless-lang` stands for any header that begins with `x-stainless-`. C8. */
-export const SHAPE_HEADERS = ['anthropic-version', 'user-agent', 'x-stainless-lang'] as const
+export const SHAPE_HEADERS = ['anthropic-version', 'anthropic-beta', 'user-agent', 'x-stainless-lang'] as const
 
 /** @param headers as the caller sent them. C8: Anthropic's clients send `x-stainless-` headers too, so theirs is first. */
 export function shapeOf(headers: Readonly<Partial<Record<(typeof SHAPE_HEADERS)[number], string>>>): FileShape {
-  if (headers['anthropic-version'] !== undefined) return 'anthropic'
+  if (headers['anthropic-version'] !== undefined || headers['anthropic-beta'] !== undefined) return 'anthropic'
   const isOpenAi = headers['x-stainless-lang'] !== undefined || headers['user-agent']?.startsWith('OpenAI/') === true
   return isOpenAi ? 'openai' : 'openrouter'
 }
@@ -28,7 +28,7 @@ const OwnFile = Type.Object({
   size_bytes: Bytes,
   created_at: Type.String({ format: 'date-time' }),
   downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
-}, { description: 'The default shape, and the one for callers that send `anthropic-version`.' })
+}, { description: 'The default shape, and the one for callers that send `anthropic-version` or `anthropic-beta`.' })
 
 const OpenAiFile = Type.Object({
   _shape: Type.Literal('openai'),
@@ -113,7 +113,7 @@ function unixSeconds(instant: Date): number {
 /** A page of files, oldest first. B2.7. */
 export const FileListAnswer = Type.Union([
   Type.Object({ _shape: Type.Literal('openrouter'), data: Type.Array(OwnFile), ...Ends, cursor: nullable(Type.String()) }),
-  Type.Object({ _shape: Type.Literal('anthropic'), data: Type.Array(OwnFile), ...Ends }),
+  Type.Object({ _shape: Type.Literal('anthropic'), data: Type.Array(OwnFile), ...Ends, next_page: nullable(Type.String()) }),
   Type.Object({
     _shape: Type.Literal('openai'), object: Type.Literal('list'), data: Type.Array(OpenAiFile), ...Ends,
   }),
@@ -146,8 +146,9 @@ export function fileListAnswer({ files, hasMore, cursor }: ToldFilePage, shape: 
     data: files.map((file) => fileAnswer(file, shape)), has_more: hasMore, first_id: files[0]?.id ?? null, last_id: lastId,
   }
   if (shape === 'openai') return { _shape: shape, object: 'list', ...page } as FileListAnswer
-  if (shape === 'anthropic') return { _shape: shape, ...page } as FileListAnswer
-  return { _shape: shape, ...page, cursor: hasMore && lastId !== null ? cursor(lastId) : null } as FileListAnswer
+  const next = hasMore && lastId !== null ? cursor(lastId) : null
+  if (shape === 'anthropic') return { _shape: shape, ...page, next_page: next } as FileListAnswer
+  return { _shape: shape, ...page, cursor: next } as FileListAnswer
 }
 
 export function fileDeletedAnswer(id: string, shape: FileShape): FileDeletedAnswer {
@@ -177,13 +178,14 @@ export const ListFilesQuery = Type.Object({
     minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
   })),
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
+  page: Type.Optional(Type.String({ description: 'The `next_page` of the page before, as Anthropic names it.' })),
   after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
   after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
   purpose: Type.Optional(Type.String({
     minLength: 1, maxLength: PURPOSE_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
     description: 'Only files of exactly that purpose.',
   })),
-  before_id: Type.Optional(Type.String({ description: 'Only with a provider that knows it.' })),
+  before_id: Type.Optional(Type.String({ description: 'Id of the first file of the page behind: the files before it. OpenAI does not know it.' })),
   order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
     description: 'Own storage lists oldest first, `asc`, only.',
   })),

@@ -29,6 +29,23 @@ interface ListedEndpoints {
   readonly endpoints: readonly { readonly modelId: string }[]
 }
 
+/** What the tests use of `@anthropic-ai/sdk`. */
+export interface AnthropicClient {
+  readonly beta: {
+    readonly files: {
+      list(asked: { readonly limit: number }): AsyncIterable<{ readonly id: string; readonly filename: string }>
+      retrieveMetadata(id: string): Promise<{ readonly id: string; readonly size_bytes: number }>
+      delete(id: string): Promise<{ readonly id: string }>
+    }
+  }
+}
+
+/** @param reached.baseUrl without the `/v1` that the client adds */
+export async function anthropicClient({ baseUrl: baseURL, apiKey }: Reached): Promise<AnthropicClient> {
+  const { default: Anthropic } = (await load('@anthropic-ai/sdk')) as { default: new (options: object) => AnthropicClient }
+  return new Anthropic({ baseURL, apiKey, maxRetries: 0 })
+}
+
 export async function openRouterClient({ baseUrl, apiKey }: Reached): Promise<OpenRouterClient> {
   const { OpenRouter } = (await load('@openrouter/sdk')) as { OpenRouter: new (options: object) => OpenRouterClient }
   return new OpenRouter({ serverURL: baseUrl, apiKey, retryConfig: { strategy: 'none' } })

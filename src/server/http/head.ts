@@ -23,6 +23,8 @@ export class Head {
   /** As sent, with its port. */
   host = ''
   authorization = ''
+  /** A key as Anthropic's clients bring it. C37. */
+  anthropicKey = ''
   /** A key that leaves `authorization` to somebody else. */
   sluiceKey = ''
   contentType = ''
@@ -80,6 +82,9 @@ export class Head {
         return
       case 'authorization':
         this.authorization = this.#once(this.authorization, value)
+        return
+      case 'x-api-key':
+        this.anthropicKey = value
         return
       case 'x-sluice-key':
         this.sluiceKey = this.#once(this.sluiceKey, value)
@@ -143,7 +148,7 @@ type KeptName =
   | HeaderName | 'idempotency-key' | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-unmodified-since'
   | 'access-control-request-method' | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
-  'x-session-id', 'x-sluice-hops', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version',
+  'x-session-id', 'x-sluice-hops', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version', 'anthropic-beta',
   'user-agent', 'traceparent', 'accept-encoding', 'content-range', 'if-match', 'if-unmodified-since',
   'access-control-request-method', 'access-control-request-headers', 'x-sluice-substitute',
 ])

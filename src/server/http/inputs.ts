@@ -10,9 +10,17 @@ const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 export const NO_HEADERS: DeclaredHeaders = Object.freeze({})
 
 /** What `authenticate` reads: a key in a header of its own may stand there without its scheme. */
-export function credentialOf({ access }: Pick<AnyOperation, 'access'>, { authorization, sluiceKey }: Head): string {
-  if (access.header === undefined) return authorization
+export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: Head): string {
+  const { authorization, sluiceKey } = head
+  if (access.header === undefined) return authorization === '' ? anthropicCredential(head) : authorization
   return sluiceKey === '' || /^bearer /i.test(sluiceKey) ? sluiceKey : `Bearer ${sluiceKey}`
+}
+
+/** Of a request in Anthropic's shape alone: elsewhere the header is not looked at. C37. */
+function anthropicCredential(head: Pick<Head, 'anthropicKey' | 'kept'>): string {
+  if (head.anthropicKey === '') return ''
+  const isAnthropic = head.kept('anthropic-version') !== undefined || head.kept('anthropic-beta') !== undefined
+  return isAnthropic ? `Bearer ${head.anthropicKey}` : ''
 }
 
 /** A refusal of who calls, which names the header that this operation's key stands in. */

@@ -157,6 +157,7 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'if-match': { type: 'string', description: 'An `ETag`: 412 when the resource is another version by now.' },
   'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content is still that one.' },
   'anthropic-version': { type: 'string', description: "Answers in Anthropic's shape of a file." },
+  'anthropic-beta': { type: 'string', description: 'The same.' },
   'user-agent': { type: 'string', description: "One that begins with `OpenAI/` gets OpenAI's shape of a file." },
   'x-stainless-lang': {
     type: 'string', description: "As any header that begins with `x-stainless-`: OpenAI's shape of a file.",

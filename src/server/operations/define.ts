@@ -17,7 +17,7 @@ import type { RelayedAnswer, RelayedRequest } from '../ports/relay.ts'
 
 /** Headers that an operation may declare as inputs; all lower case. */
 export type HeaderName =
-  | 'x-session-id' | 'range' | 'if-range' | 'if-match' | 'if-none-match' | 'anthropic-version' | 'user-agent'
+  | 'x-session-id' | 'range' | 'if-range' | 'if-match' | 'if-none-match' | 'anthropic-version' | 'anthropic-beta' | 'user-agent'
   | 'x-sluice-hops'
   /** Stands for any header that begins with `x-stainless-`. C8. */
   | 'x-stainless-lang'

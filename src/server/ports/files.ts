@@ -109,6 +109,8 @@ export interface Files {
 export interface FilePageWish {
   /** Id of the last file of the page before (`after`, `after_id`, and what `cursor` decodes to); it need not exist. */
   readonly after: string | null
+  /** Id of the first file of the page behind: the files before that one. It excludes `after`; null, as left out: none. */
+  readonly before?: string | null
   /** Only files of that one; a file without has PURPOSE_DEFAULT. Null, as left out: all. */
   readonly purpose?: string | null
   /** At least 1; how many at most is the operation's to say. */

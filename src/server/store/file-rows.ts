@@ -53,6 +53,7 @@ export function columnsOf(facts: FileFacts): Columns {
 
 interface FileRowsWish {
   readonly after: string | null
+  readonly before?: string | null
   readonly purpose?: string | null
   readonly countMax: number
 }
@@ -71,17 +72,27 @@ export async function listFiles(sql: Queryable, workspaceId: string | null, wish
   const { countMax } = wish
   const read = ROWS_READ.find((rows) => rows >= countMax) ?? countMax
   const rows = await (workspaceId === null ? allRows(sql, wish) : rowsOf(sql, workspaceId, { ...wish, countMax: read }))
-  return rows.slice(0, countMax).map(fileOf)
+  const files = rows.slice(0, countMax).map(fileOf)
+  return isBackwards(wish) ? files.reverse() : files
+}
+
+function isBackwards({ before = null }: FileRowsWish): boolean {
+  return before !== null
 }
 
 function allRows(sql: Queryable, { after, countMax }: FileRowsWish) {
   return sql<FileRow[]>`SELECT * FROM files WHERE state = 'ready' AND id > ${after ?? ''} ORDER BY id LIMIT ${countMax}`
 }
 
-function rowsOf(sql: Queryable, workspaceId: string, { after, purpose = null, countMax }: FileRowsWish) {
+function rowsOf(sql: Queryable, workspaceId: string, wish: FileRowsWish) {
+  const { after, before = null, purpose = null, countMax } = wish
   const columns = sql.unsafe(purpose === null ? 'workspace_id, id' : `workspace_id, COALESCE(purpose, '${PURPOSE_DEFAULT}'), id`)
   const place = (id: string) => (purpose === null ? sql`(${workspaceId}::uuid, ${id})` : sql`(${workspaceId}::uuid, ${purpose}, ${id})`)
   return sql<FileRow[]>`
-    SELECT * FROM files WHERE state = 'ready' AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(LAST_ID)}
-    ORDER BY ${columns} LIMIT ${sql.unsafe(String(countMax))}`
+    SELECT * FROM files WHERE state = 'ready' AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(before ?? LAST_ID)}
+    ORDER BY ${isBackwards(wish) ? descending(sql, purpose) : columns} LIMIT ${sql.unsafe(String(countMax))}`
+}
+
+function descending(sql: Queryable, purpose: string | null) {
+  return sql.unsafe(purpose === null ? 'workspace_id DESC, id DESC' : `workspace_id DESC, COALESCE(purpose, '${PURPOSE_DEFAULT}') DESC, id DESC`)
 }

@@ -67,8 +67,7 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
 
 function refusalOf({ after, before, order }: HostedPageWish) {
   if (after !== null && !isFileId(after)) return { path: '/after', message: 'is not the id of a file', expected: 'an id of a file' }
-  if (before !== null) {
-    return { path: '/before_id', message: 'is not supported by own storage', expected: 'after_id, after or cursor' }
-  }
+  if (before !== null && !isFileId(before)) return { path: '/before_id', message: 'is not the id of a file', expected: 'an id of a file' }
+  if (before !== null && after !== null) return { path: '/before_id', message: 'goes with no other place', expected: 'one place' }
   return order === 'desc' ? { path: '/order', message: 'is not supported by own storage', expected: 'asc' } : null
 }

@@ -50,13 +50,14 @@ function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: Fi
   return { files: isBefore ? rows.toReversed() : rows, hasMore: isCut || hasMore }
 }
 
-/** The three names of the same thing exclude each other. Failure: query_invalid. */
-function afterOf({ cursor, after, after_id: afterId }: ListFilesQuery): Outcome<string | null> {
-  const given = [cursor, after, afterId].filter((text) => text !== undefined)
-  if (given.length > 1) return refuse('', 'has more than one place to continue at', 'one of cursor, after and after_id')
-  if (cursor === undefined) return ok(after ?? afterId ?? null)
-  const id = idOfCursor(cursor)
-  if (id === null) return refuse('/cursor', 'is not one that a page gave', 'the cursor of the page before')
+/** The four names of the same thing exclude each other. Failure: query_invalid. */
+function afterOf({ cursor, page, after, after_id: afterId }: ListFilesQuery): Outcome<string | null> {
+  const given = [cursor, page, after, afterId].filter((text) => text !== undefined)
+  if (given.length > 1) return refuse('', 'has more than one place to continue at', 'one of cursor, page, after and after_id')
+  const place = cursor ?? page
+  if (place === undefined) return ok(after ?? afterId ?? null)
+  const id = idOfCursor(place)
+  if (id === null) return refuse(cursor === undefined ? '/page' : '/cursor', 'is not one that a page gave', 'that of the page before')
   return ok(id)
 }
 

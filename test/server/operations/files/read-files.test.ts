@@ -31,7 +31,7 @@ t.test('files.list 200: an empty workspace has an empty page in each shape', asy
   const front = await frontWith(t, 0)
   const ends = { has_more: false, first_id: null, last_id: null }
   t.same(await page(front, ''), { _shape: 'openrouter', data: [], ...ends, cursor: null })
-  t.same(await page(front, '', ANTHROPIC), { _shape: 'anthropic', data: [], ...ends })
+  t.same(await page(front, '', ANTHROPIC), { _shape: 'anthropic', data: [], ...ends, next_page: null })
   t.same(await page(front, '', OPENAI), { _shape: 'openai', object: 'list', data: [], ...ends })
 })
 
@@ -64,7 +64,7 @@ t.test('files.list 200: cursor, after and after_id walk through all files, oldes
 t.test('files.list 400: a second place to continue at, a made-up cursor, and what own storage cannot do', async (t) => {
   const front = await frontWith(t, 1)
   for (const query of [
-    'cursor=a&after=b', 'after=a&after_id=b', 'cursor=bm8', 'after=x', 'after_id=file_%00', 'before_id=a', 'order=desc', 'purpose=a%00',
+    'cursor=a&after=b', 'after=a&after_id=b', 'cursor=bm8', 'after=x', 'after_id=file_%00', 'before_id=a', 'page=bm8', 'page=a&cursor=b', 'order=desc', 'purpose=a%00',
     'limit=0', 'limit=1001', 'provider=google',
   ]) {
     const answer = await front.call(`/files?${query}`)
