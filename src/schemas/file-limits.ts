@@ -110,3 +110,7 @@ export const PROVIDER_UPLOAD_ANSWER_MS = 60_000
 /** Bytes that an upload to a provider is sent in; the last piece waits for the verdict. And what may wait for it to read. Decision. */
 export const PROVIDER_PIECE_BYTES = 64 * KIB
 export const PROVIDER_UPLOAD_BYTES_MAX = 256 * KIB
+
+/** Seconds from the creation of an uploaded file to the end that its uploader may give it. C37. */
+export const FILE_EXPIRES_S_MIN = 3_600
+export const FILE_EXPIRES_S_MAX = 2_592_000

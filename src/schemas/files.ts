@@ -28,6 +28,7 @@ const OwnFile = Type.Object({
   size_bytes: Bytes,
   created_at: Type.String({ format: 'date-time' }),
   downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
+  expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it is removed; left out when it stays.' })),
 }, { description: 'The default shape, and the one for callers that send `anthropic-version` or `anthropic-beta`.' })
 
 const OpenAiFile = Type.Object({
@@ -39,6 +40,7 @@ const OpenAiFile = Type.Object({
   filename: Type.String(),
   purpose: Type.String(),
   status: Type.Literal('processed'),
+  expires_at: Type.Optional(Type.Integer({ description: 'Unix seconds; left out when it stays.' })),
 }, { description: "The shape for OpenAI's clients." })
 
 /** A file in the shape of its caller. §2.8, B1.7. */
@@ -64,6 +66,8 @@ export interface ToldFile {
   readonly isDownloadable: boolean
   /** Null: none was given. */
   readonly purpose: string | null
+  /** Null, as left out: it stays. */
+  readonly expiresAt?: Date | null
 }
 
 /** `purpose` of a file whose uploader named none; an index of the store has it too. Decision. */
@@ -82,7 +86,7 @@ export function purposeIssue(purpose: string): Issue | null {
 }
 
 export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
-  const { id, filename } = file
+  const { id, filename, expiresAt = null } = file
   return shape === 'openai'
     ? {
         _shape: shape,
@@ -93,6 +97,7 @@ export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
         filename,
         purpose: file.purpose ?? PURPOSE_DEFAULT,
         status: 'processed',
+        ...(expiresAt !== null && { expires_at: unixSeconds(expiresAt) }),
       }
     : {
         _shape: shape,
@@ -103,6 +108,7 @@ export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
         size_bytes: file.sizeBytes,
         created_at: file.createdAt.toISOString(),
         downloadable: file.isDownloadable,
+        ...(expiresAt !== null && { expires_at: expiresAt.toISOString() }),
       }
 }
 

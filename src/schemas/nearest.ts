@@ -1,31 +1,31 @@
 /** Names that a message shows as near to one that is not known. Decision. */
-const NEAREST_MAX = 3
+const NEAREST_NAMES_MAX = 3
 /** Names that are compared with one that is not known: beyond, a miss would hold the loop. Decision. */
-const COMPARED_MAX = 500
+const NAMES_COMPARED_MAX = 500
 /** Mistakes in a name that is still meant; fewer in a short one. Decision. */
-const MISTAKES_MAX = 3
+const NAME_MISTAKES_MAX = 3
 /** Characters of a caller's name that a message shows, and that are compared. Decision. */
-const SHOWN_CHARS_MAX = 96
+const NAME_SHOWN_CHARS_MAX = 96
 
 /** A caller's name in a message: one short line in backticks, and nothing of what may be a key. C13, C39. */
 export function shown(name: string): string {
   if (/^(?:Bearer )?(?:sk|pk|key|AIza)[-_\w]*$/i.test(name) && name.length > 20) return '`[…]`'
-  const line = name.slice(0, SHOWN_CHARS_MAX).replace(/[\p{C}\s`]+/gu, ' ').replace(/[\ud800-\udbff]$/, '')
-  return `\`${line}${name.length > SHOWN_CHARS_MAX ? '…' : ''}\``
+  const line = name.slice(0, NAME_SHOWN_CHARS_MAX).replace(/[\p{C}\s`]+/gu, ' ').replace(/[\ud800-\udbff]$/, '')
+  return `\`${line}${name.length > NAME_SHOWN_CHARS_MAX ? '…' : ''}\``
 }
 
-/** The known names that a misspelt one may stand for, the nearest first; case does not count. @param known the first COMPARED_MAX are looked at */
+/** The known names that a misspelt one may stand for, the nearest first; case does not count. @param known the first NAMES_COMPARED_MAX are looked at */
 export function nearest(name: string, known: Iterable<string>): readonly string[] {
-  const asked = name.slice(0, SHOWN_CHARS_MAX).toLowerCase()
-  const most = Math.max(1, Math.min(MISTAKES_MAX, Math.floor(asked.length / 3)))
+  const asked = name.slice(0, NAME_SHOWN_CHARS_MAX).toLowerCase()
+  const most = Math.max(1, Math.min(NAME_MISTAKES_MAX, Math.floor(asked.length / 3)))
   const found: { readonly name: string; readonly distance: number }[] = []
   let count = 0
   for (const candidate of known) {
-    if (++count > COMPARED_MAX) break
+    if (++count > NAMES_COMPARED_MAX) break
     const distance = nearness(asked, candidate.toLowerCase(), most)
     if (distance <= most) found.push({ name: candidate, distance })
   }
-  return found.sort((one, other) => one.distance - other.distance).slice(0, NEAREST_MAX).map((each) => each.name)
+  return found.sort((one, other) => one.distance - other.distance).slice(0, NEAREST_NAMES_MAX).map((each) => each.name)
 }
 
 /** The end of a message; empty when nothing is near. */

@@ -7,6 +7,7 @@ import {
   FORM_FIELD_BYTES_MAX,
   FORM_FIELDS_MAX,
 } from '../../schemas/file-limits.ts'
+import { expiryIssue } from '../../schemas/file-expiry.ts'
 import { purposeIssue } from '../../schemas/files.ts'
 import { filenameIssue } from '../../schemas/filenames.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
@@ -177,6 +178,8 @@ class FormReader implements BodySink {
   #onFinish(): void {
     if (this.#isOver) return
     if (!this.#hasFile) return this.#refuse(NO_FILE)
+    const issue = expiryIssue(this.#fields)
+    if (issue !== null) return this.#refuse({ name: 'form_invalid', metadata: { issues: [issue] } })
     this.#isOver = true
     this.#sink.end(this.#fields)
   }

@@ -1,15 +1,15 @@
 import { editDistance } from '../../schemas/nearest.ts'
 
 /** Mistakes in a path that is still meant. Decision. */
-const MISTAKES_MAX = 4
+const PATH_MISTAKES_MAX = 4
 /** Segments and characters of a caller's path that are compared. Decision. */
-const SEGMENTS_MAX = 8
-const CHARS_MAX = 160
+const ASKED_SEGMENTS_MAX = 8
+const ASKED_CHARS_MAX = 160
 
 /** The path of an operation that a caller may have meant; null when none is near. C39. @param paths as OpenAPI writes them, with their prefix */
 export function nearestPath(asked: string, paths: Iterable<string>): string | null {
-  const given = asked.slice(0, CHARS_MAX).toLowerCase().replace(/\/+$/, '').split('/').slice(0, SEGMENTS_MAX)
-  let [best, least]: [string | null, number] = [null, MISTAKES_MAX + 1]
+  const given = asked.slice(0, ASKED_CHARS_MAX).toLowerCase().replace(/\/+$/, '').split('/').slice(0, ASKED_SEGMENTS_MAX)
+  let [best, least]: [string | null, number] = [null, PATH_MISTAKES_MAX + 1]
   for (const path of paths) {
     const distance = distanceOf(given, path.split('/'), least - 1)
     if (distance >= least) continue

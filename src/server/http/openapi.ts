@@ -4,7 +4,7 @@ import { BODIES } from '../../schemas/bodies.ts'
 import { AccountErrorEnvelope, ErrorEnvelope } from '../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../schemas/failures.ts'
 import { scopesText } from '../../schemas/scopes.ts'
-import { PURPOSE_CHARS_MAX } from '../../schemas/file-limits.ts'
+import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN, PURPOSE_CHARS_MAX } from '../../schemas/file-limits.ts'
 import { FILENAME_RULES } from '../../schemas/filenames.ts'
 import { IDEMPOTENCY_HEADERS } from '../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../../schemas/limits.ts'
@@ -142,6 +142,10 @@ const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
         properties: {
           file: { type: 'string', format: 'binary', description: `The file, with its name: ${FILENAME_RULES}.` },
           purpose: { type: 'string', maxLength: PURPOSE_CHARS_MAX, description: "As OpenAI's clients send it; kept for their shape." },
+          'expires_after[anchor]': { const: 'created_at', description: 'Needed with the seconds.' },
+          'expires_after[seconds]': {
+            type: 'integer', minimum: FILE_EXPIRES_S_MIN, maximum: FILE_EXPIRES_S_MAX, description: 'The file is removed so long after its creation.',
+          },
         },
       },
     },

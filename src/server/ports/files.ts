@@ -20,6 +20,8 @@ export interface FileRecord {
   /** Of OpenAI's shape; null when none was given. */
   readonly purpose: string | null
   readonly createdAt: Date
+  /** When the sweep removes it; null, as left out: it stays. C37. */
+  readonly expiresAt?: Date | null
 }
 
 /** What an upload is, once its last byte is stored. */
@@ -31,6 +33,8 @@ export interface FileFacts {
   readonly dataKeyId: string
   readonly isDownloadable: boolean
   readonly purpose: string | null
+  /** Seconds from its creation; null, as left out: it stays. */
+  readonly expiresAfterS?: number | null
 }
 
 export interface UploadWish {
@@ -152,6 +156,8 @@ export interface SealedObject {
 export interface FileSweep {
   /** Moves uploads whose lease ran out to `abandoned`, with a lease of the sweep's own. */
   claimStale(countMax: number): Promise<Outcome<readonly StaleUpload[]>>
+  /** Removes rows of files whose time has come, and frees their quota: the bytes are for the caller. @returns ids of their objects */
+  removeExpired(countMax: number): Promise<Outcome<readonly string[]>>
   /** Removes the row of a claimed upload, when its bytes are gone. @returns false when another sweep has it by now */
   forget(stale: StaleUpload): Promise<Outcome<boolean>>
   /** @returns those of the ids that no row stands for, of a file or of a clip: their objects are orphans once they are old enough */

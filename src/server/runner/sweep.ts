@@ -33,6 +33,8 @@ export interface SweepOptions {
 export interface SweepReport {
   /** Uploads that nobody would finish, with their bytes. */
   uploads: number
+  /** Files whose time had come, as their uploaders said. C37. */
+  expired: number
   /** Objects that no row stands for. */
   objects: number
   staging_files: number
@@ -59,7 +61,7 @@ const PROBE_ID = 'sweep_probe'
  * @returns what was removed, and the first failure of each step
  */
 export async function sweep(parts: SweepParts, options: SweepOptions = {}): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
-  const report: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
+  const report: SweepReport = { uploads: 0, expired: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
   const failures: Failure[] = []
   for (const step of options.isUploadsOnly === true ? UPLOAD_STEPS : STEPS) {
     if (parts.isEnding?.() === true) break
@@ -103,6 +105,7 @@ type Step = (round: Round) => Promise<Outcome<null>>
 const UPLOAD_STEPS: readonly Step[] = [sweepUploads, (round) => recount(round, { ageMs: null })]
 const STEPS: readonly Step[] = [
   sweepUploads,
+  sweepExpired,
   sweepOrphans,
   async ({ parts, report }) => counted(await parts.storage.sweepStaging(STAGING_IDLE_MS), (count) => (report.staging_files += count)),
   sweepContainers,
@@ -137,6 +140,22 @@ async function sweepUploads(round: Round): Promise<Outcome<null>> {
     }
     // Those that were passed over are due again once their claim runs out.
     if (claimed.value.length < CLAIMED_AT_ONCE || report.uploads === before) return ok(null)
+  }
+}
+
+/** Bytes that cannot be removed now are an orphan for a later sweep: their row is gone. */
+async function sweepExpired(round: Round): Promise<Outcome<null>> {
+  const { parts: { rows, storage }, report } = round
+  for (;;) {
+    const removed = await rows.removeExpired(CLAIMED_AT_ONCE)
+    if (!removed.ok) return removed
+    report.expired += removed.value.length
+    for (const id of removed.value) {
+      const gone = await storage.remove(id)
+      const passed = gone.ok ? null : await round.passOver(gone.failure)
+      if (passed?.ok === false) return passed
+    }
+    if (removed.value.length < CLAIMED_AT_ONCE || round.isEnding) return ok(null)
   }
 }
 

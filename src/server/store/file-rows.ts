@@ -22,6 +22,7 @@ export interface FileRow {
   readonly is_downloadable: boolean
   readonly purpose: string | null
   readonly created_at: Date
+  readonly expires_at: Date | null
 }
 
 export function fileOf(row: FileRow): FileRecord {
@@ -36,6 +37,7 @@ export function fileOf(row: FileRow): FileRecord {
     isDownloadable: row.is_downloadable,
     purpose: row.purpose,
     createdAt: row.created_at,
+    expiresAt: row.expires_at,
   }
 }
 

@@ -4,6 +4,7 @@ import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
 import type { FileSweep, StaleUpload } from '../ports/files.ts'
 import { release } from './file-quota.ts'
 import { fileRows, listFiles } from './file-rows.ts'
+import { removeRow } from './files.ts'
 import type { Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { clipPage, clipsAmong } from './videos/clip-objects.ts'
@@ -22,6 +23,16 @@ export function openFileSweep(store: Store): FileSweep {
     forget: ({ id, attempt }) => reach(async () => {
       const { count } = await store.sql`DELETE FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'abandoned'`
       return ok(count === 1)
+    }),
+    removeExpired: (countMax) => reach(async () => {
+      const due = await store.sql<{ id: string; workspace_id: string }[]>`
+        SELECT id, workspace_id FROM files WHERE state = 'ready' AND expires_at IS NOT NULL AND expires_at <= clock_timestamp()
+        ORDER BY expires_at LIMIT ${countMax}`
+      const removed: string[] = []
+      for (const { id, workspace_id: workspaceId } of due) {
+        if ((await store.sql.begin((tx) => removeRow(tx, workspaceId, id))) !== null) removed.push(id)
+      }
+      return ok(removed)
     }),
     withoutRow: (ids) => reach(async () => {
       if (ids.length === 0) return ok([])

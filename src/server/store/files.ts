@@ -220,6 +220,8 @@ class FileStore implements Files {
     if (!(await settle(tx, upload, { sizeBytes: facts.sizeBytes, quotaBytes: this.#quotaBytes }))) return null
     const claim = { id: upload.id, attempt: upload.attempt, state: 'pending' as const }
     await fileRows.advance(tx, claim, 'ready', columnsOf(facts))
+    const { expiresAfterS = null } = facts
+    if (expiresAfterS !== null) await tx`UPDATE files SET expires_at = created_at + ${expiresAfterS} * interval '1 s' WHERE id = ${upload.id}`
     const [row] = await tx<FileRow[]>`SELECT * FROM files WHERE id = ${upload.id}`
     return row ?? null
   }
@@ -245,7 +247,8 @@ async function endUpload(tx: Transaction, { id, attempt }: Held, mayHaveObject: 
   return null
 }
 
-async function removeRow(tx: Transaction, workspaceId: string, id: string): Promise<FileRecord | null> {
+/** Its quota is free; a row under an `Idempotency-Key` stays as `deleted`. @returns null when it was gone */
+export async function removeRow(tx: Transaction, workspaceId: string, id: string): Promise<FileRecord | null> {
   const [row] = await tx<(FileRow & { readonly idempotency_id: string | null })[]>`
     UPDATE files SET state = 'deleted' WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready' RETURNING *`
   if (row === undefined) return null

@@ -10,6 +10,7 @@ import type { TransferParts } from './parts.ts'
 export interface Written {
   readonly filename: string
   readonly purpose: string | null
+  readonly expiresAfterS?: number | null
   readonly isDownloadable: boolean
   readonly verdict: IntakeVerdict
 }

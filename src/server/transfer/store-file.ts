@@ -1,5 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
+import { expiresAfterOf } from '../../schemas/file-expiry.ts'
 import { NAMELESS } from '../../schemas/filenames.ts'
 import { purposeOf } from '../../schemas/files.ts'
 import type { Upload } from '../ports/byte-streams.ts'
@@ -40,5 +41,5 @@ async function compare({ intake }: TransferParts, upload: Upload, file: FileReco
 }
 
 function writtenOf({ filename, fields, verdict }: Received): Written {
-  return { filename: filename ?? NAMELESS, purpose: purposeOf(fields), isDownloadable: false, verdict }
+  return { filename: filename ?? NAMELESS, purpose: purposeOf(fields), expiresAfterS: expiresAfterOf(fields), isDownloadable: false, verdict }
 }

@@ -164,7 +164,7 @@ t.test('sweep removes what is old enough, and tells it by kind', async (t) => {
   await put(storage, 'file_young', Buffer.from('young'))
   const old = new Date(Date.now() - HOUR_MS)
   utimesSync(object('file_old'), old, old)
-  t.same(await json('sweep'), { uploads: 0, objects: 1, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 })
+  t.same(await json('sweep'), { uploads: 0, expired: 0, objects: 1, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 })
   const { code, stdout } = await run('sweep', '--min-age', '0')
   t.equal(code, 0)
   t.match(stdout, /^objects +1$/m)

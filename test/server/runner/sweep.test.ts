@@ -26,7 +26,7 @@ import { failing } from '../../support/transfers.ts'
 
 t.setTimeout(600_000)
 
-const NOTHING: SweepReport = { uploads: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
+const NOTHING: SweepReport = { uploads: 0, expired: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
 const AWAY = { name: 'storage_unavailable' } as const
 const STORE_AWAY = { name: 'store_unavailable' } as const
 
@@ -91,7 +91,7 @@ for (const driver of ['disk', 'S3'] as const) {
     await litter(stand)
     const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
     t.same(failures, [])
-    t.same(report, { uploads: 1, objects: 1, staging_files: 1, containers: 1, container_files: 2, recounted: 0, idempotency: 1 })
+    t.same(report, { uploads: 1, expired: 0, objects: 1, staging_files: 1, containers: 1, container_files: 2, recounted: 0, idempotency: 1 })
     const rows = await stand.store.sql<{ id: string; state: string }[]>`SELECT id, state FROM files`
     t.same(rows.map(({ state }) => state).sort(), ['pending', 'ready'])
     t.same(await objectsOf(stand), rows.map(({ id }) => id).sort())

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'
-import { FILES_PAGE_DEFAULT } from '../../../../src/schemas/file-limits.ts'
+import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN, FILES_PAGE_DEFAULT } from '../../../../src/schemas/file-limits.ts'
 import { storedFile } from '../../../support/files.ts'
 import { openFilesFront, type FilesFront, type FilesFrontOptions } from '../../../support/files-front.ts'
 import { KEY } from '../../../support/front.ts'
@@ -107,4 +107,17 @@ t.test('failures surface with status, code, message and request id', async (t) =
     [403, async () => client.files.create({ file: await toFile(text(5_000), 'a.txt'), purpose: 'assistants' })],
   ]
   for (const [status, call] of failures) t.match(await failureOf(call()), { status, code: status, message: /./, requestID: /./ })
+})
+
+t.test('an upload with `expires_after` says when it goes; one outside of the bounds is refused', async (t) => {
+  const { client } = await connected(t)
+  const make = async (seconds: number) => client.files.create({
+    file: await toFile(Buffer.from('one,two\n1,2\n'), 'a.csv'), purpose: 'assistants', expires_after: { anchor: 'created_at', seconds },
+  })
+  for (const seconds of [FILE_EXPIRES_S_MIN, FILE_EXPIRES_S_MAX]) {
+    const made = await make(seconds)
+    t.equal((made.expires_at ?? 0) - made.created_at, seconds)
+    t.same(await client.files.retrieve(made.id), made)
+  }
+  for (const seconds of [FILE_EXPIRES_S_MIN - 1, FILE_EXPIRES_S_MAX + 1, 3_600.5]) t.equal((await failureOf(make(seconds))).status, 400, String(seconds))
 })

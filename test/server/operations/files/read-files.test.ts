@@ -64,7 +64,8 @@ t.test('files.list 200: cursor, after and after_id walk through all files, oldes
 t.test('files.list 400: a second place to continue at, a made-up cursor, and what own storage cannot do', async (t) => {
   const front = await frontWith(t, 1)
   for (const query of [
-    'cursor=a&after=b', 'after=a&after_id=b', 'cursor=bm8', 'after=x', 'after_id=file_%00', 'before_id=a', 'page=bm8', 'page=a&cursor=b', 'order=desc', 'purpose=a%00',
+    'cursor=a&after=b', 'after=a&after_id=b', 'cursor=bm8', 'after=x', 'after_id=file_%00', 'before_id=a', 'page=bm8', 'page=a&cursor=b',
+    'order=desc', 'purpose=a%00',
     'limit=0', 'limit=1001', 'provider=google',
   ]) {
     const answer = await front.call(`/files?${query}`)

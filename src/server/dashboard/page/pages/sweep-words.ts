@@ -3,6 +3,7 @@ import { count } from '../parts/figures.ts'
 /** What a sweep tells by number, as one thing and as several of it. */
 const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   uploads: ['upload that nobody would finish', 'uploads that nobody would finish'],
+  expired: ['file whose time had come', 'files whose time had come'],
   objects: ['object that no file stands for', 'objects that no file stands for'],
   staging_files: ['temporary file', 'temporary files'],
   containers: ['container that was long unused', 'containers that were long unused'],

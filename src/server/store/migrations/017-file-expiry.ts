@@ -1,0 +1,15 @@
+import type { Migration } from '../migrate.ts'
+
+export const fileExpiry: Migration = {
+  number: 17,
+  name: 'file_expiry',
+  oldestBinary: 7,
+  tables: [],
+  async up(tx) {
+    // Null: the file stays. The sweep looks for those that are due alone.
+    await tx.unsafe(`
+      ALTER TABLE files ADD COLUMN expires_at timestamptz;
+      CREATE INDEX files_expiring ON files (expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL;
+    `)
+  },
+}
