@@ -8,7 +8,7 @@ import { Secret } from '../src/schemas/secret.ts'
 import { loadCatalogue } from '../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'
 import { openEgress } from '../src/server/egress/egress.ts'
-import { BodyBudget } from '../src/server/http/body.ts'
+import { BodyBudget } from '../src/server/http/body-budget.ts'
 import { ReadEnd } from '../src/server/http/read-end.ts'
 import { Connections, connectionsMax } from '../src/server/http/connections.ts'
 import type { ExchangeHost, ExchangeOwner } from '../src/server/http/exchange-parts.ts'
@@ -49,7 +49,7 @@ class UngovernedCall implements ExchangeOwner {
     this.#parts = parts
     this.#exchange = new Exchange(res, { owner: this, host: parts.host, head })
     this.#exchange.time.limit(EMBEDDINGS_DEADLINE_MS)
-    this.#exchange.receive(EMBEDDINGS_BODY_BYTES_MAX).admit('', (received) => this.#embed(received))
+    this.#exchange.receive(EMBEDDINGS_BODY_BYTES_MAX).admit(NOBODY, (received) => this.#embed(received))
   }
 
   expired(): void {

@@ -1,5 +1,7 @@
+import type { Caller } from '../../schemas/callers.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { BODY_STALL_MS, INLINE_JSON_BYTES_MAX, TINY_CHUNKS_MAX } from '../../schemas/limits.ts'
+import type { BodyBudget } from './body-budget.ts'
 import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from './timers.ts'
 
@@ -12,42 +14,6 @@ const TOO_TINY = fail('body_invalid', { detail: 'It comes in too many tiny chunk
 
 /** Of a body's announced length so much must have come before all of it is set aside. Decision. */
 const TRUSTED_SHARE = 1 / 4
-/** Of the budget so much may be held by the bodies of one key: nobody alone can keep all others out. Decision. */
-const KEY_SHARE = 1 / 2
-
-/** Bytes of large bodies that one front holds at once, all together and for each key. */
-export class BodyBudget {
-  #left: number
-  readonly #keyBytesMax: number
-  readonly #heldBy = new Map<string, number>()
-
-  constructor(bytesMax: number) {
-    this.#left = bytesMax
-    this.#keyBytesMax = bytesMax * KEY_SHARE
-  }
-
-  get left(): number {
-    return this.#left
-  }
-
-  /** @param key hash of the caller's key; null while the caller is not admitted */
-  take(bytes: number, key: string | null): boolean {
-    const held = key === null ? 0 : this.#heldBy.get(key) ?? 0
-    if (bytes > this.#left || held + bytes > this.#keyBytesMax) return false
-    this.#left -= bytes
-    if (key !== null) this.#heldBy.set(key, held + bytes)
-    return true
-  }
-
-  giveBack(bytes: number, key: string | null): void {
-    this.#left += bytes
-    if (key === null) return
-    const held = (this.#heldBy.get(key) ?? 0) - bytes
-    if (held > 0) this.#heldBy.set(key, held)
-    else this.#heldBy.delete(key)
-  }
-}
-
 /** The two movements of the socket that a body needs; the exchange ignores them once it is over. */
 export interface BodySocket {
   pauseBody(): void
@@ -82,8 +48,8 @@ export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
 /**
  * Receives a body into one buffer of its announced length once a part of it came, under a byte limit that holds while
  * receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
- * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front or the key holds too
- * much), `body_invalid` (TINY_CHUNKS_MAX).
+ * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front, or what it holds
+ * of the caller's organization, is full), `body_invalid` (TINY_CHUNKS_MAX).
  */
 export class Body implements BodyTaker {
   readonly #options: BodyOptions
@@ -95,7 +61,7 @@ export class Body implements BodyTaker {
   /** Who works on the bytes now: while anybody does, they stand in memory although the call may be over. */
   #loans = 0
   #isStopped = false
-  #key: string | null = null
+  #caller: Caller | null = null
   #isComplete = false
   #isPaused = false
   #stall: Timer | null = null
@@ -124,12 +90,11 @@ export class Body implements BodyTaker {
   /**
    * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while they are at
    * most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
-   * @param key hash of the caller's key
    */
-  admit(key: string, taken: BodyTaken, now?: number): void {
+  admit(caller: Caller, taken: BodyTaken, now?: number): void {
     this.#taken = taken
-    if (this.#held > 0 && this.#refusal === null) this.#charge(key)
-    this.#key = key
+    if (this.#held > 0 && this.#refusal === null) this.#charge(caller)
+    this.#caller = caller
     if (this.#refusal !== null) return this.#finish(this.#refusal)
     if (this.#isComplete) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
     this.#watch(now)
@@ -179,15 +144,15 @@ export class Body implements BodyTaker {
 
   #giveBack(): void {
     if (!this.#isStopped || this.#loans > 0) return
-    this.#options.budget.giveBack(this.#held, this.#key)
+    this.#options.budget.giveBack(this.#held, this.#caller)
     this.#held = 0
   }
 
-  /** What came before the key was known. */
-  #charge(key: string): void {
+  /** What came before the caller was known. */
+  #charge(caller: Caller): void {
     const { budget } = this.#options
     budget.giveBack(this.#held, null)
-    if (budget.take(this.#held, key)) return
+    if (budget.take(this.#held, caller)) return
     this.#held = 0
     this.#refusal = BUSY
     this.#buffer = EMPTY
@@ -213,10 +178,8 @@ export class Body implements BodyTaker {
     const isTrusted = declared !== null && this.#taken !== null && needed >= declared * TRUSTED_SHARE
     const most = declared ?? bytesMax
     const size = isSmall || isTrusted ? most : Math.min(most, Math.max(needed, 2 * this.#buffer.length))
-    if (size > INLINE_JSON_BYTES_MAX) {
-      if (!budget.take(size - this.#held, this.#key)) return this.#refuse(BUSY)
-      this.#held = size
-    }
+    if (!budget.take(size - this.#held, this.#caller)) return this.#refuse(BUSY)
+    this.#held = size
     const grown = new Uint8Array(size)
     grown.set(this.#buffer.subarray(0, this.#received))
     this.#buffer = grown

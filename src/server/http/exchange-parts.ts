@@ -1,7 +1,7 @@
 import type { Failure } from '../../schemas/failures.ts'
 import type { Roster } from '../../schemas/roster.ts'
 import type { UnreadAnswers } from '../limits/unread-answers.ts'
-import type { BodyBudget } from './body.ts'
+import type { BodyBudget } from './body-budget.ts'
 import type { Exchange } from './exchange.ts'
 import type { Head } from './head.ts'
 import type { ReadEnd } from './read-end.ts'

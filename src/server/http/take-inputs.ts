@@ -1,3 +1,4 @@
+import { callerOf } from '../../schemas/callers.ts'
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../schemas/limits.ts'
 import type { AnyOperation } from '../operations/define.ts'
@@ -89,7 +90,7 @@ function takeBody(call: ServedCall, route: Route, coming: ComingBody, taken: Inp
   }
   const json: JsonInput = { operation, form, body: coming, taken }
   if (coming === null) return readBody(call, json, ok(NOTHING))
-  coming.admit(call.key.hash, (received) => readBody(call, json, received), call.lapAt)
+  coming.admit(callerOf(call.key), (received) => readBody(call, json, received), call.lapAt)
 }
 
 function takeUpload(call: ServedCall, operation: AnyOperation, body: UploadBody, taken: InputsTaken): void {

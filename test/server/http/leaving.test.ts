@@ -1,7 +1,7 @@
 /** What a call holds when its client leaves or reads slowly, and that it is given back once nobody uses it. */
 import { once } from 'node:events'
 import t from 'tap'
-import { BodyBudget } from '../../../src/server/http/body.ts'
+import { BodyBudget } from '../../../src/server/http/body-budget.ts'
 import type { ExchangeHost } from '../../../src/server/http/exchange-parts.ts'
 import { Exchange } from '../../../src/server/http/exchange.ts'
 import { ReadEnd } from '../../../src/server/http/read-end.ts'
