@@ -10,6 +10,7 @@ import { nextEmbeddingId } from '../../src/server/operations/embeddings/embeddin
 import { mostTokens } from '../../src/server/upstream/bounds.ts'
 import { bulkOf, shapeOf, valueOf, type InputShape } from '../../src/server/upstream/input-shape.ts'
 import { judgeUsage } from '../../src/server/upstream/usage.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits.ts'
 import { usdOfNano } from '../../src/schemas/usd.ts'
 import { decodeEmbeddings } from '../../src/workers/decode-embeddings.ts'
 import { readBody } from '../../src/workers/read-body.ts'
@@ -94,7 +95,7 @@ export class Governed {
   }
 
   #read(bytes: Uint8Array): Outcome<Wanted> {
-    const verdict = readBody({ body: 'embeddings', bytes })
+    const verdict = readBody({ body: 'embeddings', bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX })
     if (!verdict.ok) return verdict
     const request = bodyOf(verdict, 'input') as unknown as EmbeddingsRequest
     const model = this.#models.get(request.model ?? '')

@@ -33,6 +33,8 @@ export interface BodyForm {
    * A form without one comes back whole: its `bytesMax` is a few MiB, and a few long texts are cloned at once.
    */
   readonly bulk?: string
+  /** Members that the shape does not name stay, and the operation reads them; its `bytesMax` is INLINE_JSON_BYTES_MAX at most. */
+  readonly keepsOthers?: true
   /** It holds what nobody may find: its bytes are cleared when they were read. */
   readonly isSecret?: true
   /**
@@ -67,12 +69,11 @@ export const BODIES = {
   preset_messages: { schema: PresetMessagesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'messages') },
   create_mapping: { schema: CreateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_mapping: { schema: UpdateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
-  // Read on the loop, where members that the shape does not name stay.
-  scim_user: { schema: ScimUserBody, bytesMax: SCIM_USER_BODY_BYTES_MAX },
-  scim_user_patch: { schema: ScimPatchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX },
+  scim_user: { schema: ScimUserBody, bytesMax: SCIM_USER_BODY_BYTES_MAX, keepsOthers: true },
+  scim_user_patch: { schema: ScimPatchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX, keepsOthers: true },
   scim_group: { schema: ScimGroupBody, bytesMax: JSON_BODY_BYTES_MAX },
   scim_group_patch: { schema: ScimPatchBody, bytesMax: JSON_BODY_BYTES_MAX },
-  scim_search: { schema: ScimSearchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX },
+  scim_search: { schema: ScimSearchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX, keepsOthers: true },
   replay_dead: { schema: ReplayDeadBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>

@@ -176,9 +176,11 @@ function complaint(shape: Shape, value: unknown): string {
   if (shape.type === undefined) return 'matches none of the allowed forms'
   if (shape.type !== kind && !(kind === 'number' && shape.type === 'integer')) return `is ${kind}`
   if (typeof value === 'string') {
-    const chars = [...value].length
-    if (chars < (shape.minLength ?? 0)) return 'is too short'
-    return chars > (shape.maxLength ?? Infinity) ? 'is too long' : 'has the wrong form'
+    const { minLength: least = 0, maxLength: most = Infinity } = shape
+    // No more of it than tells: a character has two units at most, and a text may be as long as a body.
+    const chars = [...value.slice(0, 2 * (Math.max(least, most === Infinity ? 0 : most) + 1))].length
+    if (chars < least) return 'is too short'
+    return chars > most ? 'is too long' : 'has the wrong form'
   }
   if (typeof value === 'number') {
     if (value < (shape.minimum ?? -Number.MAX_VALUE) || value <= (shape.exclusiveMinimum ?? -Infinity)) return 'is too small'

@@ -12,13 +12,19 @@ export const EMBEDDINGS_BODY_BYTES_MAX = 32 * MIB
 export const JSON_BODY_BYTES_MAX = 4 * MIB
 /** Nesting levels of a JSON body; the outermost value is level 1. C10. */
 export const JSON_DEPTH_MAX = 64
+/** Objects, lists and members that a body holds in the members that are read; others are stepped over, however many. Decision. */
+export const JSON_VALUES_MAX = MIB
 /** Bytes above which a JSON body is read in a short job instead of on the loop. Design §4.4. */
 export const INLINE_JSON_BYTES_MAX = 256 * KIB
+/** Objects, lists and members above which a JSON body is read in a short job, however few bytes it has. Decision. */
+export const INLINE_JSON_VALUES_MAX = 8 * KIB
+/** Bytes above which these are counted: fewer cannot hold the loop. Decision. */
+export const OUTLINED_BYTES_MIN = 16 * KIB
 /** Bytes above which what is wrong with a JSON body is found in a short job: it takes longer than reading it. Decision. */
 export const INLINE_ISSUES_BYTES_MAX = 16 * KIB
 /** Milliseconds without a byte of an unfinished body. C10. */
 export const BODY_STALL_MS = 8_000
-/** Bytes of JSON bodies above INLINE_JSON_BYTES_MAX that one front holds at once; beyond, 503. Decision. */
+/** Bytes of JSON bodies that one front holds at once, those that wait for a thread and those that are sent on among them; beyond, 503. Decision. */
 export const BODIES_BYTES_MAX = 512 * MIB
 /** Connections of callers that one front holds at once. Decision. */
 export const CONNECTIONS_MAX = 50_000

@@ -33,8 +33,15 @@ function ofUnion(branches: readonly TSchema[], value: object): unknown {
 }
 
 function ofArray(items: TSchema, value: readonly unknown[]): readonly unknown[] {
-  const without = value.map((item) => withoutNulls(items, item))
-  return without.some((item, at) => item !== value[at]) ? without : value
+  let without: unknown[] | null = null
+  for (let at = 0; at < value.length; at++) {
+    const item = withoutNulls(items, value[at])
+    if (item === value[at]) continue
+    // Only now: a list may hold millions of numbers.
+    without ??= value.slice()
+    without[at] = item
+  }
+  return without ?? value
 }
 
 function ofObject(shape: Shape, value: object): object {

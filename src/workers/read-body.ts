@@ -1,103 +1,189 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { BODIES, type BodyForm } from '../schemas/bodies.ts'
+import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
 import { kindOf, type EmbeddingInput } from '../schemas/embeddings.ts'
-import { fail, ok, type Outcome } from '../schemas/failures.ts'
+import { fail } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
-import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX } from '../schemas/limits.ts'
+import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, ISSUES_MAX, JSON_DEPTH_MAX, OUTLINED_BYTES_MIN } from '../schemas/limits.ts'
 import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { scanBody } from './body-scan.ts'
+import { OPEN_LIST, OPEN_OBJECT, type Span } from './json-bytes.ts'
 import { jsonFault } from './json-fault.ts'
-import { memberSpan } from './member-span.ts'
+import { outlineOf } from './json-outline.ts'
 
 const VALIDATORS = new Map(Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]))
 const ENCODER = new TextEncoder()
 const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'known members alone' }
-const UNEXPLAINED = { ...fail('body_invalid'), isUnexplained: true } as const
+const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
+const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
+const TOO_DEEP = `It nests deeper than ${JSON_DEPTH_MAX} levels.`
+const WITH_MARK = 'It begins with a byte order mark.'
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+/** Stands for what is not known and not looked at. */
+const NOT_KNOWN = {}
+const STAND_INS: Readonly<Record<string, string>> = { '"': '""', t: 'true', f: 'false', n: 'null' }
+
+const NAMES = new WeakMap<TSchema, readonly string[]>()
 
 /**
- * Reads a JSON body: parses it, validates it, and takes it apart when it is too large for the loop. Then the bulky
- * member comes back as its bytes, a span of the input's own buffer, so that both can be moved; the parsed value never
- * leaves the thread, since cloning it blocks as long as parsing did.
- * @param input.bytes up to INLINE_JSON_BYTES_MAX they are only borrowed: nothing of the verdict points into them
- * @param input.isOnLoop a body over INLINE_ISSUES_BYTES_MAX that is not valid is refused without saying why
+ * Reads a JSON body. On the loop it is parsed and validated whole. In a thread its bytes are scanned before anything of it
+ * is built, and its known members alone are parsed; the bulky one comes back as its bytes, a span of the input's own
+ * buffer, so that both can be moved: the parsed value never leaves the thread, since cloning it blocks as long as parsing did.
+ * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX, which are only borrowed: nothing of the verdict points into them. What
+ * would hold the loop for too long is left to a thread: many values, and what is wrong with more than INLINE_ISSUES_BYTES_MAX
  */
 export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
+  const { bytes } = input
   const form: BodyForm = BODIES[input.body]
-  const parsed = parseBody(input)
-  // Bytes that are not explained yet are read once more.
-  if (form.isSecret === true && parsed !== UNEXPLAINED) input.bytes.fill(0)
-  // A checked body is an object.
-  if (!parsed.ok) return parsed
-  const whole = parsed.value as Record<string, unknown>
+  const isWhole = input.isOnLoop === true || (form.keepsOthers === true && bytes.length <= INLINE_JSON_BYTES_MAX)
+  const read = isWhole ? readWhole(input) : readKnown(input)
+  // Bytes that are left to a thread are read once more.
+  if (form.isSecret === true && read !== FOR_THREAD) bytes.fill(0)
+  if (!read.ok) return read
+  const { value } = read
   if (form.digest !== undefined) {
-    const digested = form.digest(whole)
+    const digested = form.digest(value)
     return digested.ok ? { ok: true, value: { ...digested.value }, bulk: null } : digested
   }
-  if (input.bytes.length <= INLINE_JSON_BYTES_MAX) return { ok: true, value: whole, bulk: null }
-  const value = knownMembers(form.schema, whole)
-  if (form.bulk === undefined) return { ok: true, value, bulk: null }
-  const bulk = bulkOf(input.bytes, form.bulk, value[form.bulk])
-  delete value[form.bulk]
-  if (JSON.stringify(value).length <= INLINE_JSON_BYTES_MAX) return { ok: true, value, bulk }
-  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${form.bulk}`
-  return fail('body_invalid', { metadata: { issues: [{ path: '', message: 'is too large', expected }] } })
+  return isWhole || form.bulk === undefined ? { ok: true, value, bulk: null } : withBulk(form.bulk, read)
 }
 
+interface Read {
+  readonly ok: true
+  readonly value: Record<string, unknown>
+  /** The bytes of a member; of a body that was read whole nobody asks. */
+  readonly bytesOf: (name: string) => Uint8Array
+}
+
+type Refused = Extract<BodyVerdict, { ok: false }>
+
 /**
- * Parses and validates a JSON body.
- * @returns the parsed value; `body_malformed` for what is not strict JSON (contract C10: UTF-8 without a mark, depth,
- * well-formed strings, finite numbers), `body_invalid` with issues for what the schema refuses
+ * Failures: `body_malformed` for what is not strict JSON (C10: UTF-8 without a mark, depth, well-formed strings, finite
+ * numbers), `body_invalid` with issues for what the schema refuses.
  */
-function parseBody({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Outcome<unknown> | typeof UNEXPLAINED {
-  const text = textOfUtf8(bytes)
+function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const outline = bytes.length <= OUTLINED_BYTES_MIN ? 'plain' : outlineOf(buffer)
+  if (outline === 'deep') return malformed(TOO_DEEP)
+  if (outline === 'many' && isOnLoop === true) return FOR_THREAD
+  const text = textOfUtf8(buffer)
   if (text === null) return malformed('It is not UTF-8.')
   if (text === '') return malformed('It is empty.')
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return malformed(text.startsWith('\uFEFF') ? 'It begins with a byte order mark.' : positionOf(error))
+    return malformed(text.startsWith('\uFEFF') ? WITH_MARK : positionOf(error))
   }
   // Before it is dropped: a shape that takes no other members has no such one either.
-  const { schema } = BODIES[name] as { readonly schema: TSchema & { readonly additionalProperties?: unknown } }
-  const isExtended = schema.additionalProperties === false && isObject(value) && Object.hasOwn(value, '__proto__')
+  const isExtended = isObject(value) && Object.hasOwn(value, '__proto__') && isClosed(BODIES[name].schema)
   const fault = jsonFault(value, text)
   if (fault !== null) return malformed(fault)
-  if (isExtended) return fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
+  if (isExtended) return PROTO_REFUSED
+  const checked = checkedAs(name, value, isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX)
+  return checked.ok ? { ...checked, bytesOf: () => bytes } : checked
+}
+
+/** The same, of bytes that are scanned first: what is not known is stepped over, whatever it holds. C25. */
+function readKnown({ body: name, bytes }: ShortJobTypes['read_body']['in']): Read | Refused {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (buffer.length === 0) return malformed('It is empty.')
+  if (!isUtf8(buffer)) return malformed('It is not UTF-8.')
+  const form: BodyForm = BODIES[name]
+  const isShut = isClosed(form.schema)
+  const scan = scanBody(buffer, { names: namesOf(form.schema), othersMax: isShut ? ISSUES_MAX : form.digest === undefined ? 0 : Infinity })
+  if (!scan.ok) return malformed(scan.detail ?? wrongAt(buffer, scan.at ?? 0))
+  if (scan.known === null) return checkedAs(name, standIn(scan.first), false) as Refused
+  const value: Record<string, unknown> = {}
+  for (const member of scan.known) {
+    const parsed = valueOf(buffer, member)
+    if (!parsed.ok) return parsed
+    value[member.name] = parsed.value
+  }
+  for (const member of scan.others) {
+    if (member.name !== '__proto__') value[member.name] = isShut ? NOT_KNOWN : scalarOf(buffer, member)
+    else if (isShut) return PROTO_REFUSED
+  }
+  const checked = checkedAs(name, value, false)
+  if (!checked.ok) return checked
+  const spans = new Map(scan.known.map((member) => [member.name, member]))
+  const bytesOf = (member: string): Uint8Array => bytes.subarray(spans.get(member)?.start ?? 0, spans.get(member)?.end ?? 0)
+  return { ok: true, value: knownMembers(form, checked.value), bytesOf }
+}
+
+/** @param isLeft what is wrong is not looked for here */
+function checkedAs(name: BodyName, value: unknown, isLeft: boolean): { readonly ok: true; readonly value: Record<string, unknown> } | Refused {
+  const { schema } = BODIES[name]
   const validator = VALIDATORS.get(name)
-  if (validator?.Check(value) === true) return ok(value)
-  if (isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX) return UNEXPLAINED
+  // Every form is that of an object.
+  if (validator?.Check(value) === true) return { ok: true, value: value as Record<string, unknown> }
+  if (isLeft) return FOR_THREAD
   // Only what is refused is looked through: bodies without such nulls cost nothing more. C35.
   const without = withoutNulls(schema, value)
-  if (without !== value && validator?.Check(without) === true) return ok(without)
+  if (without !== value && validator?.Check(without) === true) return { ok: true, value: without as Record<string, unknown> }
   return fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })
 }
 
-function bulkOf(bytes: Uint8Array, name: string, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {
+function withBulk(name: string, { value, bytesOf }: Read): BodyVerdict {
+  const bulk = bulkOf(bytesOf(name), value[name])
+  const { [name]: _, ...small } = value
+  if (JSON.stringify(small).length <= INLINE_JSON_BYTES_MAX) return { ok: true, value: small, bulk }
+  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${name}`
+  return fail('body_invalid', { metadata: { issues: [{ path: '', message: 'is too large', expected }] } })
+}
+
+function bulkOf(json: Uint8Array, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {
   if (value === undefined) return null
   // A checked body's one bulky member is an embedding input.
   const kind = kindOf(value as EmbeddingInput)
   const count = Array.isArray(value) ? value.length : 1
   // Objects are written anew, so that what is passed on holds no member twice and nothing that was dropped here.
   if (kind === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), kind, count }
-  const { start, end } = memberSpan(bytes, name)
-  return { json: bytes.subarray(start, end), kind, count }
+  return { json, kind, count }
 }
 
-function knownMembers(schema: TSchema, value: Record<string, unknown>): Record<string, unknown> {
-  const known: Record<string, unknown> = {}
-  const { properties } = schema as { properties?: Record<string, TSchema> }
-  for (const name of Object.keys(properties ?? {})) if (Object.hasOwn(value, name)) known[name] = value[name]
-  return known
+/** A digest is made of all members: it tells the names of those that are not kept. */
+function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknown>): Record<string, unknown> {
+  return digest === undefined ? Object.fromEntries(Object.entries(value).filter(([name]) => namesOf(schema).includes(name))) : value
+}
+
+/** Of a known member, whose strings were not judged. Failure: body_malformed. */
+function valueOf(bytes: Buffer, { start, end }: Span): { readonly ok: true; readonly value: unknown } | Refused {
+  const part = bytes.subarray(start, end)
+  const text = isAscii(part) ? part.toString('latin1') : part.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return malformed(wrongAt(bytes, start))
+  }
+  const fault = text.includes('__proto__') || text.includes('\\u') ? jsonFault(value, text) : null
+  return fault === null ? { ok: true, value } : malformed(fault)
+}
+
+/** Of a member that is not known its name is told, unless it is null or the default: what it holds is not looked at. */
+function scalarOf(bytes: Buffer, span: Span): unknown {
+  const first = bytes[span.start]
+  return first === OPEN_LIST || first === OPEN_OBJECT ? NOT_KNOWN : JSON.parse(bytes.toString('utf8', span.start, span.end))
+}
+
+/** A value of the kind that begins with this byte: no shape takes it, and it is told by its kind alone. */
+function standIn(first: number): unknown {
+  return first === OPEN_LIST ? [] : JSON.parse(STAND_INS[String.fromCharCode(first)] ?? '0')
 }
 
 /** Null for bytes that are not UTF-8. ASCII, the usual case, becomes a one-byte string without a decoder. */
-function textOfUtf8(bytes: Uint8Array): string | null {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+function textOfUtf8(buffer: Buffer): string | null {
   if (isAscii(buffer)) return buffer.toString('latin1')
   return isUtf8(buffer) ? buffer.toString('utf8') : null
+}
+
+/** In characters, as the parser counts. Of a text that ends too early it tells no place either. */
+function wrongAt(bytes: Buffer, at: number): string | undefined {
+  if (BYTE_ORDER_MARK.every((byte, nth) => bytes[nth] === byte)) return WITH_MARK
+  return at >= bytes.length ? undefined : `The error is near character ${bytes.toString('utf8', 0, at).length}.`
 }
 
 /** The parser's own message quotes the text; only its position may be told. */
@@ -106,10 +192,22 @@ function positionOf(error: unknown): string | undefined {
   return at === undefined ? undefined : `The error is near character ${at}.`
 }
 
+function namesOf(schema: TSchema): readonly string[] {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, TSchema>> }
+  const names = NAMES.get(schema) ?? Object.keys(properties)
+  NAMES.set(schema, names)
+  return names
+}
+
+/** It takes no other members than those that it names. */
+function isClosed(schema: TSchema & { readonly additionalProperties?: unknown }): boolean {
+  return schema.additionalProperties === false
+}
+
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function malformed(detail: string | undefined): Outcome<never> {
+function malformed(detail: string | undefined): Refused {
   return fail('body_malformed', detail === undefined ? {} : { detail })
 }

@@ -105,9 +105,9 @@ t.test('a job that crashes is an internal failure and the pool goes on', async (
 t.test('the body that takes the most memory fits into a thread', async (t) => {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 2 ** 30, log: SILENT })
   t.teardown(() => pools.close())
-  const head = '{"model":"m","input":"x","pad":['
-  const objects = Math.floor((EMBEDDINGS_BODY_BYTES_MAX - head.length - 4) / 3)
-  const hungry = Uint8Array.from(Buffer.from(`${head}${'{},'.repeat(objects)}{}]}`))
+  // Strings of three bytes and more that differ are an object each.
+  const texts = Array.from({ length: EMBEDDINGS_BODY_BYTES_MAX / 9 }, (_, nth) => `"€${(nth + 2_000).toString(36)}"`)
+  const hungry = Uint8Array.from(Buffer.from(`{"model":"m","input":[${texts.join(',')}]}`))
   t.match(await pools.jobs.run('read_body', { body: 'embeddings', bytes: hungry }, BY), { ok: true, value: { ok: true } })
 })
 

@@ -3,7 +3,12 @@ import fc from 'fast-check'
 import { INLINE_JSON_BYTES_MAX, JSON_DEPTH_MAX } from '../../src/schemas/limits.ts'
 import { readBody } from '../../src/workers/read-body.ts'
 
-const read = (body: string | Uint8Array) => readBody({ body: 'embeddings', bytes: typeof body === 'string' ? Buffer.from(body) : body })
+const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'string' ? Buffer.from(body) : body)
+/** As a front does. */
+const read = (body: string | Uint8Array) => {
+  const bytes = bytesOf(body)
+  return readBody({ body: 'embeddings', bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX })
+}
 const detailOf = (body: string | Uint8Array): string | undefined => {
   const verdict = read(body)
   return verdict.ok ? 'accepted' : verdict.failure.detail ?? verdict.failure.name

@@ -20,7 +20,7 @@ export function readJson(jobs: ShortJobs, wish: ReadWish): BodyVerdict | Promise
   const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
   if (!input.isOnLoop) return readInJob(jobs, input, wish)
   const verdict = jobs.here('read_body', input)
-  if (verdict.ok || verdict.isUnexplained !== true) return verdict
+  if (verdict.ok || verdict.isForThread !== true) return verdict
   // The bytes are only lent.
   const copy = bytes.slice()
   const form: BodyForm = BODIES[name]

@@ -5,8 +5,8 @@ import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { SecretFacts, VaultPlace } from './secret-rows.ts'
 
 /**
- * Verdict of reading a JSON body. Up to INLINE_JSON_BYTES_MAX: the checked value, whole. Above: the known members
- * without the bulky one, and that one's bytes.
+ * Verdict of reading a JSON body. On the loop: the checked value, whole. In a thread: the known members without the bulky
+ * one, and that one's bytes.
  */
 export type BodyVerdict =
   | {
@@ -14,8 +14,8 @@ export type BodyVerdict =
       readonly value: Record<string, unknown>
       readonly bulk: { readonly json: Uint8Array; readonly kind: InputKind; readonly count: number } | null
     }
-  /** `isUnexplained`: what is wrong with it takes longer to find than the loop may be blocked. */
-  | { readonly ok: false; readonly failure: Failure; readonly isUnexplained?: true }
+  /** `isForThread`: nothing is said of it yet, since that takes longer than the loop may be blocked. */
+  | { readonly ok: false; readonly failure: Failure; readonly isForThread?: true }
 
 /** Pure, CPU-heavy tasks by name: what goes in and what comes out. Buffers are moved, not copied. */
 export interface ShortJobTypes {

@@ -1,0 +1,30 @@
+import { INLINE_JSON_VALUES_MAX, JSON_DEPTH_MAX } from '../schemas/limits.ts'
+import { CLOSE_LIST, CLOSE_OBJECT, COLON, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
+import { endOfText } from './json-syntax.ts'
+
+/** `deep` beyond JSON_DEPTH_MAX, `many` objects, lists and members beyond INLINE_JSON_VALUES_MAX. */
+export type Outline = 'plain' | 'deep' | 'many'
+
+/**
+ * Looks at brackets and colons alone, before a body is parsed on the loop: what a few bytes each would make thousands of
+ * objects. It says nothing of what is no JSON.
+ */
+export function outlineOf(bytes: Buffer): Outline {
+  const { length } = bytes
+  let depth = 0
+  let values = 0
+  for (let at = 0; at < length; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      const end = endOfText(bytes, at + 1)
+      if (end < 0) return 'plain'
+      at = end - 1
+    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      if (++depth > JSON_DEPTH_MAX) return 'deep'
+      values++
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
+    else if (byte === COLON) values++
+    if (values > INLINE_JSON_VALUES_MAX) return 'many'
+  }
+  return 'plain'
+}

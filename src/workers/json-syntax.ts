@@ -1,0 +1,171 @@
+import * as json from './json-bytes.ts'
+
+/** Names of this module's own: those of another one are looked up at each use, a tenth of the time of these loops. */
+const { BACKSLASH, DOT, isDigit, LOWER_E, MINUS, PLUS, QUOTE, UPPER_E, ZERO } = json
+
+/** What `JSON.parse` refuses, and what it lets pass and we do not. */
+export const WRONG = -1
+export const LONE_SURROGATE = -2
+export const NOT_FINITE = -3
+
+const SPACE = 0x20
+const NINE = 0x39
+const LOWER_U = 0x75
+const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
+const ESCAPE_BYTES = 6
+/** Most strings are names and short texts: for them a call of `indexOf` costs more than looking. */
+const SHORT_STRING_BYTES = 32
+
+/** A number of so many digits before its point, exponent added, is below 10³⁰⁸ and finite. */
+const FINITE_DIGITS_MAX = 308
+/** Digits of an exponent that are counted; one of more is judged by the parser. */
+const EXPONENT_DIGITS_MAX = 6
+
+/** @param at anywhere; @returns behind white space */
+export function endOfSpace(bytes: Uint8Array, at: number): number {
+  let byte = bytes[at]
+  while (byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++at]
+  return at
+}
+
+/** The bytes of a body, and the same by four. */
+export interface JsonBytes {
+  readonly bytes: Buffer
+  readonly view: DataView
+}
+
+export function jsonBytes({ buffer, byteOffset, byteLength }: Uint8Array): JsonBytes {
+  return { bytes: Buffer.from(buffer, byteOffset, byteLength), view: new DataView(buffer, byteOffset, byteLength) }
+}
+
+/** @param at behind the opening quote; @returns behind the closing one, or a fault */
+export function endOfString({ bytes, view }: JsonBytes, at: number): number {
+  const { length } = bytes
+  const fourEnd = length - 4
+  while (at < length) {
+    while (at <= fourEnd && isPlain(view.getInt32(at, true))) at += 4
+    const byte = bytes[at++]
+    if (byte === QUOTE) return at
+    if (byte === undefined) return WRONG
+    if (byte >= SPACE && byte !== BACKSLASH) continue
+    if (byte !== BACKSLASH) return WRONG
+    at = endOfEscape(bytes, at)
+    if (at < 0) return at
+  }
+  return WRONG
+}
+
+/** Of a string that a parser judges later. @param at behind the opening quote; @returns behind the closing one, or WRONG */
+export function endOfText(bytes: Buffer, from: number): number {
+  const near = Math.min(from + SHORT_STRING_BYTES, bytes.length)
+  for (let at = from; at < near; at++) {
+    if (bytes[at] === QUOTE) return at + 1
+    if (bytes[at] === BACKSLASH) at++
+  }
+  for (let quote = bytes.indexOf(QUOTE, from); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
+    let before = quote - 1
+    while (before >= from && bytes[before] === BACKSLASH) before--
+    // An even number of back-slashes escapes itself, not the quote.
+    if ((quote - 1 - before) % 2 === 0) return quote + 1
+  }
+  return WRONG
+}
+
+/** Whether none of four bytes is a quote, a back-slash or a control character: such a one leaves its highest bit here. */
+function isPlain(four: number): boolean {
+  const quotes = four ^ 0x22222222
+  const slashes = four ^ 0x5c5c5c5c
+  const found = ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((four - 0x20202020) & ~four)
+  return (found & 0x80808080) === 0
+}
+
+/** Whether a string, at most some of whose letters are escaped, is this one. @param at behind the opening quote */
+export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean {
+  for (let nth = 0; nth < ascii.length; nth++) {
+    const code = ascii.charCodeAt(nth)
+    if (bytes[at] === code) at++
+    else if (bytes[at] === BACKSLASH && bytes[at + 1] === LOWER_U && hexOf(bytes, at + 2) === code) at += ESCAPE_BYTES
+    else return false
+  }
+  return bytes[at] === QUOTE
+}
+
+/** @param at behind the back-slash */
+function endOfEscape(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at]
+  if (byte !== LOWER_U) return byte !== undefined && ESCAPED.has(byte) ? at + 1 : WRONG
+  const unit = hexOf(bytes, at + 1)
+  if (unit === WRONG) return WRONG
+  if (unit < 0xd800 || unit > 0xdfff) return at + ESCAPE_BYTES - 1
+  const next = at + ESCAPE_BYTES - 1
+  if (unit > 0xdbff || bytes[next] !== BACKSLASH || bytes[next + 1] !== LOWER_U) return LONE_SURROGATE
+  const second = hexOf(bytes, next + 2)
+  if (second === WRONG) return WRONG
+  return second >= 0xdc00 && second <= 0xdfff ? next + ESCAPE_BYTES : LONE_SURROGATE
+}
+
+/** The value of four hexadecimal digits, or WRONG. */
+function hexOf(bytes: Uint8Array, at: number): number {
+  let value = 0
+  for (let nth = at; nth < at + 4; nth++) {
+    const byte = bytes[nth] ?? 0
+    const lower = byte | 0x20
+    if (byte >= ZERO && byte <= NINE) value = value * 16 + (byte - ZERO)
+    else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + (lower - 0x57)
+    else return WRONG
+  }
+  return value
+}
+
+/** @param at of the first byte; @returns behind the number, or a fault */
+export function endOfNumber(bytes: Buffer, start: number): number {
+  let at = bytes[start] === MINUS ? start + 1 : start
+  const whole = at
+  if (bytes[at] === ZERO) at++
+  else at = endOfDigits(bytes, at)
+  let digits = at - whole
+  if (digits === 0) return WRONG
+  if (bytes[at] === DOT) {
+    const fraction = at + 1
+    at = endOfDigits(bytes, fraction)
+    if (at === fraction) return WRONG
+  }
+  if (bytes[at] === LOWER_E || bytes[at] === UPPER_E) {
+    const sign = bytes[at + 1]
+    const exponent = sign === MINUS || sign === PLUS ? at + 2 : at + 1
+    at = endOfDigits(bytes, exponent)
+    if (at === exponent) return WRONG
+    if (sign !== MINUS) digits += valueOf(bytes, exponent, at)
+  }
+  return digits <= FINITE_DIGITS_MAX || isFiniteNumber(bytes, start, at) ? at : NOT_FINITE
+}
+
+function endOfDigits(bytes: Uint8Array, at: number): number {
+  while (isDigit(bytes[at])) at++
+  return at
+}
+
+function valueOf(bytes: Uint8Array, start: number, end: number): number {
+  let at = start
+  while (at < end && bytes[at] === ZERO) at++
+  if (end - at > EXPONENT_DIGITS_MAX) return Infinity
+  let value = 0
+  for (; at < end; at++) value = value * 10 + ((bytes[at] ?? ZERO) - ZERO)
+  return value
+}
+
+function isFiniteNumber(bytes: Buffer, start: number, end: number): boolean {
+  return Number.isFinite(Number(bytes.toString('latin1', start, end)))
+}
+
+const LITERALS: ReadonlyMap<number, Uint8Array> = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]))
+
+/** `true`, `false`, `null` or a number. */
+export function endOfLiteral(bytes: Buffer, at: number): number {
+  const byte = bytes[at] ?? 0
+  if (byte <= NINE) return endOfNumber(bytes, at)
+  const word = LITERALS.get(byte)
+  if (word === undefined) return WRONG
+  for (let nth = 1; nth < word.length; nth++) if (bytes[at + nth] !== word[nth]) return WRONG
+  return at + word.length
+}
