@@ -12,14 +12,8 @@ export const EMBEDDINGS_BODY_BYTES_MAX = 32 * MIB
 export const JSON_BODY_BYTES_MAX = 4 * MIB
 /** Nesting levels of a JSON body; the outermost value is level 1. C10. */
 export const JSON_DEPTH_MAX = 64
-/** Objects, lists and members that a body holds in the members that are read; others are stepped over, however many. Decision. */
-export const JSON_VALUES_MAX = MIB
 /** Bytes above which a JSON body is read in a short job instead of on the loop. Design §4.4. */
 export const INLINE_JSON_BYTES_MAX = 256 * KIB
-/** Objects, lists and members above which a JSON body is read in a short job, however few bytes it has. Decision. */
-export const INLINE_JSON_VALUES_MAX = 8 * KIB
-/** Bytes above which these are counted: fewer cannot hold the loop. Decision. */
-export const OUTLINED_BYTES_MIN = 16 * KIB
 /** Bytes above which what is wrong with a JSON body is found in a short job: it takes longer than reading it. Decision. */
 export const INLINE_ISSUES_BYTES_MAX = 16 * KIB
 /** Milliseconds without a byte of an unfinished body. C10. */
@@ -58,8 +52,6 @@ export const DEADLINE_GRACE_MS = 250
 export const SHORT_JOB_MS_MAX = 20_000
 /** The same in a runner, whose threads give way: the longest clip takes 3 s of CPU, and its images up to 10. Decision. */
 export const BACKGROUND_JOB_MS_MAX = 120_000
-/** Bytes of secrets that a job seals or opens in less than a millisecond: one of the longest, and what its envelope adds. Decision. */
-export const BRIEF_SECRETS_BYTES_MAX = 257 * KIB
 /** Issues that one failure lists. C13. */
 export const ISSUES_MAX = 20
 

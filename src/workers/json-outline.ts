@@ -1,4 +1,5 @@
-import { INLINE_JSON_VALUES_MAX, JSON_DEPTH_MAX } from '../schemas/limits.ts'
+import { INLINE_JSON_VALUES_MAX } from '../schemas/json-limits.ts'
+import { JSON_DEPTH_MAX } from '../schemas/limits.ts'
 import { CLOSE_LIST, CLOSE_OBJECT, COLON, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { endOfText } from './json-syntax.ts'
 

@@ -1,5 +1,5 @@
 import type { LateJobName, PromptJobName, ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
-import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits.ts'
+import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/json-limits.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'

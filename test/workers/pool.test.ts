@@ -4,9 +4,9 @@ import { getPriority } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Outcome } from '../../src/schemas/failures.ts'
+import { BRIEF_SECRETS_BYTES_MAX } from '../../src/schemas/json-limits.ts'
 import {
-  BACKGROUND_JOB_MS_MAX, BRIEF_SECRETS_BYTES_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX,
-  SHORT_JOB_MS_MAX,
+  BACKGROUND_JOB_MS_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
 } from '../../src/schemas/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { isBriefJob } from '../../src/workers/tasks.ts'
