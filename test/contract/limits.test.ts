@@ -3,6 +3,7 @@ import * as adminLimits from '../../src/schemas/admin-limits.ts'
 import * as adminPortLimits from '../../src/schemas/admin-port-limits.ts'
 import * as clipLimits from '../../src/schemas/clip-limits.ts'
 import * as fileLimits from '../../src/schemas/file-limits.ts'
+import * as jsonLimits from '../../src/schemas/json-limits.ts'
 import * as otherLimits from '../../src/schemas/limits.ts'
 import * as mappingLimits from '../../src/schemas/mapping-limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
@@ -23,6 +24,7 @@ const FILES = [
   clipLimits,
   otherLimits,
   fileLimits,
+  jsonLimits,
   mappingLimits,
   moneyLimits,
   presetLimits,
@@ -41,6 +43,7 @@ const limits = {
   ...clipLimits,
   ...otherLimits,
   ...fileLimits,
+  ...jsonLimits,
   ...mappingLimits,
   ...moneyLimits,
   ...presetLimits,
@@ -58,6 +61,7 @@ const LIMITS_FILES = [
   'src/schemas/admin-port-limits.ts',
   'src/schemas/clip-limits.ts',
   'src/schemas/file-limits.ts',
+  'src/schemas/json-limits.ts',
   'src/schemas/limits.ts',
   'src/schemas/mapping-limits.ts',
   'src/schemas/money-limits.ts',
