@@ -28,7 +28,7 @@ import { openStore, type Store } from '../store/open.ts'
 import { openWorkspaces } from '../store/open-workspaces.ts'
 import type { Channel } from '../supervisor/channel.ts'
 import type { StartedPart } from '../supervisor/ipc.ts'
-import { FRONT_POOL_MAX } from '../supervisor/shares.ts'
+import { FRONT_POOL_MAX, KEY_POOL_MAX } from '../supervisor/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
 import { openBudgetParts } from './budgets.ts'
@@ -66,6 +66,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const metrics = createMetrics(part.slot)
   const applicationName = `sluice-front-${part.slot}`
   const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName, caps: config.caps })
+  const keyLane = openStore({ url: part.databaseUrl, poolMax: KEY_POOL_MAX, applicationName: `${applicationName}-keys` })
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
@@ -82,7 +83,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const now = (): number => performance.now()
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
-  const [keys, authority] = [openKeyStore(store), openRateAuthority(state)]
+  const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state)]
   const vault = openVaultParts({ store, rootKeys, jobs, log, publish: hints.publish })
   const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
   const [{ releases }, { catalogue }] = [vault.ports, loaded]
@@ -119,20 +120,20 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
     // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
     .then(() => closeAll([heartbeat, adminPorts, vault, money, videos]))
-    .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store]))
+    .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store, keyLane]))
     .finally(() => process.exit(0))
   channel.onDrain((isReplaced) => void drain(isReplaced))
-  begin(channel, pools, store)
+  begin(channel, pools, [store, keyLane])
 }
 
 /** It listens: what would have held that up follows now. */
-function begin(channel: Channel, pools: Pools, store: Store): void {
+function begin(channel: Channel, pools: Pools, stores: readonly Store[]): void {
   channel.tell({ kind: 'ready' })
   channel.pulse()
   // Not before: loading them would double the time in which a front that died is missed.
   pools.warm()
   // Not waited for: where the store is away a front serves without it.
-  void store.warm()
+  for (const store of stores) void store.warm()
 }
 
 interface Watched {

@@ -3,8 +3,10 @@ export const FRONT_POOL_MAX = 4
 export const RUNNER_POOL_MAX = 6
 /** A front's money has its own: one brings the books up to date while another one fetches what calls wait for. */
 export const MONEY_POOL_MAX = 2
+/** Loads of keys have their own: transactions of one caller that wait for each other keep no key of others out. */
+export const KEY_POOL_MAX = 1
 /** What a front may hold in all: the poll of the epoch has a connection of its own. */
-export const FRONT_CONNECTIONS = FRONT_POOL_MAX + MONEY_POOL_MAX + 1
+export const FRONT_CONNECTIONS = FRONT_POOL_MAX + MONEY_POOL_MAX + KEY_POOL_MAX + 1
 
 /**
  * Threads for long sessions, by front: shared out evenly, at least one each. Their sum is the effective

@@ -29,13 +29,13 @@ t.test('the embedded Postgres has connections for 64 fronts, also for a reload t
   await checkConnections(given, { config: withFronts(64) }, services.postgres)
   await checkConnections(given, { config: withFronts(128) }, services.postgres)
   await t.rejects(checkConnections(given, { config: withFronts(256) }, services.postgres),
-    { message: /need 3601 connections; Postgres gives 1821 by its max_connections, .*: restart the node with so many, or lower SLUICE_FRONTS/ })
+    { message: /need 4113 connections; Postgres gives 2077 by its max_connections, .*: restart the node with so many, or lower SLUICE_FRONTS/ })
 })
 
 t.test('a Postgres of the operator that gives too few names its setting, and what is needed in all', async (t) => {
   const given = { connections: () => Promise.resolve({ fits: false, available: 97, elsewhere: 10 }) }
   await t.rejects(checkConnections(given, { config: withFronts(9) }, 'external'),
-    { message: '9 fronts and 1 runners may need 143 connections; Postgres gives 97 by its max_connections, and other nodes hold 10: '
+    { message: '9 fronts and 1 runners may need 161 connections; Postgres gives 97 by its max_connections, and other nodes hold 10: '
       + 'raise its max_connections or lower SLUICE_FRONTS' })
 })
 

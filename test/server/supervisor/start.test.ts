@@ -87,7 +87,7 @@ t.test('a front is known in the store before it serves, for those who revoke a k
   await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM pg_sleep(1.5); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON fronts FOR EACH ROW EXECUTE FUNCTION late()`)
   await startNode(t, settings)
-  t.match(await store.sql`SELECT connections FROM fronts`, [{ connections: 31 }])
+  t.match(await store.sql`SELECT connections FROM fronts`, [{ connections: 33 }])
 })
 
 t.test('a node that is told to end while it waits for Postgres ends with 0', async (t) => {
