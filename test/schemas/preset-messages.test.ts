@@ -7,7 +7,7 @@ const user = (content: unknown): object => ({ role: 'user', content })
 
 const ROWS: Readonly<Record<string, FieldRow>> = {
   ...COMMON_ROWS,
-  max_tokens: { kept: [1024], refused: [['1', '/max_tokens'], [0.5, '/max_tokens'], [null, '/max_tokens']] },
+  max_tokens: { kept: [1024], silent: [null], refused: [['1', '/max_tokens'], [0.5, '/max_tokens']] },
   stop_sequences: { kept: [['a', 'b']], refused: [['a', '/stop_sequences'], [[5], '/stop_sequences/0']] },
   thinking: {
     kept: [{ type: 'enabled', budget_tokens: 2048, display: 'omitted' }, { type: 'disabled' }, { type: 'adaptive', display: null }],
@@ -58,6 +58,6 @@ t.test('the system prompt is a text, or blocks of text with a blank line between
   t.equal(promptOf([{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }, { type: 'text', text: 'Be kind.' }]), 'Be brief.\n\nBe kind.')
   t.equal(promptOf([]), null)
   t.match(readPreset('preset_messages', { system: 'x', messages: null }), { wish: { ignored: [], config: {} } })
-  const refusals = [[5, '/system'], [null, '/system'], [[{ type: 'image', text: 'x' }], '/system/0/type'], [[{ type: 'text' }], '/system/0/text']] as const
+  const refusals = [[5, '/system'], [[{ type: 'image', text: 'x' }], '/system/0/type'], [[{ type: 'text' }], '/system/0/text']] as const
   for (const [system, path] of refusals) t.same(readPreset('preset_messages', { system, messages: [] }), { failure: 'body_invalid', paths: [path] }, path)
 })

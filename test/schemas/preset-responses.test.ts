@@ -28,7 +28,7 @@ const part = (type: string): object => ({ role: 'user', content: [{ type, text: 
 const ROWS: Readonly<Record<string, FieldRow>> = {
   ...OPENAI_ROWS,
   max_output_tokens: { kept: [1, 4096], silent: [null], refused: [[1.5, '/max_output_tokens'], ['1', '/max_output_tokens']] },
-  top_k: { kept: [40], refused: [[null, '/top_k'], [0.5, '/top_k']] },
+  top_k: { kept: [40], silent: [null], refused: [[0.5, '/top_k']] },
   tools: {
     kept: [
       [], [FUNCTION, { ...FUNCTION, parameters: null, description: null, strict: null, defer_loading: true }], HOSTED.map(open), SERVER_TOOLS.map(open),

@@ -63,7 +63,7 @@ function shown(value: unknown): string {
 
 /** Rows of fields that every form has. */
 export const COMMON_ROWS: Readonly<Record<string, FieldRow>> = {
-  model: { kept: ['acme/text', '~acme/latest'], refused: [[5, '/model'], ['', '/model'], [null, '/model']] },
+  model: { kept: ['acme/text', '~acme/latest'], silent: [null], refused: [[5, '/model'], ['', '/model']] },
   models: { kept: [['a/b', 'c/d'], []], refused: [['a/b', '/models'], [[1], '/models/0']] },
   temperature: { kept: [0, 0.7, 2], silent: [null], refused: [['0.7', '/temperature'], [true, '/temperature']] },
   top_p: { kept: [0.5], silent: [null], refused: [['x', '/top_p']] },
