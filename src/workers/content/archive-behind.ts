@@ -39,6 +39,11 @@ export class ArchiveBehind {
     this.#sizeBytes += chunk.length
   }
 
+  /** The last 64 KiB of the file. */
+  get lastBytes(): Uint8Array {
+    return Buffer.from(this.#tail.latin1(), 'latin1')
+  }
+
   isThere(mayBeAttached: boolean): boolean {
     const tail = this.#tail.latin1()
     const tailAt = this.#sizeBytes - tail.length

@@ -27,6 +27,13 @@ export class IntruderScan {
     return this.#other ?? this.#markup ?? (this.#archive.isThere(false) ? 'a ZIP archive' : null)
   }
 
+  /** What a file whose end is not marked is, too, by its last 64 KiB. */
+  get atEnd(): string | null {
+    const outside = new OutsideScan()
+    outside.push(this.#archive.lastBytes)
+    return outside.finish()
+  }
+
   /** What a PDF is, too: it may have an archive attached and be about pages and scripts. */
   get inPdf(): string | null {
     return this.#archive.isThere(true) ? 'a ZIP archive' : this.#other

@@ -24,7 +24,7 @@ export function* jpeg(feed: ByteFeed): Generator<void, StructureEnd> {
   const end = yield* segments(feed)
   if (end === 'broken') return broken(WHAT)
   if (isScript) return joinedTo(WHAT, 'a script')
-  return end === 'marked' ? yield* wholeWithTrailer(feed, 'image/jpeg', WHAT) : whole('image/jpeg')
+  return end === 'marked' ? yield* wholeWithTrailer(feed, 'image/jpeg', WHAT) : whole('image/jpeg', true)
 }
 
 /** `open`: the file ends within its last scan. */
@@ -34,25 +34,27 @@ type SegmentsEnd = 'marked' | 'open' | 'broken'
 function* segments(feed: ByteFeed): Generator<void, SegmentsEnd> {
   let hasFrame = false
   let hasScan = false
+  // Behind a scan, what is no segment stands where the end mark is missing.
+  const fault = (): SegmentsEnd => (hasScan ? 'open' : 'broken')
   for (;;) {
-    while (!passFill(feed)) if (!(yield* more(feed, 2))) return 'broken'
+    while (!passFill(feed)) if (!(yield* more(feed, 2))) return fault()
     const marker = feed.u8(1)
     if (marker === EOI) {
       feed.at += 2
       return hasScan ? 'marked' : 'broken'
     }
-    if (feed.u8(0) !== 0xff || !hasLength(marker)) return 'broken'
-    if (!feed.has(SEGMENT_HEAD_BYTES) && !(yield* more(feed, 4))) return 'broken'
+    if (feed.u8(0) !== 0xff || !hasLength(marker)) return fault()
+    if (!feed.has(SEGMENT_HEAD_BYTES) && !(yield* more(feed, 4))) return fault()
     const length = feed.u16be(2)
-    if (length < 2) return 'broken'
+    if (length < 2) return fault()
     if (isFrame(marker)) {
-      if (!(yield* more(feed, SEGMENT_HEAD_BYTES)) || !isSensibleFrame(feed)) return 'broken'
+      if (!(yield* more(feed, SEGMENT_HEAD_BYTES)) || !isSensibleFrame(feed)) return fault()
       hasFrame = true
     }
     const left = feed.jump(2 + length)
-    if (left > 0 && !(yield* skip(feed, left))) return 'broken'
+    if (left > 0 && !(yield* skip(feed, left))) return fault()
     if (marker !== SOS) continue
-    if (!hasFrame) return 'broken'
+    if (!hasFrame) return fault()
     hasScan = true
     while (!passScanData(feed)) if (!(yield* more(feed, 2))) return 'open'
   }

@@ -71,7 +71,7 @@ class Scanner implements ContentScanner {
     const ends = this.#structures.map((structure) => structure.finish())
     if (this.#mayBePdf) ends.push(this.#pdf.finish(this.#intruders))
     const claim = ends.find(isSettled)
-    if (claim !== undefined) return claim.kind === 'whole' ? this.#accept(claim.mimeType) : refused(claim.found)
+    if (claim !== undefined) return claim.kind === 'whole' ? this.#accept(claim) : refused(claim.found)
     const text = this.#text.finish()
     if (text !== null) return accepted(text)
     const head = this.#head.latin1()
@@ -80,8 +80,9 @@ class Scanner implements ContentScanner {
     return refused(damaged?.found ?? nameOf(head, signature, this.#text.fault))
   }
 
-  #accept(mimeType: MimeType): ContentVerdict {
-    const besides = /^(?:image|audio)/.test(mimeType) ? this.#intruders.inMedia : null
+  #accept({ mimeType, isOpen }: StructureEnd & { kind: 'whole' }): ContentVerdict {
+    const inMedia = /^(?:image|audio)/.test(mimeType) ? this.#intruders.inMedia : null
+    const besides = inMedia ?? (isOpen ? this.#intruders.atEnd : null)
     return besides === null ? accepted(mimeType) : refused(`a file of type ${mimeType} that is ${besides}, too`)
   }
 }

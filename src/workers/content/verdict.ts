@@ -24,7 +24,7 @@ export interface RefusedContent {
  * so it may still be text. `unclaimed`: it does not even begin so.
  */
 export type StructureEnd =
-  | { readonly kind: 'whole'; readonly mimeType: MimeType }
+  | { readonly kind: 'whole'; readonly mimeType: MimeType; readonly isOpen: boolean }
   | { readonly kind: 'foreign'; readonly found: string }
   | { readonly kind: 'broken'; readonly found: string }
   | { readonly kind: 'unclaimed' }
@@ -39,8 +39,9 @@ export interface StructureScanner {
 
 export const UNCLAIMED: StructureEnd = { kind: 'unclaimed' }
 
-export function whole(mimeType: MimeType): StructureEnd {
-  return { kind: 'whole', mimeType }
+/** @param isOpen whether its end is not marked, so that what stands behind cannot be told from it */
+export function whole(mimeType: MimeType, isOpen = false): StructureEnd {
+  return { kind: 'whole', mimeType, isOpen }
 }
 
 export function foreign(found: string): StructureEnd {

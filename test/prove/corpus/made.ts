@@ -1,5 +1,5 @@
 import { cp, mkdir } from 'node:fs/promises'
-import { each, run } from './programs.ts'
+import { each, LONG_RUN_MS_MAX, run } from './programs.ts'
 
 /** Where `tools/corpus` lies, seen from the compiled program. */
 const TOOLS = new URL('../../../../tools/corpus/', import.meta.url)
@@ -18,10 +18,10 @@ export async function makeByLibraries({ folder, say }: Made): Promise<boolean> {
   for (const name of ['package.json', 'package-lock.json', 'make-office.mjs', 'make-pdf.mjs'])
     await cp(new URL(name, TOOLS), `${place}/${name}`)
   say('installing SheetJS, exceljs, docx, pptxgenjs, pdfkit, pdf-lib and jsPDF')
-  const installed = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], place)
+  const installed = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], place, LONG_RUN_MS_MAX)
   if (installed.status !== 0) return false
   for (const program of ['make-office.mjs', 'make-pdf.mjs'])
-    await run(process.execPath, [program, `${folder}/made`, program === 'make-pdf.mjs' ? '120' : '150'], place)
+    await run(process.execPath, [program, `${folder}/made`, program === 'make-pdf.mjs' ? '120' : '150'], place, LONG_RUN_MS_MAX)
   return true
 }
 

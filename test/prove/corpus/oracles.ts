@@ -76,7 +76,7 @@ async function isText(path: string, type: string): Promise<boolean> {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (type === 'application/json') return typeof JSON.parse(text) === 'object' && JSON.parse(text) !== null
-    return type !== 'text/csv' || text.trim().includes('\n')
+    return type !== 'text/csv' || text.trim().split('\n').filter((line) => /[,;\t]/.test(line)).length >= 2
   } catch {
     return false
   }

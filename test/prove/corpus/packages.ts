@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { extension } from './oracles.ts'
-import { run } from './programs.ts'
+import { LONG_RUN_MS_MAX, run } from './programs.ts'
 
 /** Debian packages with many files of other programs: documentation, pictures, sounds, data. */
 const PACKAGES = [
@@ -23,8 +23,8 @@ export async function packageFiles(folder: string, say: (text: string) => void):
   if (!existsSync(`${place}/unpacked`)) {
     await mkdir(place, { recursive: true })
     say(`${PACKAGES.length} packages of Debian`)
-    for (const name of PACKAGES) await run('apt-get', ['download', '-q', name], place)
-    await run('sh', ['-c', 'for deb in *.deb; do dpkg-deb -x "$deb" partly; done; rm -f *.deb; mv partly unpacked'], place)
+    for (const name of PACKAGES) await run('apt-get', ['download', '-q', name], place, LONG_RUN_MS_MAX)
+    await run('sh', ['-c', 'for deb in *.deb; do dpkg-deb -x "$deb" partly; done; rm -f *.deb; mv partly unpacked'], place, LONG_RUN_MS_MAX)
   }
   return sampled(await filesUnder(`${place}/unpacked`))
 }

@@ -26,8 +26,9 @@ export function missingPackages(): readonly string[] {
   return [...new Set(missing.map(([, name]) => name))]
 }
 
-/** Milliseconds that a program may take for one file. */
+/** Milliseconds that a program may take for one file, and to download or write many. */
 const RUN_MS_MAX = 60_000
+export const LONG_RUN_MS_MAX = 1_200_000
 
 export interface Ran {
   readonly status: number
@@ -35,8 +36,8 @@ export interface Ran {
 }
 
 /** Runs a program to its end; what it prints is kept up to a bound. @returns status -1 where it did not end by itself */
-export async function run(program: string, args: readonly string[], cwd?: string): Promise<Ran> {
-  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'], timeout: RUN_MS_MAX })
+export async function run(program: string, args: readonly string[], cwd?: string, timeout = RUN_MS_MAX): Promise<Ran> {
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'], timeout })
   let out = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (out.length < 65_536) out += text
