@@ -8,6 +8,7 @@ import { BRIEF_SECRETS_BYTES_MAX } from '../../src/schemas/json-limits.ts'
 import {
   BACKGROUND_JOB_MS_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
 } from '../../src/schemas/limits.ts'
+import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { isBriefJob } from '../../src/workers/tasks.ts'
 import { diskFailure } from '../../src/server/storage/disk-failure.ts'
@@ -198,14 +199,18 @@ t.test('the threads of a runner start with its first job, and of a front that fo
   await Promise.all([runner.close(), front.close()])
 })
 
+const FACTS = { name: 'A', hosts: ['a.example'], version: '1' }
+const secretJob = () => ({ vault: { vaultId: 'v', workspaceId: 'w' }, facts: FACTS, sealed: new Uint8Array(100), sealingKey: new Uint8Array(32) })
+/** Both threads have loaded their code. */
+const warm = (jobs: ShortJobs) => Promise.all([jobs.run('read_body', job(), BY), jobs.run('open_secret', secretJob(), BY)])
+
 t.test('a secret is opened while a body is read', async (t) => {
   const { jobs } = open(t)
+  await warm(jobs)
   const ended: string[] = []
-  const texts = Array.from({ length: 200 }, () => 'x')
+  const texts = Array.from({ length: 2_000 }, () => 'x')
   const body = jobs.run('embed_lexical', { texts, firstIndex: 0, dimensions: 8_192, encoding: 'base64' }, BY).then(() => ended.push('body'))
-  const facts = { name: 'A', hosts: ['a.example'], version: '1' }
-  const sealed = { vault: { vaultId: 'v', workspaceId: 'w' }, facts, sealed: new Uint8Array(100), sealingKey: new Uint8Array(32) }
-  const secret = jobs.run('open_secret', sealed, { caller: callerBy('other') }).then((opened) => ended.push(said(opened)))
+  const secret = jobs.run('open_secret', secretJob(), { caller: callerBy('other') }).then((opened) => ended.push(said(opened)))
   await Promise.all([body, secret])
   t.same(ended, ['done', 'body'])
 })
@@ -277,7 +282,7 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
   const log = keptLog()
   const { jobs, sessions, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log })
   t.teardown(() => close())
-  await jobs.run('read_body', job(), BY)
+  await warm(jobs)
   const intake = createIntake({ sessions, failureOf: diskFailure })
   const read = async () => {
     const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 }))
