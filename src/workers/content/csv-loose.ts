@@ -31,7 +31,8 @@ function isTable(counts: readonly number[]): boolean {
   const records = counts.slice(first).filter((fields) => fields > 0)
   const [most, same] = mostCommon(records)
   if (records.length < RECORDS_MIN || most < 2) return false
-  if (same === records.length) return true
+  // Lines of prose have a comma each often enough; below a title it is a table.
+  if (same === records.length && first > 0) return true
   const isEach = records.every((fields) => fields >= 2)
   return most >= FIELDS_MIN && same >= (isEach ? SAME_SHARE_MIN_WITHOUT_SINGLES : SAME_SHARE_MIN) * records.length
 }

@@ -89,6 +89,7 @@ const CSV_TEXTS: readonly CorpusFile[] = [
   text('csv with quotes within fields', CSV, 'size,what,how\n5" pipe,2,x\n7" pipe,"a, b",y\n'),
   text('csv with a header short of a field', CSV, 'a,b,c\n1,x,2,3\n2,y,3,4\n3,z,4,5\n'),
   text('prose with commas', PLAIN, 'Dear Anna,\n\nyesterday, when it rained, I was out,\nand saw a fox, two hares,\nand a bear.\n\nYours, Bo\n'),
+  text('lines with a comma each, the last one cut', PLAIN, () => `${'a line of text, and nothing else\n'.repeat(3_000)}a line`),
   text('data of JavaScript', PLAIN, '[\n[1,2,3],\n[4,5,6],\n[7,8,9], // end\n]\n'),
   text('csv of a header alone', PLAIN, 'a,b,c\n'),
   text('csv of one column', PLAIN, 'a\nb\nc\n'),
