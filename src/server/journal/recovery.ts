@@ -13,6 +13,8 @@ export interface RecoveryOptions {
   /** Of the books; null when the journal was never made known. */
   readonly stateOf: (id: string) => Promise<{ readonly isOpen: boolean; readonly applied: number } | null>
   readonly bootId: string
+  /** What else belonged to the front: its journal is in the books. Repeated until it does not reject. */
+  readonly clear?: (id: string) => Promise<void>
   /** Whether a process still writes. */
   readonly isRunning: (holder: Holder) => boolean
   readonly log: Log
@@ -81,12 +83,16 @@ export function openRecovery(options: RecoveryOptions): Recovery {
  */
 export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 'wait'>): Promise<void> {
   const { folder, log } = options
-  if (segmentFiles(folder, id).length === 0) return removeJournal(folder, id)
+  if (segmentFiles(folder, id).length === 0) {
+    await options.clear?.(id)
+    return removeJournal(folder, id)
+  }
   const head = await journalHead(folder, id)
   if (head !== null && options.isRunning(head.holder)) throw new Error(`process ${head.holder.pid} still writes the journal`)
   const state = await options.stateOf(id)
   const report = state === null ? await unknown(id, options) : await hand(id, state, options)
   if (report === null) return
+  await options.clear?.(id)
   await removeJournal(folder, id)
   const { entries, forfeits, forfeitedNano, returnedNano, isWhole } = report
   const sums = { forfeitedNano: String(forfeitedNano), returnedNano: String(returnedNano) }

@@ -30,6 +30,7 @@ export interface FileParts {
 }
 
 export interface FileMeans {
+  readonly frontId: string
   readonly store: Store
   readonly sessions: SessionPool
   readonly egress: Egress
@@ -42,9 +43,9 @@ export interface FileMeans {
 export async function openFileParts(config: Config, means: FileMeans): Promise<FileParts> {
   const { store, sessions, egress, catalogue, rootKeys, releases } = means
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
-  const storage = await openStorage(config)
+  const storage = await openStorage(config, means.frontId)
   const patience = { now: () => performance.now(), random: Math.random }
-  const files = openFiles({ store, ...patience })
+  const files = openFiles({ store, ...patience, frontId: means.frontId })
   const idempotency = openIdempotency({ store, ...patience })
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })

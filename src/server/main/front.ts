@@ -87,7 +87,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const vault = openVaultParts({ store, rootKeys, jobs, log, publish: hints.publish })
   const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
   const [{ releases }, { catalogue }] = [vault.ports, loaded]
-  const fileParts = await openFileParts(config, { store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
+  const fileParts = await openFileParts(config, { frontId: part.id, store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
   const money = openMoneyParts(config, { part, store, feed, fronts: heartbeat, metrics, log, fenced: () => void drain(false) })
   const privateParts = openPrivateEndpointParts(config, { store, hints, feed, egress, jobs, catalogue, releases })
   const videos = openVideoParts(config, { store, state, log, credentials })

@@ -11,8 +11,8 @@ import { StagingFolder } from './staging.ts'
  * and `trash`, which must be one file system, since files are moved between them by name. Throws what the system says when the
  * folders cannot be made.
  */
-export async function openDiskStorage({ folder }: { readonly folder: string }): Promise<Storage> {
-  const staging = new StagingFolder(join(folder, 'staging'))
+export async function openDiskStorage({ folder, owner }: { readonly folder: string; readonly owner?: string | undefined }): Promise<Storage> {
+  const staging = new StagingFolder(join(folder, 'staging'), owner)
   const objects = new DiskObjects(join(folder, 'objects'))
   const folders = { folder: join(folder, 'containers'), trash: join(folder, 'trash') }
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -19,6 +19,8 @@ export interface S3Options {
   readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
   /** Where uploads are written before they are published; of this machine. */
   readonly stagingFolder: string
+  /** Whose uploads are staged there. */
+  readonly owner?: string | undefined
   /** Milliseconds to connect, and without any progress of a call. */
   readonly connectMs?: number
   readonly stallMs?: number

@@ -15,7 +15,7 @@ const PAGE_KEYS = 1_000
  */
 export async function openS3Storage(options: S3Options): Promise<Storage> {
   const calls = new S3Calls(options)
-  const staging = new StagingFolder(options.stagingFolder)
+  const staging = new StagingFolder(options.stagingFolder, options.owner)
   await staging.prepare()
   const root = `${calls.prefix}objects/`
   const keyOf = (objectId: string): string => root + objectIdOf(objectId)

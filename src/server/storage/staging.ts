@@ -8,6 +8,8 @@ import { codeOf, reachDisk } from './disk-failure.ts'
 
 /** Of the inodes of a small file system. Decision. */
 const SPARE_SHARE = 1 / 100
+/** Between the owner and the name of its own. */
+const OF_OWNER = '.'
 
 interface Admitted {
   readonly path: string
@@ -19,8 +21,12 @@ export class StagingFolder {
   readonly #folder: string
   readonly #admitted = new Set<Admitted>()
 
-  constructor(folder: string) {
+  readonly #owner: string
+
+  /** @param owner the process whose uploads they are: what it leaves behind is found by this */
+  constructor(folder: string, owner?: string) {
     this.#folder = folder
+    this.#owner = owner === undefined ? '' : `${owner}${OF_OWNER}`
   }
 
   async prepare(): Promise<void> {
@@ -29,7 +35,7 @@ export class StagingFolder {
 
   /** Failures: storage_full, storage_unavailable. */
   async stage(expectedBytes: number): Promise<Outcome<Staging>> {
-    const own: Admitted = { path: join(this.#folder, randomUUID()), expectedBytes }
+    const own: Admitted = { path: join(this.#folder, `${this.#owner}${randomUUID()}`), expectedBytes }
     // Counted before anything is awaited: of two that come together, the second one sees the first.
     this.#admitted.add(own)
     const room = await reachDisk(async () => ok(await this.#hasRoom()))
@@ -82,6 +88,15 @@ interface Inodes {
 function hasInodes({ files, ffree }: Inodes, uploads: number): boolean {
   const spare = Math.min(STORAGE_SPARE_INODES, Math.floor(files * SPARE_SHARE))
   return files === 0 || ffree - spare >= uploads
+}
+
+/** Removes what a process has left that is gone. A folder that was never made holds nothing. */
+export async function removeStagingOf(folder: string, owner: string): Promise<void> {
+  const names = await readdir(folder).catch((cause: unknown) => {
+    if (codeOf(cause) === 'ENOENT') return []
+    throw cause
+  })
+  for (const name of names) if (name.startsWith(`${owner}${OF_OWNER}`)) await rm(join(folder, name), { force: true })
 }
 
 async function writtenBytes(path: string): Promise<number> {

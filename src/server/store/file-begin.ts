@@ -23,18 +23,19 @@ export interface Terms {
   /** Of workspaces without one of their own. */
   readonly quotaBytes: number
   readonly leaseMs: number
+  readonly frontId: string | null
 }
 
 export function tryBegin(sql: Sql, wish: UploadWish, terms: Terms): Promise<Outcome<Tried>> {
   return reach(async () => ok(await begin(sql, wish, terms)))
 }
 
-async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs }: Terms): Promise<Tried> {
+async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs, frontId }: Terms): Promise<Tried> {
   const { workspaceId, reserveBytes, idempotency } = wish
   const record = idempotency === null ? null : { id: idempotencyIdOf(idempotency), requestDigest: idempotency.requestDigest }
   const known = record === null ? null : await lookUp(sql, record)
   if (known !== null) return known
-  const row = { id: newFileId(), workspaceId, leaseMs, idempotency: record }
+  const row = { id: newFileId(), workspaceId, leaseMs, frontId, idempotency: record }
   const leastBytes = Math.max(0, reserveBytes - (wish.slackBytes ?? 0))
   try {
     const usage = await reserveEither(sql, row, { wishes: new Set([reserveBytes, leastBytes]), quotaBytes })

@@ -19,6 +19,7 @@ export interface PendingRow {
   readonly workspaceId: string
   readonly reserveBytes: number
   readonly leaseMs: number
+  readonly frontId: string | null
   readonly idempotency: { readonly id: string; readonly requestDigest: string } | null
 }
 
@@ -33,8 +34,8 @@ export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: numbe
       WHERE workspace_id = ${row.workspaceId}
         AND NOT is_closed
         AND (${row.reserveBytes === 0} OR used_bytes + reserved_bytes + ${row.reserveBytes} <= ${quotaOf(sql, quotaBytes)}) RETURNING 1)
-    INSERT INTO files (id, workspace_id, state, lease_until, reserved_bytes, idempotency_id, request_digest)
-    SELECT ${row.id}, ${row.workspaceId}, 'pending', clock_timestamp() + ${row.leaseMs} * interval '1 ms', ${row.reserveBytes},
+    INSERT INTO files (id, workspace_id, state, lease_until, reserved_bytes, front_id, idempotency_id, request_digest)
+    SELECT ${row.id}, ${row.workspaceId}, 'pending', clock_timestamp() + ${row.leaseMs} * interval '1 ms', ${row.reserveBytes}, ${row.frontId},
       ${row.idempotency?.id ?? null}, ${row.idempotency?.requestDigest ?? null}
     FROM room`
   return count === 1

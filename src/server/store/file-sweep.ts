@@ -5,7 +5,7 @@ import type { FileSweep, StaleUpload } from '../ports/files.ts'
 import { release } from './file-quota.ts'
 import { fileRows, listFiles } from './file-rows.ts'
 import { removeRow } from './files.ts'
-import type { Store, Transaction } from './open.ts'
+import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { clipPage, clipsAmong } from './videos/clip-objects.ts'
 
@@ -13,6 +13,7 @@ import { clipPage, clipsAmong } from './videos/clip-objects.ts'
 export function openFileSweep(store: Store): FileSweep {
   return {
     claimStale: (countMax) => reach(async () => {
+      await endOfDeadFronts(store.sql)
       const claimed: StaleUpload[] = []
       for (const id of await fileRows.due(store.sql, countMax)) {
         const stale = await store.sql.begin((tx) => claimStale(tx, id, UPLOAD_LEASE_MS))
@@ -45,6 +46,25 @@ export function openFileSweep(store: Store): FileSweep {
     clips: (after, countMax) => reach(async () => ok(await clipPage(store.sql, after, countMax))),
     expire: () => reach(async () => ok(await expire(store))),
   }
+}
+
+/**
+ * Uploads of fronts that are gone are nobody's at once: a front that lives has a row, which its supervisor takes away when it
+ * dies, and writes it again within seconds where it was taken by mistake. What it writes then is fenced off by the attempt.
+ */
+async function endOfDeadFronts(sql: Queryable): Promise<void> {
+  await sql`
+    UPDATE files f SET lease_until = to_timestamp(0)
+    WHERE state = 'pending' AND front_id IS NOT NULL AND lease_until > clock_timestamp()
+      AND NOT EXISTS (SELECT 1 FROM fronts WHERE fronts.id = f.front_id)`
+}
+
+/** Gives back at once what the uploads of a front that died have reserved; the sweep removes their bytes. */
+export async function abandonUploadsOf({ sql }: Pick<Store, 'sql'>, frontId: string): Promise<void> {
+  const rows = await sql<{ id: string }[]>`
+    UPDATE files SET lease_until = to_timestamp(0)
+    WHERE state = 'pending' AND front_id = ${frontId} RETURNING id`
+  for (const { id } of rows) await sql.begin((tx) => claimStale(tx, id, 0))
 }
 
 /** Abandoned first, with the quota freed in the same transaction; the bytes are removed by whoever holds this claim. */

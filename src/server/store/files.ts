@@ -28,6 +28,8 @@ export interface FilesOptions extends PatienceOptions {
   readonly idempotencyWaitMs?: number
   readonly containerWaitMs?: number
   readonly leaseMs?: number
+  /** The front that uploads: its uploads go when it dies. */
+  readonly frontId?: string
   readonly renewMs?: number
 }
 
@@ -68,7 +70,7 @@ class FileStore implements Files {
 
   async #begin(wish: UploadWish, patience: Patience, waiter: Waiter): Promise<Outcome<Begun>> {
     for (;;) {
-      const tried = await tryBegin(this.#sql, wish, { quotaBytes: this.#quotaBytes, leaseMs: this.#leaseMs })
+      const tried = await tryBegin(this.#sql, wish, { quotaBytes: this.#quotaBytes, leaseMs: this.#leaseMs, frontId: this.#options.frontId ?? null })
       if (!tried.ok) return tried
       const found = tried.value
       if (found.kind === 'replay') return ok(found)

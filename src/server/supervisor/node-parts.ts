@@ -126,7 +126,7 @@ export interface NodeParts {
   /** What hurts nobody now, and will, by the rules of `doctor`. */
   advice(generation: NodeGeneration): readonly Advice[]
   openRedis(address: ChildPart['redis']): NodeRedis
-  openJournals(place: { readonly databaseUrl: string; readonly dataDir: string }): NodeJournals
+  openJournals(place: { readonly databaseUrl: string; readonly config: Config }): NodeJournals
   /** Prometheus text over what all children that run answered, ever, and the node's own facts. */
   metrics(answers: readonly ChildMetrics[], gauges: NodeGauges): Promise<string>
 }

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { bootId } from '../../../src/server/journal/boot-id.ts'
@@ -160,10 +160,15 @@ t.test('a node that starts recovers what lies in its data directory, drafts incl
   const dataDir = await openFolder(t)
   const front = await deadFront(t, { folder: journalsFolder(dataDir), bootId: bootId() })
   writeFileSync(join(journalsFolder(dataDir), `${front.id.replace(/^./, '0')}.000001.journal.new`), 'half a hea')
-  const journals = openNodeJournals({ databaseUrl: front.store.options.url, dataDir }, front.log)
+  const staging = join(dataDir, 'files/staging')
+  mkdirSync(staging, { recursive: true })
+  for (const name of [`${front.id}.half`, 'of-another.half']) writeFileSync(join(staging, name), 'half a file')
+  const config = { dataDir, objects: { kind: 'disk' as const, folder: join(dataDir, 'files') } }
+  const journals = openNodeJournals({ databaseUrl: front.store.options.url, config }, front.log)
   journals.start()
   await journals.settled(20_000)
   await journals.close()
   t.same(readdirSync(journalsFolder(dataDir)), [])
+  t.same(readdirSync(staging), ['of-another.half'], 'what the dead front had staged is gone')
   t.same((await booksOf(front)).ledger, { usage: 2 * COST, forfeit: BOUND })
 })
