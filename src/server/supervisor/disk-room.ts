@@ -10,7 +10,7 @@ import { StartRefused } from './start-refused.ts'
 const ROOM_BYTES_MIN = 16 * MIB
 /** Bytes that are written to see whether they can be, and milliseconds between two such looks. Decision. */
 const PROBE_BYTES = 65_536
-const LOOK_MS = 5_000
+const ROOM_LOOK_MS = 5_000
 
 /** The system's codes, and what Postgres and its programs say. */
 const FULL = /\b(ENOSPC|EDQUOT)\b|No space left on device|Disk quota exceeded/
@@ -26,7 +26,7 @@ export function watchRoom(disks: Disks, now: () => number = () => performance.no
   let seen = Promise.resolve(true)
   let lookedAt = Number.NEGATIVE_INFINITY
   return () => {
-    if (now() - lookedAt >= LOOK_MS) {
+    if (now() - lookedAt >= ROOM_LOOK_MS) {
       lookedAt = now()
       seen = haveRoom(disks).catch(() => false)
     }
