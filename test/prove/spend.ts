@@ -6,7 +6,7 @@ import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-sta
 import { tally, type Program, type Proof } from './proof.ts'
 
 const NANO = 1_000_000_000n
-const FULL = { fronts: 4, runs: 20, budgetUsd: 10, callers: 400, keys: 1_000, stoppedMs: 20_000 }
+const FULL = { fronts: 4, runs: 20, budgetUsd: 10, callers: 400, keys: 1_000, stoppedMs: 8_000 }
 const SHORT = { fronts: 2, runs: 1, budgetUsd: 0.5, callers: 60, keys: 20, stoppedMs: 1_500 }
 /** Milliseconds in which all that is lent comes back, and of which a run may take at most. */
 const RETURNED_MS_MAX = 30_000
