@@ -139,6 +139,7 @@ const MONEY: Readonly<Record<string, Preparation>> = {
     await world.made('management', { method: 'PUT', path: `/workspaces/${workspace}/budgets/monthly`, body: { limit_usd: 100 } })
     return { params: { workspace_ref: workspace, interval: 'monthly' } }
   }),
+  'caps.get': example, 'caps.update': again(() => [200, 300].map((workspaces) => ({ body: { workspaces } }))),
   'credits.get': example, 'credits.add': example, 'activity.list': example, 'audit.list': example,
   'workspaces.list': example,
   'workspaces.create': fresh(100, (_, nth) => ({ body: { name: `Bench ${nth}`, slug: `bench-made-${nth}` } })),

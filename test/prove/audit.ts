@@ -12,6 +12,8 @@ import { ask, keyOf, KINDS, makeGroup, makeOwner, type Told } from './isolation/
 import { elsewhere, missing, requestOf, takesWorkspace, wrongKindStatus } from './isolation/requests.ts'
 import type { Program, Proof } from './proof.ts'
 
+/** Its organization operates the node: some changes are the operator's alone. */
+const OWNER = 'audited'
 const HOST = 'localhost'
 /** Longer than rows of releases wait for each other. */
 const NOTED_MS = 500
@@ -62,9 +64,11 @@ async function openWorld(proof: Proof): Promise<World> {
   const upstream = await startProvider(HOST)
   proof.after(() => upstream.close())
   const { port } = new URL(upstream.origin)
-  const stand = await startStand({ settings: { SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}` } })
+  const stand = await startStand({ settings: {
+    SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}`, SLUICE_OPERATOR_ORGANIZATION: OWNER,
+  } })
   proof.after(() => stand.stop())
-  const owner = await makeOwner(stand, 'audited')
+  const owner = await makeOwner(stand, OWNER)
   const { id } = await stand.cli('organizations', 'create', '--name', 'elsewhere') as { id: string }
   const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', 'elsewhere', '--organization', id) as { key: string }
   const place = owner.places.default

@@ -37,9 +37,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #res: WireResponse | null
   #body: BodyTaker | null = null
   #discard: Discard | null = null
-  /** So much of the body was read away as a refused one may bring. */
   #isReadAway = false
-  /** Closes the connection of an answer that was written, once the rest of the body was read away. */
+  /** Closes the connection of an answer that was written, once so much of the body was read away as a refused one may bring. */
   #close: (() => void) | null = null
   /** Runs while a connection whose answer is open is not read, and ends that. */
   #unread: Timer | null = null
@@ -117,10 +116,9 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   }
 
   /**
-   * The library cuts a connection on which a request comes while another one has no answer. So a connection is not read
-   * while an answer is open: what comes waits in the kernel, and is served in its order. While it is not read nobody
-   * hears that the client left, for which a call that ends with its client waits UNREAD_MS and no longer. C24.
-   * Called when the library has parsed all that it has read: what is pipelined in the same read cannot be held back.
+   * The library cuts a connection on which a request comes while another one has no answer: it is not read meanwhile, and what comes waits in
+   * the kernel. A leave is not heard then, so that a call that ends with its client waits UNREAD_MS and no longer. C24.
+   * Called behind the read: what is pipelined in the same one cannot be held back.
    */
   #holdNext(): void {
     if (this.isOver || !this.#isWhole || this.#isPaused) return
@@ -247,18 +245,22 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#body?.stop()
     this.resumeBody()
     this.#close = close
-    // Not at once: what is corked leaves when this returns.
     if (isReceiving) this.#readAway()
-    else setImmediate(() => this.#guard(close))
+    else this.#closeSoon()
+  }
+
+  /** Not at once: what is corked leaves behind the read that is being parsed, which may bring the last of the body too. */
+  #closeSoon(): void {
+    setImmediate(() => this.#guard(() => this.#close?.()))
   }
 
   /** Begins when the answer is known, for what comes until it is written counts too. */
   #readAway(): void {
-    if (this.#isReadAway) setImmediate(() => this.#guard(() => this.#close?.()))
-    else this.#discard ??= new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => {
+    if (this.#isReadAway) return this.#closeSoon()
+    this.#discard ??= new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => {
       this.#discard = null
       this.#isReadAway = true
-      this.#guard(() => this.#close?.())
+      this.#closeSoon()
     })
   }
 
@@ -273,7 +275,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
     // follows in the same read, and forgets that the connection ends, unless the answer is still open by then; an open
     // answer makes it cut the connection. One with a body stays open by itself.
-    if (this.#declared === null || (isLast && isEmpty(reply.body))) this.#writeLater(reply)
+    const isLater = this.#declared === null || (isLast && isEmpty(reply.body))
+    if (isLater) setImmediate(() => this.#guard(() => this.#write(reply, true)))
     else this.#write(reply, isLast)
   }
 
@@ -288,10 +291,6 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     body.chunk(chunk, isLast)
     this.#discard?.chunk(chunk.byteLength, isLast)
     if (isLast) this.awaitAnswer()
-  }
-
-  #writeLater(reply: Reply): void {
-    setImmediate(() => this.#guard(() => this.#write(reply, true)))
   }
 
   /**

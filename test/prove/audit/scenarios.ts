@@ -181,6 +181,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     again: 'nothing',
   },
+  'caps.update': {
+    request: async () => ({ path: '/caps', body: { workspaces: 1_000 } }),
+    refused: async (_, done) => [{ path: done.path, body: { workspaces: -1 } }],
+  },
   'credits.add': {
     request: async () => ({ path: '/credits', body: { amount_usd: 1_000 }, headers: once() }),
     again: 'nothing',

@@ -46,6 +46,26 @@ for (const [how, announced] of [['a large', { 'content-length': String(MIB) }], 
   })
 }
 
+for (const [how, pieces] of [
+  ['in one packet with its body', (head: string) => [`${head}a small body`]],
+  ['whose body follows at once', (head: string) => [head, 'a small body']],
+] as const) {
+  t.test(`a refusal of a request ${how} arrives whole before its connection ends`, async (t) => {
+    const { port, front } = await open(t)
+    for (const connection of ['close', 'keep-alive']) {
+      for (const [status, line, headers] of REFUSED) {
+        if (status === 413) continue
+        const client = rawClient(port)
+        for (const piece of pieces(requestText(line, { ...headers, connection, 'content-length': '12' }))) client.send(piece)
+        t.match(await client.until(/\}$/), new RegExp(`^HTTP/1\\.1 ${status} `), `${status} ${line}, ${connection}`)
+        client.destroy()
+      }
+    }
+    while (front.load.calls > 0) await new Promise(setImmediate)
+    t.same(front.load, NOTHING)
+  })
+}
+
 t.test('a refusal by the head does not wait for the first call with the same idempotency key', async (t) => {
   const slow = operation({
     id: 'test.slow', path: '/slow', idempotent: true, outlivesClient: true, statuses: [400, 401, 409, 413, 415, 500, 503],
