@@ -47,9 +47,12 @@ t.test('the organization that operates the installation is the one that is set, 
 t.test('what the admin port alone serves is nowhere here, and its name is not told', async (t) => {
   const { call } = await openInternsFront(t)
   for (const method of ['GET', 'POST']) {
-    const { status, type, body } = await call(method, '/admin/live', { headers: { 'x-request-id': 'r' } })
-    t.same([status, type], [404, 'route_unknown'])
-    t.notMatch(JSON.stringify(body), /live|admin/)
+    for (const path of ['/admin/live', '/admin/liv']) {
+      const { status, type, body } = await call(method, path, { headers: { 'x-request-id': 'r' } })
+      t.same([status, type], [404, 'route_unknown'])
+      // The path that was asked for is told again; among those that are near it is none of the other port's.
+      t.notMatch(JSON.stringify(body).replace(`/api/v1${path}\``, ''), /live/)
+    }
   }
   t.match(await call('GET', '/admin/live?once', { key: 'nobody' }), { status: 404, type: 'route_unknown' })
 })
