@@ -6,6 +6,9 @@ import { appendAudit } from './audit.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 
+/** Names these locks among advisory ones of two numbers. */
+const LOCK_CLASS = 7_305_849
+
 export interface Newcomers {
   readonly organizationId: string
   readonly what: Capped
@@ -16,11 +19,14 @@ export interface Newcomers {
 /**
  * Whether the organization may have more; others that ask for the same wait until the transaction ends, so that all count alike.
  * The last lock of a transaction: nobody who holds it waits for a workspace, an intern or a vault.
- * @param byInstallation those of the store Failure: quota_exceeded.
+ * @param byInstallation those of the store
+ * Failure: quota_exceeded.
  */
 export async function holdRoom(tx: Transaction, { organizationId, what, more = 1 }: Newcomers, byInstallation: Caps = CAPS_DEFAULT): Promise<Outcome<null>> {
-  const [row] = await tx<CapsRow[]>`SELECT caps FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
-  const limit = row?.caps[what] ?? byInstallation[what]
+  // Not the row of the organization: the deletion of a workspace has that one before the workspace, which its makers of keys have first.
+  await tx`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::integer, hashtext(${organizationId}::uuid::text))`
+  const own = await ownCaps(tx, organizationId)
+  const limit = own?.[what] ?? byInstallation[what]
   const used = await countOf(tx, organizationId, what)
   if (used + more <= limit) return ok(null)
   return fail('quota_exceeded', {

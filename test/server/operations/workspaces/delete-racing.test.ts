@@ -66,7 +66,7 @@ t.test('a rotation, a new key and a change that come while the workspace is dele
       late = move(front, place)
       await untilWaiting(store, 1)
     })
-    const gone = name === 'create' ? { status: 400, type: 'workspace_unknown' } : { status: 404, type: 'api_key_unknown' }
+    const gone = name === 'create' ? { status: 404, type: 'workspace_unknown' } : { status: 404, type: 'api_key_unknown' }
     t.match(await late, gone, name)
     t.equal(await liveKeys(store, place.workspace.id), 0)
   }
