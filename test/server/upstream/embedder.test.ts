@@ -77,7 +77,8 @@ t.test('a call that the preferences leave no endpoint is told which of them', as
   const told = async (provider: object) => (await post({ ...BOTH, provider })).body.error?.message
   t.match(await told({ zdr: true, max_price: { prompt: 5 } }), /Excluded by: zdr\.$/)
   t.match(await told({ only: ['first'], ignore: ['first'] }), /Excluded by: only, ignore\.$/)
-  t.match(await told({ order: ['nobody'], allow_fallbacks: false }), /Excluded by: order, allow_fallbacks\.$/)
+  const ordered = await told({ order: ['nobody'], allow_fallbacks: false })
+  t.match(ordered, /Excluded by: order, allow_fallbacks\. The model has no provider `nobody`\. It has: `first`, `second`\.$/)
 })
 
 t.test('the local model takes text parts as one text', async (t) => {
