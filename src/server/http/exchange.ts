@@ -1,4 +1,4 @@
-import { REFUSED_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX, UNREAD_MS } from '../../schemas/limits.ts'
+import { REFUSED_BODY_BYTES_MAX, REPLY_BEAT_MS, STRANGERS_BODY_BYTES_MAX, UNREAD_MS } from '../../schemas/limits.ts'
 import type { Listed } from '../../schemas/roster.ts'
 import { Body, type BodyTaker } from './body.ts'
 import { CallTime, type TimedExchange } from './call-time.ts'
@@ -126,10 +126,14 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     if (!this.#isHeld) this.#unread = this.start(UNREAD_MS, () => this.#readNext())
   }
 
+  /** The library cuts a connection that was resumed and brings nothing for 10 s, though it waits for its answer: hence the beat. */
   #readNext(): void {
     this.#unread?.stop()
     this.#unread = null
-    if (this.#isWhole) this.resumeBody()
+    if (this.isOver || !this.#isWhole) return
+    if (this.#isPaused) this.resumeBody()
+    else this.#beat()
+    this.#unread = this.start(REPLY_BEAT_MS, () => this.#readNext())
   }
 
   /** Whether nothing of this request is on its way. */
@@ -147,9 +151,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
    * connection is cut by then, and nothing was begun whose answer would be lost.
    */
   afterRead(act: () => void): void {
-    this.#host.readEnd.after(() => this.#guard(() => {
-      if (!this.isOver) act()
-    }))
+    this.#host.readEnd.after(() => this.#guard(() => void (this.isOver || act())))
   }
 
   /** @param isHeld what was begun is charged for whether the client leaves or not; else its leave matters again */
@@ -233,7 +235,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#res?.resume()
   }
 
-  /** A write that the socket takes in part makes the library read again what was paused; of a corked one nobody hears. */
+  /** A write that the socket takes in part makes the library read again what was paused. */
   #wrote(): boolean {
     if (this.#isPaused) this.#res?.pause()
     return this.#body?.isComplete === false
@@ -275,8 +277,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
     // follows in the same read, and forgets that the connection ends, unless the answer is still open by then; an open
     // answer makes it cut the connection. One with a body stays open by itself.
-    const isLater = this.#declared === null || (isLast && isEmpty(reply.body))
-    if (isLater) setImmediate(() => this.#guard(() => this.#write(reply, true)))
+    if (this.#declared === null || (isLast && isEmpty(reply.body))) setImmediate(() => this.#guard(() => this.#write(reply, true)))
     else this.#write(reply, isLast)
   }
 

@@ -103,3 +103,22 @@ t.test('a POST that announces no body is answered and its connection closed; one
   client.send(second)
   t.match(await client.until(/"second"$/), /405/)
 })
+
+/** Milliseconds beyond those in which the library cuts a connection that brings nothing: its clock is no test's. */
+const BEYOND_IDLE_MS = 12_500
+
+t.test('a call whose answer takes longer than a connection may rest is answered', { timeout: 600_000 }, async (t) => {
+  const rested = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, BEYOND_IDLE_MS))
+  const run = () => rested().then(() => answer('late'))
+  const late = (id: string, outlivesClient: boolean) => operation({ id, path: `/${id}`, outlivesClient, run })
+  const { port } = await openFront(t, [late('test.a', false), late('test.b', true)])
+  const clients = ['test.a', 'test.b'].map((path) => {
+    const client = rawClient(port)
+    client.send(slow(path))
+    return client
+  })
+  for (const client of clients) {
+    t.match(await client.until(/"late"$/), /^HTTP\/1\.1 200 /)
+    client.destroy()
+  }
+})
