@@ -39,7 +39,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
 }
 
 /**
- * The refusal of a call whose cost nobody can bound.
+ * The refusal of a call whose cost has no upper bound.
  * @param kinds accounts with a finite limit, at least one @param unpriced tag of an endpoint without a price, if that is why
  */
 export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | null): Outcome<never> {

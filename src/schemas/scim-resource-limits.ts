@@ -8,7 +8,7 @@ export const SCIM_FILTER_NESTING_MAX = 20
 export const SCIM_RESULTS_MAX = 200
 /** The same when no number is asked for. Decision. */
 export const SCIM_RESULTS_DEFAULT = 100
-/** Members of the first group of a page of a list, which there always is; whoever leaves them out has no such limit. Decision. */
+/** Members of the first group of a page of a list, which there always is; a request without the members has no such limit. Decision. */
 export const SCIM_LISTED_MEMBERS_MAX = 200_000
 /** Characters of a userName, a displayName and an externalId. Decision. */
 export const SCIM_NAME_CHARS_MAX = 256

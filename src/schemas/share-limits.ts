@@ -17,7 +17,7 @@ export const LOOP_BURST_MS = 50
 /** Milliseconds without a call of another organization after which one is alone; and those that a call waits for its turn at most. Decision. */
 export const LOOP_OTHERS_MS = 1_000
 export const LOOP_WAIT_MS_MAX = 3_000
-/** What a call costs of the loop that nobody sees run: so many microseconds, and a millisecond for so many bytes of its answer. Decision. */
+/** What a call costs the loop beyond the time that is measured: so many microseconds, and a millisecond for so many bytes of its answer. Decision. */
 export const LOOP_CALL_US = 200
 export const LOOP_WRITTEN_BYTES_PER_MS = 128 * KIB
 /** Bytes of an answer that is never given up for those that are not read. Decision. */
