@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { get, type OutgoingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { ReadyFacts } from '../../src/server/supervisor/banner.ts'
 import { plainEnvironment } from './load.ts'
 import { openTestDatabase } from './postgres.ts'
@@ -116,10 +118,6 @@ export async function until(what: string, is: () => boolean | Promise<boolean>):
 function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): TestNode {
   const pid = server.child.pid ?? 0
   const dataDir = settings['SLUICE_DATA'] ?? ''
-  const ask = async (url: string, headers: Settings): Promise<{ status: number; body: string }> => {
-    const answer = await fetch(url, { headers: { connection: 'close', ...headers } })
-    return { status: answer.status, body: await answer.text() }
-  }
   return {
     pid, settings, dataDir, ready,
     ended: new Promise((resolve) => server.child.once('exit', (code) => resolve(code))),
@@ -149,6 +147,19 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
       await until('everything is gone', () => hasEnded(server.child) && family.every(isGone))
     },
   }
+}
+
+/**
+ * A connection for each request. The global `fetch` keeps a pool for each origin, whose queue has stood still for good
+ * behind a connection that a killed front reset.
+ */
+function ask(url: string, headers: OutgoingHttpHeaders): Promise<{ readonly status: number; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(UNTIL_MS_MAX)
+    get(url, { agent: false, headers, signal }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
+    }).on('error', reject)
+  })
 }
 
 /** A line of the log or the ready line; an unfinished one is none yet. */
