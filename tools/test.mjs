@@ -1,16 +1,28 @@
 // Builds, and runs test files side by side, each as a plain `node file`; prints failures whole, one line for each skipped test,
-// and ends with `N passed, N failed`. Arguments: files under dist/test (all of them without), `--times`.
+// and ends with `N passed, N failed`. What it takes is in HELP below.
 // tap's own runner puts two loader hooks before every test: they cost each process more CPU than most tests do.
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, watch } from 'node:fs'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
 import { installIfPossible } from './install.mjs'
 import { summaryOf } from './tap-summary.mjs'
+import { changedTests, compiledOf, isProof, longestFirst, testFiles, UnknownTest } from './test-files.mjs'
+
+const HELP = `npm test [-- [test/x.test.ts | test/folder]… [options]]
+
+  without a file      everything but the proofs of test/prove
+  --proofs            the short forms of the proofs alone  (npm run test:proofs)
+  --all               both                                 (npm run test:all)
+  --changed           tests of what differs from the last commit: files of tests that changed, and those that import,
+                      themselves or by test/support, a file that did
+  -g, --grep WORDS    tests whose title has these words; once more for a test within it
+  --watch             once more at each change of src or test, until Ctrl-C
+  --times             the seconds of each file, and of its CPU
+`
 
 /** Decision: two test files at once. Many of them start several processes of their own. */
 const JOBS = 2
@@ -33,24 +45,24 @@ const SLOW_S = 30
 const STDERR_CHARS_MAX = 64 * 1024
 /** From the end of a file to the end of what it printed, in milliseconds. */
 const PIPES_MS = 2_000
+/** Milliseconds from a change of a file to the build. */
+const WATCH_CALM_MS = 200
 /** Of `/proc`, on every Linux that Node runs on. */
 const TICKS_PER_S = 100
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { times: { type: 'boolean' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    proofs: { type: 'boolean' }, all: { type: 'boolean' }, changed: { type: 'boolean' }, watch: { type: 'boolean' }, times: { type: 'boolean' },
+    grep: { type: 'string', short: 'g', multiple: true }, help: { type: 'boolean', short: 'h' },
+  },
+})
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
-// A test that was deleted or renamed would otherwise go on running from its old output.
-if (positionals.length === 0) {
-  rmSync('dist/test', { recursive: true, force: true })
-  rmSync('dist/.tsbuildinfo', { force: true })
+if (values.help) {
+  process.stdout.write(HELP)
+  process.exit(0)
 }
-await build()
-// Clients of other vendors: tests alone need them, and `npm start` does not wait for them.
-installIfPossible('tools/clients')
-const files = positionals.length > 0 ? positionals : testFiles()
-/** Those of the supervisor are the longest. */
-const isOfSupervisor = (path) => path.includes('/supervisor/')
-const waiting = files.filter(isWaiting).sort((a, b) => Number(isOfSupervisor(b)) - Number(isOfSupervisor(a)))
-const others = files.filter((path) => !isWaiting(path))
+let [waiting, others] = [[], []]
 const running = new Set()
 let [passed, failed, endedCpuS] = [0, 0, 0]
 
@@ -60,13 +72,63 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-await Promise.all([
-  work([waiting]),
-  ...Array.from({ length: JOBS }, () => work([others, waiting])),
-  ...Array.from({ length: SPARE_JOBS }, (_, nth) => workWhenIdle(nth)),
-])
-process.stdout.write(`${passed} passed, ${failed} failed\n`)
-process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+const isWhole = positionals.length === 0 && !values.changed
+// A test that was deleted or renamed would otherwise go on running from its old output.
+if (isWhole) {
+  rmSync('dist/test', { recursive: true, force: true })
+  rmSync('dist/.tsbuildinfo', { force: true })
+}
+await runOnce()
+if (values.watch) await runAtEachChange()
+
+async function runOnce() {
+  await build()
+  // Clients of other vendors: tests alone need them, and `npm start` does not wait for them.
+  installIfPossible('tools/clients')
+  const files = longestFirst(chosenFiles())
+  waiting = files.filter(isWaiting)
+  others = files.filter((path) => !isWaiting(path))
+  ;[passed, failed] = [0, 0]
+  await Promise.all([
+    work([waiting]),
+    ...Array.from({ length: JOBS }, () => work([others, waiting])),
+    ...Array.from({ length: SPARE_JOBS }, (_, nth) => workWhenIdle(nth)),
+  ])
+  process.stdout.write(`${passed} passed, ${failed} failed\n`)
+  process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+}
+
+/** Compiled test files by what was asked for. Ends the process where that names none. */
+function chosenFiles() {
+  try {
+    if (values.changed) return changedTests()
+    if (positionals.length > 0) return positionals.flatMap(compiledOf)
+    return testFiles().filter((path) => values.all || isProof(path) === (values.proofs ?? false))
+  } catch (problem) {
+    if (!(problem instanceof UnknownTest)) throw problem
+    process.stderr.write(`${problem.message}\n`)
+    process.exit(2)
+  }
+}
+
+async function runAtEachChange() {
+  let isChanged = false
+  let wake = () => undefined
+  for (const folder of ['src', 'test', 'bench'].filter(existsSync)) {
+    watch(folder, { recursive: true }, () => {
+      isChanged = true
+      wake()
+    })
+  }
+  for (;;) {
+    process.stdout.write('waiting for a change\n')
+    if (!isChanged) await new Promise((resolve) => (wake = resolve))
+    // Editors write in several steps.
+    await sleep(WATCH_CALM_MS)
+    isChanged = false
+    await runOnce()
+  }
+}
 
 /** @param nth they look one after the other: two at once would both take the same idle core */
 async function workWhenIdle(nth) {
@@ -106,7 +168,8 @@ async function work(lists) {
 function runFile(file) {
   return new Promise((resolve) => {
     let [stdout, stderr] = ['', '']
-    const env = { ...process.env, TAP_TIMEOUT: String(TIMEOUT_S) }
+    const grep = values.grep === undefined ? {} : { TAP_GREP: values.grep.map(literal).join('\n'), TAP_FILTER_QUIETLY: '1' }
+    const env = { ...process.env, TAP_TIMEOUT: String(TIMEOUT_S), ...grep }
     const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     running.add(child)
     const timer = setTimeout(() => child.kill('SIGKILL'), KILL_MS)
@@ -138,9 +201,7 @@ function cpuOfEnded() {
   return since
 }
 
-/** The long ones first: at the end both jobs should have something to do. */
-function testFiles() {
-  const found = readdirSync('dist/test', { recursive: true }).filter((path) => path.endsWith('.test.js'))
-  const isLong = (path) => /^(?:prove|workers\/clip|server\/(?:cli|main|supervisor))\//.test(path)
-  return found.sort().sort((a, b) => Number(isLong(b)) - Number(isLong(a))).map((path) => join('dist/test', path))
+/** A pattern for tap that holds these words wherever they stand, and in either case. */
+function literal(words) {
+  return `/${words.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}/i`
 }
