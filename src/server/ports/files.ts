@@ -156,6 +156,8 @@ export interface SealedObject {
 export interface FileSweep {
   /** Moves uploads whose lease ran out to `abandoned`, with a lease of the sweep's own. */
   claimStale(countMax: number): Promise<Outcome<readonly StaleUpload[]>>
+  /** @returns those of the fronts that are gone: they have no row, or a silent one, and no upload of theirs has a lease */
+  goneFronts(ids: readonly string[]): Promise<Outcome<ReadonlySet<string>>>
   /** Removes rows of files whose time has come, and frees their quota: the bytes are for the caller. @returns ids of their objects */
   removeExpired(countMax: number): Promise<Outcome<readonly string[]>>
   /** Removes the row of a claimed upload, when its bytes are gone. @returns false when another sweep has it by now */

@@ -27,8 +27,13 @@ export interface Storage {
   remove(objectId: string): Promise<Outcome<boolean>>
   /** All objects in an order of the driver's own, for the sweep. @param cursor of the page before. Failure: storage_unavailable. */
   list(cursor: string | null): Promise<Outcome<ObjectPage>>
-  /** Removes staging files that nobody has written to for so long: a crash left them. @returns how many */
-  sweepStaging(idleMs: number): Promise<Outcome<number>>
+  /** Ids of the fronts whose staging files are there. Failure: storage_unavailable. */
+  stagingOwners(): Promise<Outcome<readonly string[]>>
+  /**
+   * Removes staging files that a crash left: those to which nothing was written for so long, and all of fronts that are
+   * gone. @returns how many. Failure: storage_unavailable.
+   */
+  sweepStaging(idleMs: number, gone: ReadonlySet<string>): Promise<Outcome<number>>
   readonly containers: ContainerFolders
   /** What an error of a system call on a staging file means: `ENOSPC` storage_full, others storage_unavailable. */
   failureOf(cause: unknown): Failure

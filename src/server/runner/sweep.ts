@@ -107,7 +107,7 @@ const STEPS: readonly Step[] = [
   sweepUploads,
   sweepExpired,
   sweepOrphans,
-  async ({ parts, report }) => counted(await parts.storage.sweepStaging(STAGING_IDLE_MS), (count) => (report.staging_files += count)),
+  sweepStaging,
   sweepContainers,
   async ({ parts, report }) => counted(await parts.storage.containers.emptyTrash(STAGING_IDLE_MS), (count) => (report.container_files += count)),
   (round) => recount(round, { ageMs: round.options.recountAgeMs ?? CONTAINER_RECOUNT_MS }),
@@ -181,6 +181,15 @@ async function sweepOrphans(round: Round): Promise<Outcome<null>> {
     cursor = page.value.cursor
     if (cursor === null || round.isEnding) return ok(null)
   }
+}
+
+/** What a front that is gone has staged is nobody's at once; of other processes only its age tells that. */
+async function sweepStaging({ parts: { rows, storage }, report }: Round): Promise<Outcome<null>> {
+  const owners = await storage.stagingOwners()
+  if (!owners.ok) return owners
+  const gone = await rows.goneFronts(owners.value)
+  if (!gone.ok) return gone
+  return counted(await storage.sweepStaging(STAGING_IDLE_MS, gone.value), (count) => (report.staging_files += count))
 }
 
 async function sweepContainers(round: Round): Promise<Outcome<null>> {

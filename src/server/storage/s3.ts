@@ -36,7 +36,8 @@ export async function openS3Storage(options: S3Options): Promise<Storage> {
         cursor: hasMore ? (keys.at(-1)?.name ?? null) : null,
       })
     },
-    sweepStaging: (idleMs) => staging.sweep(idleMs),
+    stagingOwners: () => staging.owners(),
+    sweepStaging: (idleMs, gone) => staging.sweep(idleMs, gone),
     containers: s3Containers(calls),
     failureOf: diskFailure,
     close() {

@@ -8,8 +8,12 @@ import { codeOf, reachDisk } from './disk-failure.ts'
 
 /** Of the inodes of a small file system. Decision. */
 const SPARE_SHARE = 1 / 100
-/** Between the owner and the name of its own. */
+/** Between the owner, a UUID, and the name of its own. */
 const OF_OWNER = '.'
+const OWNED = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\./
+
+/** Whatever the clock of the disk says. */
+const AT_ONCE_MS = Number.MIN_SAFE_INTEGER
 
 interface Admitted {
   readonly path: string
@@ -44,14 +48,22 @@ export class StagingFolder {
     return room.ok ? fail('storage_full', { retryAfterS: 5 }) : room
   }
 
+  owners(): Promise<Outcome<readonly string[]>> {
+    return reachDisk(async () => {
+      const found = (await readdir(this.#folder)).map(ownerOf).filter((owner) => owner !== null)
+      return ok([...new Set(found)])
+    })
+  }
+
   /** @returns how many were removed */
-  sweep(idleMs: number): Promise<Outcome<number>> {
+  sweep(idleMs: number, gone: ReadonlySet<string>): Promise<Outcome<number>> {
     return reachDisk(async () => {
       const active = new Set([...this.#admitted].map(({ path }) => path))
       let removed = 0
       for (const name of await readdir(this.#folder)) {
         const path = join(this.#folder, name)
-        if (active.has(path) || Date.now() - (await fileChangedAtMs(path)) < idleMs) continue
+        const leastMs = gone.has(ownerOf(name) ?? '') ? AT_ONCE_MS : idleMs
+        if (active.has(path) || Date.now() - (await fileChangedAtMs(path)) < leastMs) continue
         await rm(path, { force: true })
         removed++
       }
@@ -96,7 +108,12 @@ export async function removeStagingOf(folder: string, owner: string): Promise<vo
     if (codeOf(cause) === 'ENOENT') return []
     throw cause
   })
-  for (const name of names) if (name.startsWith(`${owner}${OF_OWNER}`)) await rm(join(folder, name), { force: true })
+  for (const name of names) if (ownerOf(name) === owner) await rm(join(folder, name), { force: true })
+}
+
+/** Null: nobody's in particular, of an older version or of a process that is no front. */
+function ownerOf(name: string): string | null {
+  return OWNED.exec(name)?.[1] ?? null
 }
 
 async function writtenBytes(path: string): Promise<number> {

@@ -3,10 +3,10 @@ import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
 import type { FileRecord, StorageUsage, UploadWish } from '../ports/files.ts'
 import { reserve, usageOf, type PendingRow } from './file-quota.ts'
 import { fileOf, type FileRow, type FileState } from './file-rows.ts'
-import { claimStale } from './file-sweep.ts'
 import { idempotencyIdOf, isTaken } from './idempotency.ts'
 import { newFileId } from './ids.ts'
 import type { Sql } from './open.ts'
+import { claimStale } from './stale-uploads.ts'
 import { reach, violatedUnique } from './translate.ts'
 
 /** What one try to begin an upload found. */

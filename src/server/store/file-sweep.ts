@@ -2,10 +2,11 @@ import { ok } from '../../schemas/failures.ts'
 import { CONTAINER_KEPT_MS, UPLOAD_LEASE_MS } from '../../schemas/file-limits.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
 import type { FileSweep, StaleUpload } from '../ports/files.ts'
-import { release } from './file-quota.ts'
+import { endOfDeadFronts, goneFronts } from './dead-fronts.ts'
 import { fileRows, listFiles } from './file-rows.ts'
 import { removeRow } from './files.ts'
-import type { Queryable, Store, Transaction } from './open.ts'
+import type { Store } from './open.ts'
+import { claimStale } from './stale-uploads.ts'
 import { reach } from './translate.ts'
 import { clipPage, clipsAmong } from './videos/clip-objects.ts'
 
@@ -21,6 +22,7 @@ export function openFileSweep(store: Store): FileSweep {
       }
       return ok(claimed)
     }),
+    goneFronts: (ids) => reach(async () => ok(await goneFronts(store.sql, ids))),
     forget: ({ id, attempt }) => reach(async () => {
       const { count } = await store.sql`DELETE FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'abandoned'`
       return ok(count === 1)
@@ -46,37 +48,6 @@ export function openFileSweep(store: Store): FileSweep {
     clips: (after, countMax) => reach(async () => ok(await clipPage(store.sql, after, countMax))),
     expire: () => reach(async () => ok(await expire(store))),
   }
-}
-
-/**
- * Uploads of fronts that are gone are nobody's at once: a front that lives has a row, which its supervisor takes away when it
- * dies, and writes it again within seconds where it was taken by mistake. What it writes then is fenced off by the attempt.
- */
-async function endOfDeadFronts(sql: Queryable): Promise<void> {
-  await sql`
-    UPDATE files f SET lease_until = to_timestamp(0)
-    WHERE state = 'pending' AND front_id IS NOT NULL AND lease_until > clock_timestamp()
-      AND NOT EXISTS (SELECT 1 FROM fronts WHERE fronts.id = f.front_id)`
-}
-
-/** Gives back at once what the uploads of a front that died have reserved; the sweep removes their bytes. */
-export async function abandonUploadsOf({ sql }: Pick<Store, 'sql'>, frontId: string): Promise<void> {
-  const rows = await sql<{ id: string }[]>`
-    UPDATE files SET lease_until = to_timestamp(0)
-    WHERE state = 'pending' AND front_id = ${frontId} RETURNING id`
-  for (const { id } of rows) await sql.begin((tx) => claimStale(tx, id, 0))
-}
-
-/** Abandoned first, with the quota freed in the same transaction; the bytes are removed by whoever holds this claim. */
-export async function claimStale(tx: Transaction, id: string, leaseMs: number): Promise<StaleUpload | null> {
-  const claimed = await fileRows.claim(tx, id, leaseMs)
-  if (claimed === null) return null
-  if (claimed.state === 'pending') {
-    await release(tx, claimed)
-    await fileRows.advance(tx, claimed, 'abandoned')
-  }
-  const [row] = await tx<{ workspace_id: string }[]>`SELECT workspace_id FROM files WHERE id = ${id}`
-  return { id, workspaceId: row?.workspace_id ?? '', attempt: claimed.attempt }
 }
 
 async function expire({ sql }: Store): Promise<number> {

@@ -1,11 +1,12 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { UPLOAD_LEASE_MS } from '../../../src/schemas/file-limits.ts'
 import { Secret } from '../../../src/schemas/secret.ts'
 import type { FileRecord } from '../../../src/server/ports/files.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
-import { storedFile } from '../../support/files.ts'
+import { begun, storedFile } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
 import { firstKeys, nodeSettings, startNode, type Settings } from '../../support/node.ts'
 import { text } from '../../support/sessions.ts'
@@ -171,6 +172,25 @@ t.test('sweep removes what is old enough, and tells it by kind', async (t) => {
   t.match(stdout, /^container files +0$/m)
   for (const wrong of ['-1', '1h', '1.5', '']) t.equal((await run('sweep', '--min-age', wrong)).code, 2, wrong)
   t.match(await census(), { ready: 1, objects: 1 })
+})
+
+t.test('sweep removes at once what a front has staged and reserved that is gone, and nothing of one that may live', async (t) => {
+  const { store, open, workspaceId, objectsFolder, json } = await stand(t)
+  const [dead, living, silent, leased] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+  for (const frontId of [dead, living, leased]) await begun(open({ leaseMs: UPLOAD_LEASE_MS, frontId }), workspaceId, 1_000)
+  for (const [id, ageMs] of [[living, 0], [silent, UPLOAD_LEASE_MS + 1_000], [leased, UPLOAD_LEASE_MS + 1_000]] as const) {
+    await store.sql`
+      INSERT INTO fronts (id, node, connections, epoch, heartbeat_at)
+      VALUES (${id}, 'other', 1, 0, clock_timestamp() - ${ageMs} * interval '1 ms')`
+  }
+  const left = [dead, living, silent, leased].map((id) => `${id}.${randomUUID()}`)
+  for (const name of left) writeFileSync(join(objectsFolder, 'staging', name), 'staged')
+  t.match(await json('sweep'), { uploads: 1, staging_files: 2 })
+  t.same(readdirSync(join(objectsFolder, 'staging')).sort(), [left[1], left[3]].sort())
+  t.match(await json('files', 'list'), { used_bytes: 0, reserved_bytes: 2_000 })
+  // The row that its supervisor takes away when it dies.
+  await store.sql`DELETE FROM fronts WHERE id = ${leased}`
+  t.match(await json('sweep'), { uploads: 1, staging_files: 1 })
 })
 
 t.test('a verb that a slip of the pen leads elsewhere makes nothing there and removes nothing', async (t) => {

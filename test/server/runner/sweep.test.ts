@@ -182,6 +182,7 @@ for (const driver of ['disk', 'S3'] as const) {
   const storageCalls: readonly (readonly [string, (storage: Storage) => Storage, keyof SweepReport])[] = [
     ['remove', (storage) => failing(storage, 'remove', AWAY), 'uploads'],
     ['list', (storage) => failing(storage, 'list', AWAY), 'objects'],
+    ['stagingOwners', (storage) => failing(storage, 'stagingOwners', AWAY), 'staging_files'],
     ['sweepStaging', (storage) => failing(storage, 'sweepStaging', AWAY), 'staging_files'],
     ...(['listContainers', 'newestChange', 'removeContainer'] satisfies (keyof ContainerFolders)[]).map((call) => [
       `containers.${call}`, (storage: Storage) => ({ ...storage, containers: failing(storage.containers, call, AWAY) }), 'containers',
@@ -205,7 +206,7 @@ for (const driver of ['disk', 'S3'] as const) {
 
   const rowCalls: readonly (readonly [string, (parts: SweepParts) => Partial<SweepParts>, keyof SweepReport])[] = [
     ...([
-      ['claimStale', 'uploads'], ['forget', 'uploads'], ['withoutRow', 'objects'], ['expire', 'idempotency'],
+      ['claimStale', 'uploads'], ['forget', 'uploads'], ['goneFronts', 'staging_files'], ['withoutRow', 'objects'], ['expire', 'idempotency'],
     ] satisfies [keyof FileSweep, keyof SweepReport][])
       .map(([call, count]) => [call, ({ rows }: SweepParts) => ({ rows: failing(rows, call, STORE_AWAY) }), count] as const),
     ...(['lastUses', 'removal'] satisfies (keyof ContainerUses)[])

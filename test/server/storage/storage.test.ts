@@ -1,5 +1,6 @@
-import { randomBytes, randomInt } from 'node:crypto'
-import { access, writeFile } from 'node:fs/promises'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { access, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import t from 'tap'
 import { CallEnded } from '../../../src/schemas/call-ended.ts'
 import { STORAGE_PIECE_BYTES } from '../../../src/schemas/file-limits.ts'
@@ -113,10 +114,22 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
     const { storage, folder } = await open(t)
     const active = await staged(storage, Buffer.from('active'))
     await writeFile(`${folder}/staging/left-by-a-crash`, 'left')
-    t.equal(must(await storage.sweepStaging(60_000)), 0)
-    t.equal(must(await storage.sweepStaging(-1)), 1)
+    t.equal(must(await storage.sweepStaging(60_000, new Set())), 0)
+    t.equal(must(await storage.sweepStaging(-1, new Set())), 1)
     await access(active.path)
     await t.rejects(access(`${folder}/staging/left-by-a-crash`))
+  })
+
+  t.test(`${driver}: what a front has staged that is gone is swept at once, and nothing else`, async (t) => {
+    const { storage, folder } = await open(t)
+    const active = await staged(storage, Buffer.from('active'))
+    const [gone, living] = [randomUUID(), randomUUID()]
+    const left = [`${gone}.a`, `${living}.b`, `x${gone}.c`, gone, 'd']
+    for (const name of left) await writeFile(`${folder}/staging/${name}`, 'left')
+    await mkdir(`${folder}/staging/${gone}.folder`)
+    t.same([...must(await storage.stagingOwners())].sort(), [gone, living].sort())
+    t.equal(must(await storage.sweepStaging(60_000, new Set([gone]))), 1)
+    t.same((await readdir(`${folder}/staging`)).sort(), [basename(active.path), ...left.slice(1), `${gone}.folder`].sort())
   })
 
   t.test(`${driver}: container files are listed in the order of their bytes, page by page`, async (t) => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { UPLOAD_LEASE_MS } from '../../../src/schemas/file-limits.ts'
-import { abandonUploadsOf, openFileSweep } from '../../../src/server/store/file-sweep.ts'
+import { abandonUploadsOf } from '../../../src/server/store/dead-fronts.ts'
+import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, openFileStand } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
 
