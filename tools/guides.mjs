@@ -1,10 +1,13 @@
-// Makes guides of README.md and CHANGELOG.md, so that nothing is written twice: each section of the README is a page, its contents order them. A link
-// that leads nowhere, a section that the contents leave out and HTML of one's own end the build.
+// Makes guides of README.md and of the files that its contents name, so that nothing is written twice: each section of the README is a page, each such
+// file is one, the contents order them. A link that leads nowhere, a section that the contents leave out and HTML end the build.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, posix } from 'node:path'
 import { lexer, Parser, Renderer } from 'marked'
 
 const AT = '/docs/guides'
-const CHANGELOG = 'CHANGELOG.md'
+const README = 'README.md'
+/** Texts of the repository that a node does not serve: a link to one is shown as its text and its place. */
+const UNSERVED = /^(?:[A-Z]+|docs\/[\w/-]+)\.md$/
 /** What the README calls a node at home: in a guide it is the node that serves it. */
 const HOME = 'http://127.0.0.1:8080/docs'
 /** What commands take from the first page. */
@@ -12,27 +15,29 @@ const BORROWED = /\$SLUICE_(MANAGEMENT_)?KEY\b|\bfield [.<]/
 
 /** @param folder that serves the pages; what it has of an earlier build goes */
 export function writeGuides(folder) {
-  const pages = guidesOf(readFileSync('README.md', 'utf8'), readFileSync(CHANGELOG, 'utf8'))
+  const pages = guidesOf((path) => readFileSync(path, 'utf8'))
   mkdirSync(folder, { recursive: true })
   for (const [name, html] of pages) writeFileSync(`${folder}/${name}.html`, html)
   for (const file of readdirSync(folder)) if (!pages.has(file.replace(/\.html$/, ''))) rmSync(`${folder}/${file}`)
 }
 
-/** @returns the pages' texts by their names; `index` is the list of the others */
-export function guidesOf(readme, changelog) {
-  const [start, contents, ...sections] = sectionsOf(lexer(readme))
-  const changes = { name: 'changelog', ...sectionOf(lexer(changelog)) }
-  const pages = [...sections, changes]
-  const anchors = anchorsOf([start, contents, ...sections])
-  for (const [token, { id }] of anchorsOf([changes])) anchors.set(token, { id, page: '' })
+/**
+ * @param textOf a file of the repository
+ * @returns the pages' texts by their names; `index` is the list of the others
+ */
+export function guidesOf(textOf) {
+  const [start, contents, ...sections] = sectionsOf(lexer(textOf(README)))
+  const files = linksOf(contents).filter((href) => href.endsWith('.md')).map((path) => ({ name: basename(path, '.md').toLowerCase(), path, ...sectionOf(lexer(textOf(path))) }))
+  const pages = [...sections, ...files]
+  const anchors = new Map([[start, contents, ...sections], ...files.map((file) => [file])].flatMap((text) => [...anchorsOf(text)]))
   const groups = groupsOf(contents, pages)
   const order = groups.flatMap(({ members }) => members)
   const forgotten = pages.filter((page) => !order.includes(page)).map(({ title }) => title)
   if (forgotten.length > 0) throw new Error(`README.md: its contents leave out ${forgotten.join(', ')}`)
-  const render = (tokens) => Parser.parse(tokens, { renderer: new GuideRenderer(anchors) })
+  const render = (tokens, path = README) => Parser.parse(tokens, { renderer: new GuideRenderer(anchors, { path, files }) })
   const made = order.map((page, at) => [page.name, shellOf({
     title: page.title, groups, name: page.name,
-    body: `${render([page.heading])}${borrowed(page, order[0])}${render(page.tokens)}${turns(order[at - 1], order[at + 1])}`,
+    body: `${render([page.heading])}${borrowed(page, order[0])}${render(page.tokens, page.path)}${turns(order[at - 1], order[at + 1])}`,
   })])
   const list = groups.map(({ title, members }) => `<div>\n<h2>${escaped(title)}</h2>\n${listOf(members)}\n</div>`).join('\n')
   const body = `${render([start.heading, ...start.tokens])}<nav class="groups" aria-label="Guides">\n${list}\n</nav>\n`
@@ -45,23 +50,24 @@ function sectionsOf(tokens) {
   return starts.map((from, at) => sectionOf(tokens.slice(from, starts[at + 1]))).map((section) => ({ ...section, name: slugOf(section.title) }))
 }
 
-/** The first heading is the page's own, whatever its level. */
-function sectionOf([heading, ...tokens]) {
+/** The first heading is the page's own, whatever its level; what stands before it is a comment. */
+function sectionOf(all) {
+  const [heading, ...tokens] = all.slice(all.findIndex(({ type }) => type === 'heading'))
   const lift = heading.depth - 1
   for (const token of tokens) if (token.type === 'heading') token.depth -= lift
   heading.depth = 1
   return { title: plain(heading.tokens), heading, tokens }
 }
 
-/** @returns the place of each heading: GitHub's anchor, which counts equal ones over the whole text, and the page that has it */
+/** @returns the place of each heading of a file: GitHub's anchor, which counts equal ones over the whole text, and the page that has it */
 function anchorsOf(sections) {
   const [anchors, counts] = [new Map(), new Map()]
-  for (const { name, heading, tokens } of sections)
+  for (const { name, path = README, heading, tokens } of sections)
     for (const token of [heading, ...tokens.filter(({ type }) => type === 'heading')]) {
       const slug = slugOf(plain(token.tokens))
       const count = counts.get(slug) ?? 0
       counts.set(slug, count + 1)
-      anchors.set(token, { id: count === 0 ? slug : `${slug}-${count}`, page: name })
+      anchors.set(token, { id: count === 0 ? slug : `${slug}-${count}`, page: name, path })
     }
   return anchors
 }
@@ -74,15 +80,12 @@ function plain(tokens) {
   return tokens.map((token) => (token.tokens === undefined ? token.text : plain(token.tokens))).join('')
 }
 
-/** Of a list whose items are a bold title and links to sections. */
+/** Of a list whose items are a bold title and links to sections and files. */
 function groupsOf(contents, pages) {
-  const items = contents.tokens.flatMap(({ type, items }) => (type === 'list' ? items : []))
-  return items.map((item) => {
-    const parts = item.tokens.flatMap(({ tokens }) => tokens)
+  return itemsOf(contents).map((parts) => {
     const title = plain(parts.filter(({ type }) => type === 'strong')).replace(/:$/, '')
-    const members = parts.filter(({ type }) => type === 'link').map(({ href }) => {
-      const name = href === CHANGELOG ? 'changelog' : href.slice(1)
-      const page = pages.find((page) => page.name === name)
+    const members = hrefsOf(parts).map((href) => {
+      const page = pages.find(({ name, path }) => href === path || href === `#${name}`)
       if (page === undefined) throw new Error(`README.md: its contents name ${href}, which is no section`)
       return page
     })
@@ -90,12 +93,30 @@ function groupsOf(contents, pages) {
   })
 }
 
+function linksOf(contents) {
+  return itemsOf(contents).flatMap(hrefsOf)
+}
+
+function itemsOf(contents) {
+  const items = contents.tokens.flatMap(({ type, items }) => (type === 'list' ? items : []))
+  return items.map((item) => item.tokens.flatMap(({ tokens }) => tokens))
+}
+
+function hrefsOf(parts) {
+  return parts.filter(({ type }) => type === 'link').map(({ href }) => href)
+}
+
 class GuideRenderer extends Renderer {
   #anchors
+  #path
+  #files
 
-  constructor(anchors) {
+  /** @param path of the file that is rendered */
+  constructor(anchors, { path, files }) {
     super()
     this.#anchors = anchors
+    this.#path = path
+    this.#files = files
   }
 
   heading(token) {
@@ -106,7 +127,9 @@ class GuideRenderer extends Renderer {
   }
 
   link({ href, tokens }) {
-    return `<a href="${escaped(this.#placeOf(href))}">${this.parser.parseInline(tokens)}</a>`
+    const text = this.parser.parseInline(tokens)
+    const place = this.#placeOf(href)
+    return place === null ? `${text} (<code>${escaped(this.#fileOf(href))}</code>)` : `<a href="${escaped(place)}">${text}</a>`
   }
 
   code(token) {
@@ -122,20 +145,31 @@ class GuideRenderer extends Renderer {
 
   html({ text }) {
     if (/^<!--(?:(?!-->)[\s\S])*-->\s*$/.test(text)) return ''
-    throw new Error(`README.md: HTML is not passed on: ${text}`)
+    throw new Error(`${this.#path}: HTML is not passed on: ${text}`)
   }
 
   image({ href }) {
-    throw new Error(`README.md: guides show no pictures: ${href}`)
+    throw new Error(`${this.#path}: guides show no pictures: ${href}`)
   }
 
+  /** Null of a file that is no page. */
   #placeOf(href) {
-    if (href === CHANGELOG) return `${AT}/changelog`
     if (href.startsWith(HOME)) return href.slice(HOME.length - '/docs'.length)
     if (/^https:\/\//.test(href)) return href
-    const found = [...this.#anchors.values()].find(({ id, page }) => page !== '' && `#${id}` === href)
-    if (found === undefined) throw new Error(`README.md: no page has ${href}`)
-    return found.page === found.id ? `${AT}/${found.page}` : `${AT}/${found.page}${href}`
+    const path = this.#fileOf(href)
+    const id = href.split('#')[1]
+    const file = this.#files.find((one) => one.path === path)
+    if (file !== undefined && id === undefined) return `${AT}/${file.name}`
+    const found = [...this.#anchors.values()].find((one) => one.path === path && one.id === id)
+    if (found !== undefined) return found.page === found.id ? `${AT}/${found.page}` : `${AT}/${found.page}#${id}`
+    if (path !== README && file === undefined && UNSERVED.test(path)) return null
+    throw new Error(`${this.#path}: no page has ${href}`)
+  }
+
+  /** From the root of the repository. */
+  #fileOf(href) {
+    const [name] = href.split('#')
+    return name === '' ? this.#path : posix.join(posix.dirname(this.#path), name)
   }
 }
 

@@ -1,4 +1,5 @@
 /** What organizations share of one front. */
+
 const KIB = 1024
 const MIB = 1024 * KIB
 

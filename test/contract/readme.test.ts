@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Settings } from '../../src/schemas/settings.ts'
-import { decisions, decisionTable } from '../support/decisions.ts'
+import { contractLimits, decisions, generatedPages } from '../support/decisions.ts'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
 
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
@@ -31,8 +31,17 @@ t.test('the README names no setting that does not exist', async (t) => {
   )
 })
 
-t.test('the README lists the decisions as the source has them (node tools/decisions.mjs)', async (t) => {
-  t.ok(readme.includes(decisionTable(readSources('src'))))
+t.test('the pages of decisions and limits are as the source has them (node tools/decisions.mjs)', async (t) => {
+  for (const [path, text] of Object.entries(generatedPages(readSources('src')))) t.ok(readFileSync(`${ROOT}${path}`, 'utf8') === text, path)
+})
+
+t.test('every commented limit of the files of limits is on one of the two pages, and on no more', async (t) => {
+  const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$|\/limits\//.test(path))
+  const all = files.flatMap(({ text }) => [...text.matchAll(/^export const ([A-Z_0-9]+) = /gm)].map(([, name = '']) => name))
+  const decided = decisions(files).map(({ name }) => name)
+  const given = contractLimits(files).map(({ name }) => name)
+  t.ok(all.length > 450)
+  t.same(all.filter((name) => Number(decided.includes(name)) + Number(given.includes(name)) !== 1), ['KIB', 'MIB'])
 })
 
 t.test('no two decisions have the same name', async (t) => {
@@ -50,8 +59,8 @@ t.test('a decision is found with each constant that its comment covers', async (
   const text =
     '/** Why it is so. Decision. */\nexport const A_MAX = 1\nconst B_MS = 2\n\n/** Design §1. */\nconst C = 3\n'
   t.same(decisions([sourceFile('a.ts', text)]), [
-    { name: 'A_MAX', value: '1', why: 'Why it is so.' },
-    { name: 'B_MS', value: '2', why: 'Why it is so.' },
+    { name: 'A_MAX', value: '1', why: 'Why it is so.', path: 'a.ts' },
+    { name: 'B_MS', value: '2', why: 'Why it is so.', path: 'a.ts' },
   ])
 })
 
@@ -66,17 +75,45 @@ t.test('`npm run prove` and the README each list every long run once', async (t)
   t.same(listed.sort(), runs.sort())
 })
 
+interface Guides {
+  guidesOf(textOf: (path: string) => string): ReadonlyMap<string, string>
+}
+
+const GUIDES = pathToFileURL(`${ROOT}tools/guides.mjs`).href
+
+/** Guides of a README with one section, which has the text and what follows it, and of two files that its contents name. */
+async function guidesWith(text: string, more = ''): Promise<ReadonlyMap<string, string>> {
+  const { guidesOf } = (await import(GUIDES)) as Guides
+  const files: Readonly<Record<string, string>> = {
+    'README.md': `# A\n\n## Contents\n\n- **All:** [B](#b) · [Deep](docs/in/deep.md) · [Log](CHANGELOG.md)\n\n## B\n\n${text}\n\n### C & \`d/e\`\n${more}`,
+    'docs/in/deep.md': '<!-- made -->\n\n# Deep\n\n[up](../../README.md#b), [own](#two), [other](other.md)\n\n## Two\n',
+    'CHANGELOG.md': '# Changelog\n',
+  }
+  return guidesOf((path) => files[path] ?? '')
+}
+
+/** Where the links of a page lead that have these texts. */
+function hrefsOf(page = ''): readonly string[] {
+  return [...page.matchAll(/<a href="([^"]*)">[a-z]+<\/a>/g)].map(([, href = '']) => href)
+}
+
 t.test('what of a README no guide could show ends the build: a link that leads nowhere, a section that its contents leave out, HTML', async (t) => {
-  type Guides = { guidesOf(readme: string, changelog: string): ReadonlyMap<string, string> }
-  const { guidesOf } = (await import(pathToFileURL(`${ROOT}tools/guides.mjs`).href)) as Guides
-  const made = (text: string, more = '') =>
-    guidesOf(`# A\n\n## Contents\n\n- **All:** [B](#b) · [Log](CHANGELOG.md)\n\n## B\n\n${text}\n\n### C & \`d/e\`\n${more}`, '# Changelog\n')
-  const page = made('[c](#c--de), [log](CHANGELOG.md), [reference](http://127.0.0.1:8080/docs) <!-- unseen -->').get('b') ?? ''
-  t.same([...page.matchAll(/<a href="([^"]*)">(?:c|log|reference)<\/a>/g)].map(([, href]) => href), ['/docs/guides/b#c--de', '/docs/guides/changelog', '/docs'])
+  const page = (await guidesWith('[c](#c--de), [log](CHANGELOG.md), [reference](http://127.0.0.1:8080/docs) <!-- unseen -->')).get('b') ?? ''
+  t.same(hrefsOf(page), ['/docs/guides/b#c--de', '/docs/guides/changelog', '/docs'])
   t.match(page, '<h2 id="c--de">C &amp; <code>d/e</code>')
   t.notMatch(page, 'unseen')
-  t.throws(() => made('[c](#d)'), /no page has #d/)
-  t.throws(() => made('[c](deploy/none.yaml)'), /no page has deploy/)
-  t.throws(() => made('a', '\n## F\n'), /leave out F/)
-  t.throws(() => made('a <b>c</b>'), /HTML/)
+  await t.rejects(guidesWith('[c](#d)'), /no page has #d/)
+  await t.rejects(guidesWith('[c](deploy/none.yaml)'), /no page has deploy/)
+  await t.rejects(guidesWith('[c](docs/in/deep.md#three)'), /no page has docs/)
+  await t.rejects(guidesWith('a', '\n## F\n'), /leave out F/)
+  await t.rejects(guidesWith('a <b>c</b>'), /HTML/)
+})
+
+t.test('a file that the contents name is a guide, whose links lead from where it lies; one that they do not name is shown as its place', async (t) => {
+  const pages = await guidesWith('[deep](docs/in/deep.md#two), [inside](CONTRIBUTING.md)')
+  t.same(hrefsOf(pages.get('b')), ['/docs/guides/deep#two'])
+  t.match(pages.get('b'), 'inside (<code>CONTRIBUTING.md</code>)')
+  t.same(hrefsOf(pages.get('deep')), ['/docs/guides/b', '/docs/guides/deep#two'])
+  t.match(pages.get('deep'), 'other (<code>docs/in/other.md</code>)')
+  t.notMatch(pages.get('deep'), 'made')
 })

@@ -11,7 +11,7 @@ t.setTimeout(600_000)
 /** What a clone holds, and what was built of it: what is compiled here is what differs. */
 const PARTS = [
   'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.dashboard.json', 'catalog.json', 'README.md', 'CHANGELOG.md',
-  'bin', 'src', 'bench', 'test', 'tools', 'dist',
+  'bin', 'docs', 'src', 'bench', 'test', 'tools', 'dist',
 ]
 
 t.test('npm start and the tools work in a folder whose name holds a space and a letter beyond ASCII', async (t) => {
