@@ -1,5 +1,5 @@
 /** `npm run bench -- neighbours`: what one organization's cheap attacks do to the calls of another one. */
-import { MIB } from '../src/schemas/limits.ts'
+import { FRONT_BYTES_MAX } from '../src/schemas/memory-limits.ts'
 import type { LoadRequest } from '../test/support/load-plan.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { ATTACK_BYTES_PER_S, ATTACK_CONNECTIONS, ATTACKS, type Attack } from './neighbours/attacks.ts'
@@ -54,7 +54,7 @@ async function report(found: readonly AttackFound[]): Promise<void> {
     rows: found.flatMap(attackRows),
     ratios: [],
     curves: [],
-    checks: found.flatMap((one) => attackChecks(one, 1_024 * MIB)),
+    checks: found.flatMap((one) => attackChecks(one, FRONT_BYTES_MAX)),
     notes: [
       `an attack has at most ${ATTACK_CONNECTIONS} connections and ${ATTACK_BYTES_PER_S / 1e6} MB/s of requests`,
       `each kind of victim asks ${VICTIM_PER_S} times a second`,

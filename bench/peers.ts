@@ -17,7 +17,7 @@ export interface Upstream {
 
 /** Why a peer is left out, and how it is added. */
 export const NO_NGINX = 'nginx is not on the PATH; `apt-get install nginx-light` or the like adds it'
-export const NO_PEERS = 'it is not installed; `npm ci --prefix tools/peers` adds it'
+export const NO_PEERS = 'it is not installed; `npm ci --ignore-scripts --prefix tools/peers` adds it'
 
 const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer bench' }
 

@@ -6,7 +6,7 @@ import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore } from '../server/ports/short-jobs.ts'
 import { JobQueue, type Turn } from './job-queue.ts'
 import type { ThreadJob } from './thread.ts'
-import { youngHeap } from './young-heap.ts'
+import { threadHeap } from './thread-heap.ts'
 
 /** As that of the process. Decision. */
 const SEMI_SPACE_MIB = 8
@@ -154,7 +154,7 @@ export class Lane {
       minThreads: threadCount,
       maxThreads: threadCount,
       niceIncrement: isBackground ? BACKGROUND_NICE : 0,
-      resourceLimits: { maxOldGenerationSizeMb: heapMib, ...youngHeap(SEMI_SPACE_MIB) },
+      resourceLimits: threadHeap({ heapMib, semiSpaceMib: SEMI_SPACE_MIB }),
     })
     hear(threads, log)
     this.#threads = threads

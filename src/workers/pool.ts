@@ -1,15 +1,12 @@
 import { ok, type Outcome } from '../schemas/failures.ts'
 import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits.ts'
+import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/memory-limits.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { PromptJobName, ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { Lane } from './lane.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { isBriefJob, runTask } from './tasks.ts'
 
-/** Secrets lie outside of the heap: it holds the code. Decision. */
-const BRIEF_HEAP_MIB = 64
-/** A 32 MiB body of short strings, the worst one, takes 330; answers that are parsed stay below it too. Decision. */
-const LONG_HEAP_MIB = 768
 /** Milliseconds without a long job after which their thread ends, and gives back what its heap has grown to. Decision. */
 const LONG_IDLE_MS = 60_000
 

@@ -6,6 +6,7 @@ import * as fileLimits from '../../src/schemas/file-limits.ts'
 import * as jsonLimits from '../../src/schemas/json-limits.ts'
 import * as otherLimits from '../../src/schemas/limits.ts'
 import * as mappingLimits from '../../src/schemas/mapping-limits.ts'
+import * as memoryLimits from '../../src/schemas/memory-limits.ts'
 import * as moneyLimits from '../../src/schemas/money-limits.ts'
 import * as presetLimits from '../../src/schemas/preset-limits.ts'
 import * as retentionLimits from '../../src/schemas/retention-limits.ts'
@@ -26,6 +27,7 @@ const FILES = [
   fileLimits,
   jsonLimits,
   mappingLimits,
+  memoryLimits,
   moneyLimits,
   presetLimits,
   retentionLimits,
@@ -45,6 +47,7 @@ const limits = {
   ...fileLimits,
   ...jsonLimits,
   ...mappingLimits,
+  ...memoryLimits,
   ...moneyLimits,
   ...presetLimits,
   ...retentionLimits,
@@ -64,6 +67,7 @@ const LIMITS_FILES = [
   'src/schemas/json-limits.ts',
   'src/schemas/limits.ts',
   'src/schemas/mapping-limits.ts',
+  'src/schemas/memory-limits.ts',
   'src/schemas/money-limits.ts',
   'src/schemas/preset-limits.ts',
   'src/schemas/retention-limits.ts',

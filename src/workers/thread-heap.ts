@@ -1,0 +1,19 @@
+import { setFlagsFromString } from 'node:v8'
+
+/** What V8 makes of the young generation: two semi-spaces, and as much for large objects. */
+const SEMI_SPACES = 3
+
+export interface ThreadHeap {
+  /** Of the old generation. */
+  readonly heapMib: number
+  readonly semiSpaceMib: number
+}
+
+/**
+ * Limits of a thread's heap. The flags that give the process its own would override them; the process's heap has its
+ * limits since its start, and they do not change any more.
+ */
+export function threadHeap({ heapMib, semiSpaceMib }: ThreadHeap): { readonly maxOldGenerationSizeMb: number; readonly maxYoungGenerationSizeMb: number } {
+  for (const flag of ['--min-semi-space-size=0', '--max-semi-space-size=0', '--max-old-space-size=0']) setFlagsFromString(flag)
+  return { maxOldGenerationSizeMb: heapMib, maxYoungGenerationSizeMb: SEMI_SPACES * semiSpaceMib }
+}
