@@ -84,7 +84,7 @@ if (values.watch) await runAtEachChange()
 async function runOnce() {
   await build()
   // Clients of other vendors: tests alone need them, and `npm start` does not wait for them.
-  installIfPossible('tools/clients')
+  await installIfPossible('tools/clients')
   const files = longestFirst(chosenFiles())
   waiting = files.filter(isWaiting)
   others = files.filter((path) => !isWaiting(path))
