@@ -20,7 +20,8 @@ const BUDGETS = [
   BODIES_BYTES_MAX, UPSTREAM_ANSWERS_BYTES_MAX, VETTED_ANSWERS_BYTES_MAX, UNREAD_ANSWERS_BYTES_MAX, SCIM_ANSWERS_BYTES_MAX, UPLOADS_BYTES_MAX, OPENED_BYTES_MAX,
 ]
 const BUDGETS_BYTES = BUDGETS.reduce((sum, bytes) => sum + bytes)
+const HEAPS_MIB = FRONT_HEAP_MIB + BRIEF_HEAP_MIB + LONG_HEAP_MIB + FRONT_REST_MIB
 /** Bytes that a front may have resident, all its bounds reached at once: what a pod or a unit gives each front. Decision. */
-export const FRONT_BYTES_MAX = (FRONT_HEAP_MIB + BRIEF_HEAP_MIB + LONG_HEAP_MIB + FRONT_REST_MIB) * MIB + BUDGETS_BYTES
+export const FRONT_BYTES_MAX = HEAPS_MIB * MIB + BUDGETS_BYTES
 /** Bytes of a node's other processes: supervisor, runner and embedded stores. Decision. */
 export const NODE_REST_BYTES = 512 * MIB
