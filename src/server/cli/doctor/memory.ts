@@ -19,7 +19,8 @@ export function memoryFinding(allowedBytes: number, fronts: number): Finding {
   const most = `${fronts === 1 ? 'one front' : `${fronts} fronts`} and the rest of the node may take ${mib(needed)}`
   const detail = `its control group allows ${mib(allowedBytes)}; ${most}`
   if (allowedBytes >= needed) return good('memory', detail)
-  return doubtful('memory', `${detail}, and are killed beyond`, `allow ${mib(needed)} (MemoryMax= of a unit, the limit of a container), or set SLUICE_FRONTS to fewer`)
+  const fix = `allow ${mib(needed)} (MemoryMax= of a unit, the limit of a container), or set SLUICE_FRONTS to fewer`
+  return doubtful('memory', `${detail}, and are killed beyond`, fix)
 }
 
 /** Bytes; Infinity: none, or none that version 2 of control groups tells. A group has at most what those above it have. */
