@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Settings } from '../../src/schemas/settings.ts'
@@ -73,6 +73,27 @@ t.test('`npm run prove` and the README each list every long run once', async (t)
   const listed = [...readme.matchAll(/one of them: (.*)/g)].flatMap((match) => (match[1] ?? '').split(' '))
   t.same(offered.sort(), runs.sort())
   t.same(listed.sort(), runs.sort())
+})
+
+/** Pages for those who change the code, less those that are made of it. */
+const INSIDE = [
+  ...['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md'].filter((path) => existsSync(`${ROOT}${path}`)),
+  ...readdirSync(`${ROOT}docs/inside`).map((name) => `docs/inside/${name}`),
+].map((path) => ({ path, text: readFileSync(`${ROOT}${path}`, 'utf8') })).filter(({ text }) => !text.startsWith('<!-- Generated'))
+
+t.test('each file that a page for developers names is there, as it stands or below src/server', async (t) => {
+  const missing = INSIDE.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?<![\w./<>-])(?:[\w-]+\/)+[\w.-]+\.(?:ts|tsx|mjs)\b/g)]
+      .filter(([name]) => !['', 'src/', 'src/server/'].some((root) => existsSync(`${ROOT}${root}${name}`)))
+      .map(([name]) => `${path}: ${name}`))
+  t.same(missing, [])
+})
+
+t.test('a page for developers has at most 400 lines, and prose of 110 columns', async (t) => {
+  t.same(INSIDE.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path), [])
+  const wide = INSIDE.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, at) => ([...line].length > 110 && !line.startsWith('|') ? [`${path}:${at + 1}`] : [])))
+  t.same(wide, [])
 })
 
 interface Guides {
