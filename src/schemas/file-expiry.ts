@@ -21,6 +21,11 @@ export function expiresAfterOf(fields: ReadonlyMap<string, string>): number | nu
   return seconds === undefined ? null : secondsOf(seconds)
 }
 
+/** As `expiresAfterOf` reads them; none when it stays. */
+export function expiryFields(seconds: number | null): readonly (readonly [name: string, value: string])[] {
+  return seconds === null ? [] : [[ANCHOR, 'created_at'], [SECONDS, String(seconds)]]
+}
+
 function secondsOf(text: string): number | null {
   const seconds = /^\d{1,8}$/.test(text) ? Number(text) : null
   return seconds !== null && seconds >= FILE_EXPIRES_S_MIN && seconds <= FILE_EXPIRES_S_MAX ? seconds : null

@@ -204,7 +204,9 @@ function receive({ files, seen }: FilesProvider, req: IncomingMessage, done: (fi
 }
 
 function asOpenAi({ id, filename, sizeBytes, fields }: KeptFile): object {
-  return { id, object: 'file', bytes: sizeBytes, created_at: 1_700_000_000, filename, purpose: fields['purpose'], status: 'processed' }
+  const expiresAfterS = Number(fields['expires_after[seconds]'] ?? NaN)
+  const expiry = fields['expires_after[anchor]'] === 'created_at' ? { expires_at: 1_700_000_000 + expiresAfterS } : { expires_at: null }
+  return { id, object: 'file', bytes: sizeBytes, created_at: 1_700_000_000, ...expiry, filename, purpose: fields['purpose'], status: 'processed' }
 }
 
 function asAnthropic({ id, filename, type, sizeBytes }: KeptFile): object {

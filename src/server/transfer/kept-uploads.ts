@@ -70,8 +70,9 @@ async function storeFirst(
   }
 }
 
-/** What `storeFirst` wrote; only the instant is a text in it. */
+/** What `storeFirst` wrote; only the instants are texts in it. */
 function fileOf({ json }: KeptAnswer): ToldFile {
-  const told = JSON.parse(json) as Omit<ToldFile, 'createdAt'> & { readonly createdAt: string }
-  return { ...told, createdAt: new Date(told.createdAt) }
+  const told = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & { readonly createdAt: string; readonly expiresAt?: string | null }
+  const { createdAt, expiresAt = null } = told
+  return { ...told, createdAt: new Date(createdAt), expiresAt: expiresAt === null ? null : new Date(expiresAt) }
 }

@@ -10,7 +10,11 @@ export const anthropicFiles: FilesProtocol = {
   name: 'Anthropic',
   baseUrl: 'https://api.anthropic.com/v1',
   headers: (key) => ['x-api-key', key, 'anthropic-version', VERSION, 'anthropic-beta', BETA],
-  fields: () => [],
+  fields({ expiresAfterS }) {
+    if (expiresAfterS === null) return ok([])
+    const issue = { path: '/expires_after', message: 'is not known to this provider', expected: 'no expires_after' }
+    return fail('form_invalid', { metadata: { issues: [issue] } })
+  },
   query({ after, before, order, purpose, limit }) {
     const unknown = order !== null ? 'order' : purpose !== null ? 'purpose' : null
     if (unknown !== null) {

@@ -1,4 +1,5 @@
 import { fail, ok } from '../../../schemas/failures.ts'
+import { expiryFields } from '../../../schemas/file-expiry.ts'
 import { PURPOSE_DEFAULT } from '../../../schemas/files.ts'
 import { bearer } from '../link.ts'
 import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
@@ -13,7 +14,7 @@ export const openAiFiles: FilesProtocol = {
   baseUrl: 'https://api.openai.com/v1',
   headers: bearer,
   // It refuses uploads that name none.
-  fields: (purpose) => [['purpose', purpose ?? PURPOSE_DEFAULT]],
+  fields: ({ purpose, expiresAfterS }) => ok([['purpose', purpose ?? PURPOSE_DEFAULT], ...expiryFields(expiresAfterS)]),
   query({ after, before, order, purpose, limit }) {
     if (before !== null) {
       const issue = { path: '/before_id', message: 'is not known to this provider', expected: 'after_id, after or cursor' }
@@ -24,7 +25,7 @@ export const openAiFiles: FilesProtocol = {
     }))
   },
   readFile(value) {
-    const { id, bytes, created_at: seconds, filename, purpose } = membersOf(value)
+    const { id, bytes, created_at: seconds, expires_at: expirySeconds, filename, purpose } = membersOf(value)
     const createdAt = new Date(isSize(seconds) ? seconds * 1_000 : NaN)
     if (typeof id !== 'string' || typeof filename !== 'string' || Number.isNaN(createdAt.getTime())) return null
     return {
@@ -36,6 +37,8 @@ export const openAiFiles: FilesProtocol = {
       createdAt,
       isDownloadable: !KEPT_PURPOSES.has(purpose),
       purpose: typeof purpose === 'string' ? purpose : null,
+      // Null, or left out, of one that stays.
+      expiresAt: isSize(expirySeconds) ? new Date(expirySeconds * 1_000) : null,
     }
   },
 }

@@ -10,6 +10,16 @@ export type ProviderFile = Omit<ToldFile, 'mimeType' | 'sizeBytes'> & {
   readonly sizeBytes: number | null
 }
 
+/** What the uploader's form says beside the file. */
+export interface UploadFields {
+  /** Null: it names none. */
+  readonly purpose: string | null
+  /** Seconds after its creation until the file goes; null: it stays. */
+  readonly expiresAfterS: number | null
+}
+
+export type FormFields = readonly (readonly [name: string, value: string])[]
+
 /** How one provider keeps files: its paths are alike, its words are not. */
 export interface FilesProtocol {
   readonly provider: FileProvider
@@ -19,8 +29,8 @@ export interface FilesProtocol {
   readonly baseUrl: string
   /** Names and values that every call carries, the key among them. */
   headers(key: string): readonly string[]
-  /** Fields of an upload's form beside the file. @param purpose the uploader's; null when it named none */
-  fields(purpose: string | null): readonly (readonly [name: string, value: string])[]
+  /** Fields of an upload's form beside the file. Failure: form_invalid (what this provider cannot do). */
+  fields(wish: UploadFields): Outcome<FormFields>
   /** The query of a page. Failure: query_invalid (what this provider cannot do). */
   query(wish: HostedPageWish): Outcome<URLSearchParams>
   /** Null: not a file as this provider writes one. */

@@ -1,5 +1,6 @@
 import { endedBy } from '../../../schemas/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { expiresAfterOf } from '../../../schemas/file-expiry.ts'
 import { NAMELESS } from '../../../schemas/filenames.ts'
 import { purposeOf } from '../../../schemas/files.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
@@ -8,6 +9,7 @@ import type { IntakeSession, IntakeVerdict } from '../../ports/intake.ts'
 import type { FilesLink } from './files-link.ts'
 import { FormStream } from './form-stream.ts'
 import { partType } from './part-type.ts'
+import type { UploadFields } from './protocol.ts'
 
 export interface SendingParts {
   readonly upload: Upload
@@ -28,7 +30,8 @@ export interface Sent {
 /**
  * Streams an upload to a provider while its content is looked at. The provider gets the end of the file only when
  * the verdict is good; whatever fails before cuts the request. At most the windows of session and form are held.
- * Failures: those of the upload, the session and the provider, and how the signal ended.
+ * Failures: form_invalid (what the provider cannot do), those of the upload, the session and the provider, and how the
+ * signal ended.
  */
 export function sendFile(parts: SendingParts): Promise<Outcome<Sent>> {
   return new Promise((settle) => new Sending(parts, settle).start())
@@ -85,22 +88,24 @@ class Sending implements UploadSink {
   }
 
   end(fields: ReadonlyMap<string, string>): void {
-    void this.#finish(purposeOf(fields))
+    void this.#finish({ purpose: purposeOf(fields), expiresAfterS: expiresAfterOf(fields) })
   }
 
   fail(failure: Failure): void {
     this.#over({ ok: false, failure })
   }
 
-  async #finish(purpose: string | null): Promise<void> {
+  async #finish(wish: UploadFields): Promise<void> {
     const { session, link, signal } = this.#parts
+    const fields = link.protocol.fields(wish)
+    if (!fields.ok) return this.fail(fields.failure)
     const verdict = await session.finish()
     if (!verdict.ok) return this.fail(verdict.failure)
     if (this.#isOver) return
     signal.removeEventListener('abort', this.#onAbort)
     this.#verdict = verdict.value
     this.#endedAt = performance.now()
-    this.#form.finish(link.protocol.fields(purpose))
+    this.#form.finish(fields.value)
     this.#send()
   }
 

@@ -10,7 +10,13 @@ import { openTestStore } from '../../../support/postgres.ts'
 import { openFilesStand, send, type FilesStand } from '../../../support/provider-files.ts'
 
 interface Stand extends FilesStand {
-  upload(content: string, more?: { readonly provider?: string; readonly headers?: Record<string, string> }): Promise<Told>
+  upload(content: string, more?: UploadMore): Promise<Told>
+}
+
+interface UploadMore {
+  readonly provider?: string
+  readonly headers?: Record<string, string>
+  readonly fields?: Record<string, string>
 }
 
 interface Told {
@@ -30,8 +36,9 @@ async function openStand(t: Test): Promise<Stand> {
   const front = await openFront(t, operations, { ports: { ...NO_FILES, providerFiles, idempotency } as unknown as Ports })
   return {
     ...stand,
-    async upload(content, { provider = 'openai', headers = {} } = {}) {
+    async upload(content, { provider = 'openai', headers = {}, fields = {} } = {}) {
       const form = new FormData()
+      for (const [name, value] of Object.entries(fields)) form.set(name, value)
       form.set('file', new File([content], 'a.txt'))
       const answer = await fetch(`${front.url}/api/v1/files?provider=${provider}`, {
         method: 'POST', body: form, headers: { authorization: AUTHORIZATION, 'idempotency-key': 'k', ...headers },
@@ -51,6 +58,15 @@ t.test('the same file under the same key is sent once and answered twice, in the
   t.match(await upload('hello', { headers: { 'x-stainless-os': 'Linux' } }), { replayed: 'true', body: { _shape: 'openai', id: 'file-1', bytes: 5 } })
   t.same(provider.calls, ['POST /v1/files'])
   await rest()
+})
+
+t.test('a repetition tells when the file goes as the first answer did', async (t) => {
+  const { upload, provider } = await openStand(t)
+  const expiry = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' }
+  const first = await upload('hello', { fields: expiry })
+  t.match(first, { status: 200, body: { created_at: '2023-11-14T22:13:20.000Z', expires_at: '2023-11-14T23:13:20.000Z' } })
+  t.same(await upload('hello', { fields: expiry }), { ...first, replayed: 'true' })
+  t.match([...provider.files.values()][0]?.fields, expiry)
 })
 
 t.test('another file and another provider under the key are refused, and nothing is sent', async (t) => {

@@ -77,6 +77,21 @@ t.test('an upload without a purpose gets one at OpenAI and none at Anthropic', a
   })
 })
 
+t.test('OpenAI hears when a file goes, and tells it; Anthropic, which knows no such end, gets no file', async (t) => {
+  const stand = await openFilesStand(t)
+  const fields = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '7200', 'expires_after[other]': 'x' }
+  const { file } = must(await store(stand, new PushedUpload({ pieces: pieces(10), fields })))
+  const [kept] = [...stand.provider.files.values()]
+  t.same(kept?.fields, { purpose: 'user_data', 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '7200' })
+  t.equal((file.expiresAt?.getTime() ?? 0) - file.createdAt.getTime(), 7_200_000)
+  t.equal(must(await store(stand, new PushedUpload({ pieces: pieces(10) }))).file.expiresAt, null)
+  const refused = await store(stand, new PushedUpload({ pieces: pieces(2 * MIB), fields }), { to: 'anthropic' })
+  t.match(refused, { failure: { name: 'form_invalid', metadata: { issues: [{ path: '/expires_after' }] } } })
+  await until(() => stand.provider.seen.broken === 1)
+  t.equal(stand.provider.files.size, 2)
+  await stand.rest()
+})
+
 t.test('whatever the pieces, the provider gets the same file', async (t) => {
   const stand = await openFilesStand(t)
   const whole = text(200_000)
