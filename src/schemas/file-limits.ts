@@ -27,8 +27,8 @@ export const UPLOAD_DEADLINE_MS = 120_000
 /** Milliseconds that container files are kept after their container's last use. C10. */
 export const CONTAINER_KEPT_MS = 30 * 86_400_000
 /**
- * Milliseconds between two looks of one node for uploads that nobody will finish, and between two sweeps, which list all
- * of storage; and until a staging file or an object without a row is nobody's. Decision.
+ * Milliseconds between two looks of one node for uploads that nobody will finish and for files whose time has come, and
+ * between two sweeps, which list all of storage; and until a staging file or an object without a row is nobody's. Decision.
  */
 export const SWEEP_UPLOADS_MS = 300_000
 export const SWEEP_MS = 3_600_000

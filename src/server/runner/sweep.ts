@@ -25,7 +25,7 @@ export interface SweepOptions {
   readonly orphanAgeMs?: number
   /** Milliseconds: counts of container files that are younger are taken for right. */
   readonly recountAgeMs?: number
-  /** True: only uploads that nobody will finish, which the store names. The rest lists all of storage. */
+  /** True: only uploads that nobody will finish, and files whose time has come: the store names both. The rest lists all of storage. */
   readonly isUploadsOnly?: boolean
 }
 
@@ -102,7 +102,7 @@ class Round {
 
 type Step = (round: Round) => Promise<Outcome<null>>
 
-const UPLOAD_STEPS: readonly Step[] = [sweepUploads, (round) => recount(round, { ageMs: null })]
+const UPLOAD_STEPS: readonly Step[] = [sweepUploads, sweepExpired, (round) => recount(round, { ageMs: null })]
 const STEPS: readonly Step[] = [
   sweepUploads,
   sweepExpired,

@@ -53,6 +53,11 @@ export function columnsOf(facts: FileFacts): Columns {
   }
 }
 
+/** Its time has come: it is no file any more for its workspace, and the sweep removes it. C37. */
+export function isExpired(sql: Queryable) {
+  return sql`(expires_at IS NOT NULL AND expires_at <= clock_timestamp())`
+}
+
 interface FileRowsWish {
   readonly after: string | null
   readonly before?: string | null
@@ -68,7 +73,7 @@ const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) 
 /**
  * Ready files in the order of their ids. The bounds of a workspace's page are rows, which one index alone can keep in order, and
  * the limit is no parameter: with one Postgres takes a tenth of all files for the page, and plans each call anew for what it costs.
- * @param workspaceId null = of all
+ * @param workspaceId null = of all, also those whose time has come
  */
 export async function listFiles(sql: Queryable, workspaceId: string | null, wish: FileRowsWish): Promise<readonly FileRecord[]> {
   const { countMax } = wish
@@ -91,7 +96,7 @@ function rowsOf(sql: Queryable, workspaceId: string, wish: FileRowsWish) {
   const columns = sql.unsafe(purpose === null ? 'workspace_id, id' : `workspace_id, COALESCE(purpose, '${PURPOSE_DEFAULT}'), id`)
   const place = (id: string) => (purpose === null ? sql`(${workspaceId}::uuid, ${id})` : sql`(${workspaceId}::uuid, ${purpose}, ${id})`)
   return sql<FileRow[]>`
-    SELECT * FROM files WHERE state = 'ready' AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(before ?? LAST_ID)}
+    SELECT * FROM files WHERE state = 'ready' AND NOT ${isExpired(sql)} AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(before ?? LAST_ID)}
     ORDER BY ${isBackwards(wish) ? descending(sql, purpose) : columns} LIMIT ${sql.unsafe(String(countMax))}`
 }
 

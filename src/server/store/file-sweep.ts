@@ -33,7 +33,7 @@ export function openFileSweep(store: Store): FileSweep {
         ORDER BY expires_at LIMIT ${countMax}`
       const removed: string[] = []
       for (const { id, workspace_id: workspaceId } of due) {
-        if ((await store.sql.begin((tx) => removeRow(tx, workspaceId, id))) !== null) removed.push(id)
+        if ((await store.sql.begin((tx) => removeRow(tx, { workspaceId, id, isDue: true }))) !== null) removed.push(id)
       }
       return ok(removed)
     }),

@@ -14,7 +14,7 @@ import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadW
 import { claimPath } from './container-sizes.ts'
 import { tryBegin } from './file-begin.ts'
 import { giveBack, isOurs, isYoungestHolder, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
-import { columnsOf, fileOf, fileRows, listFiles, type FileRow } from './file-rows.ts'
+import { columnsOf, fileOf, fileRows, isExpired, listFiles, type FileRow } from './file-rows.ts'
 import type { Store, Transaction } from './open.ts'
 import { Patience, type PatienceOptions } from './patience.ts'
 import { reach } from './translate.ts'
@@ -160,7 +160,7 @@ class FileStore implements Files {
   get(workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
     return reach(async () => {
       const [row] = await this.#sql<FileRow[]>`
-        SELECT * FROM files WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready'`
+        SELECT * FROM files WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready' AND NOT ${isExpired(this.#sql)}`
       return row === undefined ? fail('file_unknown') : ok(fileOf(row))
     })
   }
@@ -175,7 +175,7 @@ class FileStore implements Files {
 
   remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
     return reach(async () => {
-      const file = await this.#sql.begin((tx) => removeRow(tx, workspaceId, id))
+      const file = await this.#sql.begin((tx) => removeRow(tx, { workspaceId, id, isDue: false }))
       return file === null ? fail('file_unknown') : ok(file)
     })
   }
@@ -249,10 +249,18 @@ async function endUpload(tx: Transaction, { id, attempt }: Held, mayHaveObject: 
   return null
 }
 
+interface Removal {
+  readonly workspaceId: string
+  readonly id: string
+  /** Only when its time has come, which is the sweep's to do; false: only before. */
+  readonly isDue: boolean
+}
+
 /** Its quota is free; a row under an `Idempotency-Key` stays as `deleted`. @returns null when it was gone */
-export async function removeRow(tx: Transaction, workspaceId: string, id: string): Promise<FileRecord | null> {
+export async function removeRow(tx: Transaction, { workspaceId, id, isDue }: Removal): Promise<FileRecord | null> {
   const [row] = await tx<(FileRow & { readonly idempotency_id: string | null })[]>`
-    UPDATE files SET state = 'deleted' WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready' RETURNING *`
+    UPDATE files SET state = 'deleted' WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready'
+      AND ${isExpired(tx)} = ${isDue} RETURNING *`
   if (row === undefined) return null
   await giveBack(tx, workspaceId, Number(row.size_bytes))
   if (row.idempotency_id === null) await tx`DELETE FROM files WHERE id = ${id}`
