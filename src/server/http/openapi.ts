@@ -144,7 +144,8 @@ const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
           purpose: { type: 'string', maxLength: PURPOSE_CHARS_MAX, description: "As OpenAI's clients send it; kept for their shape." },
           'expires_after[anchor]': { const: 'created_at', description: 'Needed with the seconds.' },
           'expires_after[seconds]': {
-            type: 'integer', minimum: FILE_EXPIRES_S_MIN, maximum: FILE_EXPIRES_S_MAX, description: 'The file is removed so long after its creation; Anthropic, as a provider, knows no such end.',
+            type: 'integer', minimum: FILE_EXPIRES_S_MIN, maximum: FILE_EXPIRES_S_MAX,
+            description: 'The file is removed so long after its creation; Anthropic, as a provider, knows no such end.',
           },
         },
       },
