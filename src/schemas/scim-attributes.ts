@@ -26,7 +26,7 @@ const NAMES = [
 ]
 const CANONICAL = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
 
-/** An attribute's name as RFC 7643 writes it; one that it does not know stays as it is. §2.1. */
+/** An attribute's name as RFC 7643 §2.1 writes it; one that it does not know stays as it is. */
 export function canonicalName(name: string): string {
   return CANONICAL.get(name.toLowerCase()) ?? name
 }

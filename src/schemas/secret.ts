@@ -5,7 +5,7 @@ const REDACTED = '[secret]'
 
 /**
  * Carries sensitive text (keys, passwords, URLs that hold them) so that no log line, JSON or stack shows it by
- * accident. Style §10. Only `reveal()` gives the text back, and every call of it is a place to review.
+ * accident. Only `reveal()` gives the text back, and every call of it is a place to review.
  */
 export class Secret {
   readonly #text: string

@@ -98,7 +98,8 @@ export type VideoBody = Static<typeof VideoBody>
 /** A job. Members that say nothing are left out, never null. §2.2, B1.1. */
 export const VideoAnswer = Type.Object({
   id: Type.String(),
-  polling_url: Type.String({ description: 'Relative: where to ask for the job. C18.' }),
+  /** C18. */
+  polling_url: Type.String({ description: 'Relative: where to ask for the job.' }),
   status: Type.Enum([...VIDEO_STATUSES]),
   generation_id: Type.Optional(Type.String()),
   error: Type.Optional(Type.String({ description: 'Why it failed.' })),

@@ -49,7 +49,7 @@ export const KEPT_NAMES = Object.keys(KEPT) as readonly (keyof KeptSettings)[]
 /** Ours, beside the fields that existing clients know. */
 const EXTENSION = {
   default_callback_url: nullable(Type.String({
-    maxLength: CALLBACK_URL_CHARS_MAX, description: 'Where webhooks go that name no other address: HTTPS, without credentials, to a public address. C17.',
+    maxLength: CALLBACK_URL_CHARS_MAX, description: 'Where webhooks go that name no other address: HTTPS, without credentials, to a public address.',
   })),
   programme: Type.Boolean({ description: 'Interns and their vaults; without it they answer 404.' }),
   vault_writes: Type.Boolean({ description: 'Changes of its vaults; without it they answer 503.' }),

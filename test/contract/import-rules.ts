@@ -1,4 +1,4 @@
-/** Who may import whom, as data. Source: style guide §4, design §9 and §12. */
+/** Who may import whom, as data. Source: design §9 and §12. */
 import { posix } from 'node:path'
 import { importsOf, type Import, type SourceFile } from '../support/source.ts'
 
@@ -69,7 +69,7 @@ const SOCKET_GLOBALS = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpReq
 /** The uWebSockets.js repack exports `default` alone: a named value import type-checks and fails at run time. */
 const UWS_CLAUSE = /^uWS(?: , \{ type \w+(?: , type \w+)*(?: ,)? \})?$/
 
-/** Imports that the table of style guide §4 does not allow, one line each. */
+/** Imports that the table does not allow, one line each. */
 export function wrongDirections(files: readonly SourceFile[]): readonly string[] {
   return eachImport(files, (file, found) => {
     const target = ourTarget(file, found)

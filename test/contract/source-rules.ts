@@ -1,4 +1,4 @@
-/** What our source may not contain, wherever it stands. Source: style guide §1, §6, §7, §9, §10; design §12. */
+/** What our source may not contain, wherever it stands. Source: design §12. */
 import { FAILURES, type FailureRow } from '../../src/schemas/failures.ts'
 import { functionsOf, type SourceFile, type Token } from '../support/source.ts'
 

@@ -163,7 +163,7 @@ t.test('the lives of a lent rate token add up to the slack of the bound', async 
   t.ok(limits.RATE_STEADY_BLOCKS > 1)
 })
 
-/** Milliseconds after which uWebSockets.js cuts a connection by itself; not settable. Facts: front-end §1, §9. */
+/** Milliseconds after which uWebSockets.js cuts a connection by itself; not settable. */
 const LIBRARY_CUTS_MS = 10_000
 const LIBRARY_CUTS_READERS_MS = 12_000
 

@@ -15,7 +15,7 @@ import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } f
 
 /**
  * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
- * final write on. Style §8.
+ * final write on.
  *
  * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any more.
  */

@@ -109,7 +109,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     serve(res, req) {
       const head = new Head(req, isPassedOn)
       if (head.fault === null) return serve(parts, res, head)
-      // Before anything else happens: the library would run what follows as another request. Facts §9.
+      // Before anything else happens: the library would run what follows as another request.
       res.close()
       options.observer.settled(refusalOf(head.fault, parts.nextRequestId()))
     },

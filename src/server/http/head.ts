@@ -10,7 +10,7 @@ export type HeadFault =
 /**
  * The request line and the headers as plain values: the request object dies when the handler returns.
  * The guard stands here because the library acts on the first of two framing headers and would run what follows as a
- * second request. Facts: front-end §8, §9.
+ * second request.
  */
 export class Head {
   readonly method: string

@@ -67,7 +67,7 @@ const TAGS: Readonly<Record<string, { readonly text: string; readonly guide: str
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The OpenAPI 3.1 document of the operations; nothing in it is written twice. Style §3. */
+/** The OpenAPI 3.1 document of the operations; nothing in it is written twice. */
 export function openApiOf(operations: readonly AnyOperation[]): Json {
   const schemas: Record<string, unknown> = { Error: ErrorEnvelope, AccountError: AccountErrorEnvelope, ...WEBHOOK_SCHEMAS }
   if (operations.some(({ area }) => area === 'scim')) schemas['ScimError'] = ScimError

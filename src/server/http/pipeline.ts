@@ -12,7 +12,7 @@ import { uploadBytesMax } from './upload.ts'
 import type { WireResponse } from './wire.ts'
 
 /**
- * Takes one request through the stages, whose order stands here and nowhere else (style §2):
+ * Takes one request through the stages, whose order stands here and nowhere else:
  * access → limits → validation (line and headers → turn → body) → operation → reply → settle.
  *
  * Each stage goes on by a plain call while its answer is at hand (a known key, a purse with tokens, a body that came

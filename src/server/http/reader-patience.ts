@@ -12,7 +12,7 @@ export interface ReaderPatienceOptions {
 /**
  * Keeps a slow reader of an answer alive, within limits.
  * The library cuts readers under 300 KB/s at 12 s unless the socket pauses and resumes now and then; our own limit is
- * REPLY_STALL_MS without progress, or with less than `bytesPerSMin`. Facts: front-end §9.
+ * REPLY_STALL_MS without progress, or with less than `bytesPerSMin`.
  */
 export class ReaderPatience {
   readonly #options: ReaderPatienceOptions

@@ -28,7 +28,7 @@ const NOT_MODIFIED = 304
 const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
-/** The only place where outcomes become bytes, together with `replyOfFailure`. Style §2. */
+/** The only place where outcomes become bytes, together with `replyOfFailure`. */
 export function replyOfSuccess(success: Exclude<Success, { kind: 'content' | 'relay' }>, status: number, facts: ReplyFacts): Reply {
   if (success.kind === 'nothing' || success.kind === 'unmodified') return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
   const isJson = success.kind === 'json'

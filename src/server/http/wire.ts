@@ -1,6 +1,6 @@
 /**
  * What we use of uWebSockets.js' request and response. Its own typings describe another version than its binary, so
- * this list, and not theirs, is what the rest of `http` is written against. Facts: front-end §1, toolchain §3.
+ * this list, and not theirs, is what the rest of `http` is written against.
  */
 export interface WireRequest {
   /** Lower case. */
@@ -23,7 +23,7 @@ export interface WireResponse {
   write(piece: Uint8Array): boolean
   /** Copies what the socket does not take, without bound. */
   end(body: WireBytes, closeConnection?: boolean): unknown
-  /** Only without arguments: with a length the request stays open. Facts §8. */
+  /** Only without arguments: with a length the request stays open. */
   endWithoutBody(): unknown
   /**
    * The first call writes `content-length: totalBytes`; each ends the answer when it reaches its own `totalBytes`.

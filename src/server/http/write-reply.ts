@@ -31,7 +31,7 @@ export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolea
   res.cork(() => {
     writeHead(res, reply, false)
     if (isLast) return void res.end('', true)
-    // The library's own length argument leaves the request open, so the length is a header like others. Facts §8.
+    // The library's own length argument leaves the request open, so the length is a header like others.
     if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
     res.endWithoutBody()
   })
@@ -40,7 +40,6 @@ export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolea
 /**
  * A last answer of which nobody said how long its body is; it is over when its connection is closed. The library cannot
  * close behind one without naming a length; but it writes headers as text, so that an empty line in one ends the head.
- * Facts §8.
  */
 export function writeHeadAlone(res: WireResponse, reply: Reply): void {
   res.cork(() => {

@@ -33,7 +33,7 @@ export interface OwnedLog extends Log {
 /**
  * Events as JSON lines on stdout, written behind the caller's back. Design §11.
  * Known secrets, bearer tokens, keys of ours and passwords of URLs are struck out of every line; of a `cause` only what cannot hold
- * content is kept. Style §10.
+ * content is kept.
  */
 export function createLog({ level, base, secrets = [], write }: LogOptions): OwnedLog {
   const out = write === undefined ? stdout() : { write, flush() {}, dropped: 0 }

@@ -25,7 +25,6 @@ export type HeaderName =
 
 /**
  * One operation of the API, as data. Routes, validators, OpenAPI, bench rows and contract tests are computed from it.
- * Source: style guide §3.
  */
 export interface Operation<P = unknown, Q = unknown, B = unknown> {
   /** Stable name in logs, metrics and bench rows: `embeddings.create`. */
@@ -46,7 +45,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly deadlineMs: number
   /**
    * True when work that began must end although the client left (writes, paid calls): its call settles behind it.
-   * False for reads: they are told by the signal, and nobody waits for them. Style §8.
+   * False for reads: they are told by the signal, and nobody waits for them.
    */
   readonly outlivesClient: boolean
   /**

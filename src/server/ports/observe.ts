@@ -3,7 +3,7 @@ import type { Trace } from '../../schemas/trace.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Structured events, never prose. Fields carry no bodies, keys or secret values. Style §10. */
+/** Structured events, never prose. Fields carry no bodies, keys or secret values. */
 export interface Log {
   debug(event: string, fields?: Fields): void
   info(event: string, fields?: Fields): void

@@ -157,7 +157,7 @@ const OPTIONS = {
   maxRetriesPerRequest: 0,
   commandTimeout: COMMAND_MS_MAX,
   connectTimeout: CONNECT_MS_MAX,
-  // ioredis already writes back to back; auto-pipelining only added latency (facts: front end §7).
+  // ioredis already writes back to back; auto-pipelining only added latency.
   enableAutoPipelining: false,
   disableClientInfo: true,
   retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MS_MAX),

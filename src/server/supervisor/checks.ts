@@ -45,7 +45,7 @@ export function glibcVersion(): string | null {
 
 /**
  * Throws `StartRefused` when somebody listens on the address. Fronts share their port, so a second instance
- * would join silently and take half of the traffic (facts: toolchain §4.1); a plain listen is refused.
+ * would join silently and take half of the traffic; a plain listen is refused.
  */
 export async function probePort(host: string, port: number, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {

@@ -5,7 +5,7 @@ import {
 
 /**
  * Serves the in-memory Redis on a Unix socket, in this process. Composed of the package's parts, since its own
- * server takes no path and binds every interface (facts: toolchain §4.7).
+ * server takes no path and binds every interface.
  * Resolves when it listens; the process should do nothing else.
  */
 export function serveInMemoryRedis(socketPath: string): Promise<{ close(): Promise<void> }> {

@@ -30,7 +30,7 @@ const RESTART_MS_MAX = 5_000
 
 /**
  * Brings up the embedded Redis and keeps it up: a server that dies is started again on the same socket.
- * Throws when none can be started. Design §3; facts: embedded services §2, toolchain §4 (4–8).
+ * Throws when none can be started. Design §3.
  */
 export async function startRedis({ dataDir, log, servers = REDIS_SERVERS }: RedisOptions): Promise<EmbeddedRedis> {
   const home = join(dataDir, 'redis')

@@ -7,7 +7,6 @@ import { TEXTS } from './texts.ts'
 import { TRAILERS } from './trailers.ts'
 
 /**
- * Uploads of every kind, and what the contract says of each. Source: §4.7, contract C26, issue 3 acceptance
- * 8.
+ * Uploads of every kind, and what the contract says of each. Source: §4.7, contract C26.
  */
 export const CORPUS: readonly CorpusFile[] = [...IMAGES, ...AUDIO, ...OFFICE, ...BINARIES, ...TRAILERS, ...TEXTS]

@@ -1,0 +1,163 @@
+/** Citations of the contract and the design, and the anchors that they lead to. docs/inside/contract.md says how one is read. */
+import type { SourceFile } from '../support/source.ts'
+
+/** A page of the documentation, by its path from the repository's root. */
+export interface Page {
+  readonly path: string
+  readonly text: string
+}
+
+/** Whose number it is; `unknown`: of a document that the repository does not have. */
+type Origin = 'contract' | 'design' | 'unknown'
+
+export interface Citation {
+  /** `src/server/http/reply.ts:19`. */
+  readonly at: string
+  /** As a person reads it: `C24`, `design §6.4`. */
+  readonly text: string
+  readonly origin: Origin
+  /** `c24`, `design-6-4`. */
+  readonly anchor: string
+}
+
+/** Where the anchors of an origin are. */
+const HOMES: Readonly<Record<Exclude<Origin, 'unknown'>, RegExp>> = {
+  contract: /^docs\/inside\/contract[\w-]*\.md$/,
+  design: /^docs\/inside\/design[\w-]*\.md$/,
+}
+
+/** Standards, whose sections stand in no page of ours. */
+const STANDARD = /(?:RFC ?\d+|ISO\/IEC [\d-]+|draft-[\w-]+)$/
+/** Words that may stand before a section of the contract; any other word is taken for the name of a document. */
+const CONNECTING = new Set(['and', 'as', 'beside', 'by', 'contract', 'from', 'in', 'of', 'or', 'see', 'than', 'that', 'to', 'what', 'with'])
+
+/** Citations in a text, in the order of kinds. @param line of its first line @param path of its file */
+export function citationsIn(text: string, line: number, path: string): readonly Citation[] {
+  const at = (index: number): string => `${path}:${line + text.slice(0, index).split('\n').length - 1}`
+  return [...sectionsIn(text, at), ...numbersIn(text, at)]
+}
+
+function sectionsIn(text: string, at: (index: number) => string): readonly Citation[] {
+  const found: Citation[] = []
+  let last: { readonly origin: Origin | null; readonly end: number } = { origin: 'contract', end: -1 }
+  for (const match of text.matchAll(/§ ?(\d+(?:\.\d+)*)/g)) {
+    const between = last.end < 0 ? null : text.slice(last.end, match.index)
+    const goesOn = between !== null && /^(?:\s|,|–|\band\b|\bor\b)+$/.test(between)
+    const origin: Origin | null = goesOn ? last.origin : originOf(text.slice(0, match.index))
+    const number = match[1] ?? ''
+    last = { origin, end: match.index + match[0].length }
+    if (origin === null) continue
+    const isDesign = origin === 'design'
+    found.push({
+      at: at(match.index), text: `${isDesign ? 'design ' : ''}§${number}`, origin, anchor: `${isDesign ? 'design-' : 's'}${number.replaceAll('.', '-')}`,
+    })
+  }
+  return found
+}
+
+/** @param before what stands before the sign; null: a standard's */
+function originOf(before: string): Origin | null {
+  const words = before.replace(/[\s`]+/g, ' ').trimEnd()
+  if (STANDARD.test(words)) return null
+  if (/\bdesign$/i.test(words)) return 'design'
+  const word = /[\p{L}-]+$/u.exec(words)?.[0]
+  return word === undefined || CONNECTING.has(word.toLowerCase()) ? 'contract' : 'unknown'
+}
+
+function numbersIn(text: string, at: (index: number) => string): readonly Citation[] {
+  const cite = (name: string, index: number): Citation =>
+    ({ at: at(index), text: name, origin: 'contract', anchor: name.toLowerCase().replaceAll('.', '-') })
+  return [...text.matchAll(/(?<![\w.:#/-])([BC])(\d+)((?:\.\d+)?)(?:–\1(\d+))?(?!\w|:[A-Z]|\.\d)/g)].flatMap((match) => {
+    const [, letter = '', first = '', part = '', last = first] = match
+    const count = Math.max(1, Number(last) - Number(first) + 1)
+    return Array.from({ length: count }, (_, nth) => cite(`${letter}${Number(first) + nth}${part}`, match.index))
+  })
+}
+
+/** Citations in the comments of a file, and in texts of tests that say where a row comes from or that name a section. */
+export function citationsOf(file: SourceFile): readonly Citation[] {
+  const comments = joined(file).flatMap(({ text, line }) => citationsIn(text, line, file.path))
+  const texts = file.tokens.filter(({ kind, text }) => kind === 'string' && (text.includes('§') || /\b[BC]\d/.test(text)) && isProse(text))
+  return [...comments, ...texts.flatMap(({ text, line }) => citationsIn(text, line, file.path))]
+}
+
+/** A text of words, not a test's data that happens to look like a number of ours. */
+function isProse(text: string): boolean {
+  return text.includes('§') || (text.includes(' ') && /[a-z]{3}/.test(text))
+}
+
+/** Comments without their signs; those of one line each that follow each other are one text. */
+function joined({ comments }: SourceFile): readonly { readonly text: string; readonly line: number }[] {
+  const blocks: { text: string; readonly line: number; end: number }[] = []
+  for (const { text, line } of comments) {
+    const bare = text.replace(/^\/\*\*?|\*\/$/g, '  ').replace(/^[ \t]*(?:\/\/|\*(?!\/))/gm, '  ')
+    const end = line + text.split('\n').length - 1
+    const last = blocks.at(-1)
+    if (text.startsWith('//') && last !== undefined && last.end === line - 1) {
+      last.text += `\n${bare}`
+      last.end = end
+    } else blocks.push({ text: bare, line, end })
+  }
+  return blocks
+}
+
+/** Citations in a page, its blocks of code left out. */
+export function citationsOnPage({ path, text }: Page): readonly Citation[] {
+  return citationsIn(withoutBlocks(text).replace(/\]\([^)]*\)|<a id="[^"]*"><\/a>/g, ' '), 1, path)
+}
+
+/** Pages that hold anchors of ours, by what they are anchors of. A rule that stands twice is a finding. */
+export interface Anchors {
+  readonly byOrigin: Readonly<Record<Exclude<Origin, 'unknown'>, ReadonlyMap<string, string>>>
+  readonly findings: readonly string[]
+}
+
+const RULE = { contract: /^(?:c\d+|[bs]\d+(?:-\d+)*)$/, design: /^design-\d+(?:-\d+)*$/ } as const
+
+export function anchorsOf(pages: readonly Page[]): Anchors {
+  const byOrigin = { contract: new Map<string, string>(), design: new Map<string, string>() }
+  const findings: string[] = []
+  for (const origin of ['contract', 'design'] as const) {
+    for (const { path, text } of pages.filter((page) => HOMES[origin].test(page.path))) {
+      for (const id of idsOf(text).filter((one) => RULE[origin].test(one))) {
+        const other = byOrigin[origin].get(id)
+        if (other !== undefined) findings.push(`${path}#${id} stands in ${other} too`)
+        byOrigin[origin].set(id, path)
+      }
+    }
+  }
+  return { byOrigin, findings }
+}
+
+/** Ids that a page sets by hand. */
+export function idsOf(text: string): readonly string[] {
+  return [...withoutBlocks(text).matchAll(/<a id="([^"]+)"/g)].map(([, id = '']) => id)
+}
+
+/** Citations that lead nowhere, one line each. */
+export function unresolved(citations: readonly Citation[], { byOrigin }: Anchors): readonly string[] {
+  return citations.flatMap(({ at, text, origin, anchor }) => {
+    if (origin === 'unknown') return [`${at} ${text} is a section of a document that the repository does not have`]
+    return byOrigin[origin].has(anchor) ? [] : [`${at} ${text} has no anchor ${anchor}`]
+  })
+}
+
+/** Anchors that no code and no other page cites, one line each. @param listed those that may be, each with its reason */
+export function uncited(anchors: Anchors, citations: readonly Citation[], listed: Readonly<Record<string, string>>): readonly string[] {
+  const all = new Map([...anchors.byOrigin.contract, ...anchors.byOrigin.design])
+  const cited = new Set(citations.filter(({ at }) => !isHome(at)).map(({ anchor }) => anchor))
+  const forgotten = [...all].filter(([id]) => !cited.has(id) && !Object.hasOwn(listed, id)).map(([id, path]) => `${path}#${id} is cited by nothing`)
+  const stale = Object.keys(listed).filter((id) => cited.has(id) || !all.has(id)).map((id) => `${id} is listed as uncited, and is not`)
+  return [...forgotten, ...stale]
+}
+
+/** A rule's own page, and those beside it, are no reason to keep it. */
+function isHome(at: string): boolean {
+  const path = at.replace(/:\d+$/, '')
+  return Object.values(HOMES).some((home) => home.test(path))
+}
+
+/** The same lines, blocks of code emptied. */
+export function withoutBlocks(text: string): string {
+  return text.replace(/^ *(```+|~~~+)[^\n]*\n[\s\S]*?^ *\1[^\n]*$/gm, (block) => block.replace(/[^\n]/g, ''))
+}
