@@ -52,8 +52,8 @@ const unresolvedIn = (text: string): readonly string[] => unresolved(citationsOf
 
 t.test('a citation without an anchor is found, in each kind of comment', async (t) => {
   const planted = [
-    '/** Refused. C24. */', '// As §4.9 has it.', '/**\n * Source: §4.3,\n * §4.4. */', '/** B2.5 */', '// Design §6.5.', '// design §6.4 and §9', '// Style §2.',
-    '/** Facts §8. */', '// toolchain §4.1', '/** C2–C4 */', "const source = '§4.3, §7 embeddings'", "t.test('the sizes are those of C10', f)",
+    '/** Refused. C24. */', '// As §4.9 has it.', '/**\n * Source: §4.3,\n * §4.4. */', '/** B2.5 */',
+    '// Design §6.5.', '// design §6.4 and §9', '// Style §2.', '/** Facts §8. */', '// toolchain §4.1', '/** C2–C4 */', "const source = '§4.3, §7 embeddings'", "t.test('the sizes are those of C10', f)",
     '// see RFC 9110\n// as §1 says',
   ]
   t.same(planted.filter((text) => unresolvedIn(text).length !== 1), [])
