@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import t from 'tap'
 import { ROOT, sourceFile } from '../support/source.ts'
-import { anchorsOf, citationsIn, citationsOf, citationsOnPage, uncited, unresolved, type Citation, type Page } from './citation-rules.ts'
+import { anchorsOf, citationsIn, citationsOf, citationsOnPage, uncited, unresolved, type Page } from './citation-rules.ts'
 import { deadLinks, linksOf } from './link-rules.ts'
 
 /** It plants citations that lead nowhere. */
@@ -19,16 +19,12 @@ const pages = [...readdirSync(ROOT).filter((name) => name.endsWith('.md')), ...f
 /** Only files that may hold a citation are read as tokens. */
 const sources = ['src', 'test', 'bench', 'tools'].flatMap((folder) => files(folder, /\.(?:ts|tsx|mjs)$/)).filter((path) => path !== THIS)
   .map(read).filter(({ text }) => /§|\b[BC]\d/.test(text)).map(({ path, text }) => sourceFile(path, text))
-/** As long as a document has no page here its citations cannot be resolved. */
-const hasPage = ({ origin }: Citation): boolean =>
-  origin !== 'design' || existsSync(`${ROOT}docs/inside/design.md`)
-
 const citations = [...sources.flatMap(citationsOf), ...pages.flatMap(citationsOnPage)]
 const anchors = anchorsOf(pages)
 
 t.test('each citation leads to an anchor', async (t) => {
   t.ok(citations.length > 500, `${citations.length} citations`)
-  t.same(unresolved(citations.filter(hasPage), anchors), [])
+  t.same(unresolved(citations, anchors), [])
   t.same(anchors.findings, [])
 })
 
@@ -53,7 +49,8 @@ const unresolvedIn = (text: string): readonly string[] => unresolved(citationsOf
 t.test('a citation without an anchor is found, in each kind of comment', async (t) => {
   const planted = [
     '/** Refused. C24. */', '// As §4.9 has it.', '/**\n * Source: §4.3,\n * §4.4. */', '/** B2.5 */',
-    '// Design §6.5.', '// design §6.4 and §9', '// Style §2.', '/** Facts §8. */', '// toolchain §4.1', '/** C2–C4 */', "const source = '§4.3, §7 embeddings'", "t.test('the sizes are those of C10', f)",
+    '// Design §6.5.', '// design §6.4 and §9', '// Style §2.', '/** Facts §8. */', '// toolchain §4.1', '/** C2–C4 */',
+    "const source = '§4.3, §7 embeddings'", "t.test('the sizes are those of C10', f)",
     '// see RFC 9110\n// as §1 says',
   ]
   t.same(planted.filter((text) => unresolvedIn(text).length !== 1), [])
