@@ -3,6 +3,7 @@ import { startFileStand } from '../support/file-stand.ts'
 import { FakeS3 } from '../support/s3.ts'
 import { aborts } from './uploads/aborts.ts'
 import { bucketFaults } from './uploads/bucket-faults.ts'
+import { deadFronts } from './uploads/dead-fronts.ts'
 import { fullDisk } from './uploads/full-disk.ts'
 import { kills, killsAtBucket } from './uploads/kills.ts'
 import { quota } from './uploads/quota.ts'
@@ -21,6 +22,7 @@ export const program: Program = {
     await aborts(proof, disk)
     await quota(proof, disk)
     await threads(proof, disk)
+    await deadFronts(proof, disk)
     await kills(proof, disk)
     await stopped(proof, disk)
     await disk.stand.stop()

@@ -20,6 +20,8 @@ export class ScriptedChild implements FleetChild {
   readonly drains: boolean[] = []
   /** What it answers when it is asked for its keys; null: it does not. */
   keys: string | null = null
+  /** How often it was told to sweep. */
+  sweeps = 0
   /** What it was told to begin with. */
   readonly begunWith: string[] = []
   /** Connections of the node that it was told while it served. */
@@ -80,6 +82,10 @@ export class ScriptedChild implements FleetChild {
 
   knownKeys(): Promise<string | null> {
     return Promise.resolve(this.keys)
+  }
+
+  sweep(): void {
+    this.sweeps++
   }
 
   beginWith(keys: string): void {

@@ -1,14 +1,13 @@
 import { bootId } from '../journal/boot-id.ts'
 import { openRecovery } from '../journal/recovery.ts'
-import type { Config } from '../config.ts'
 import { journalsFolder } from '../journal/segments.ts'
 import type { Log } from '../ports/observe.ts'
 import { removeStagingOf } from '../storage/staging.ts'
-import { abandonUploadsOf } from '../store/dead-fronts.ts'
+import { abandonWritesOf } from '../store/dead-fronts.ts'
 import { journalState } from '../store/journals.ts'
 import { openLender } from '../store/lender.ts'
 import { openStore } from '../store/open.ts'
-import type { NodeJournals } from '../supervisor/node-parts.ts'
+import type { JournalsPlace, NodeJournals } from '../supervisor/node-parts.ts'
 import { isRunning } from '../supervisor/process-state.ts'
 import { stagingFolderOf } from './storage.ts'
 
@@ -19,7 +18,7 @@ const LOOK_MS_MAX = 5_000
  * The journals of a node's fronts that died, on a connection of their own: a large one must not make the supervisor's look
  * at Postgres wait.
  */
-export function openNodeJournals({ databaseUrl, config }: { databaseUrl: string; config: Pick<Config, 'dataDir' | 'objects'> }, log: Log): NodeJournals {
+export function openNodeJournals({ databaseUrl, config, onCleared }: JournalsPlace, log: Log): NodeJournals {
   const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-journals' })
   const recovery = openRecovery({
     folder: journalsFolder(config.dataDir),
@@ -27,8 +26,9 @@ export function openNodeJournals({ databaseUrl, config }: { databaseUrl: string;
     stateOf: (id) => store.within(LOOK_MS_MAX, (sql) => journalState(sql, id)),
     bootId: bootId(),
     clear: async (id) => {
-      await abandonUploadsOf(store, id)
+      await abandonWritesOf(store, id)
       await removeStagingOf(stagingFolderOf(config), id)
+      onCleared()
     },
     isRunning,
     log,

@@ -49,7 +49,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const applicationName = `sluice-runner-${part.slot}`
   const store = openStore({ url: part.databaseUrl, poolMax: RUNNER_POOL_MAX, applicationName })
   const storage = await openStorage(config)
-  const stopChores = startChores(config, { part, store, storage, log })
+  const stopChores = startChores(config, { part, store, storage, log, onSweep: channel.onSweep })
   const retention = createRetentionMeters(metrics.registry, Date.now)
   const stopRetention = startRetention(config, { store, log, meters: retention })
   const state = openState({ ...stateAddress(part.redis), log })
@@ -78,10 +78,11 @@ interface ChoreMeans {
   readonly store: Store
   readonly storage: Storage
   readonly log: Log
+  readonly onSweep: Channel['onSweep']
 }
 
 /** @returns what stops them, and waits for those under way */
-function startChores(config: Config, { part, store, storage, log }: ChoreMeans): () => Promise<void> {
+function startChores(config: Config, { part, store, storage, log, onSweep }: ChoreMeans): () => Promise<void> {
   const means = { log, random: Math.random }
   let isEnding = false
   const swept = {
@@ -91,6 +92,7 @@ function startChores(config: Config, { part, store, storage, log }: ChoreMeans):
   const sweepEvery = (everyMs: number, isUploadsOnly: boolean) => repeat({
     name: 'swept',
     everyMs,
+    ...(isUploadsOnly && { onAsked: onSweep }),
     async run() {
       const { report, failures } = await sweep(swept, { isUploadsOnly })
       for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })

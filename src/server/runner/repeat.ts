@@ -4,6 +4,8 @@ import type { Log } from '../ports/observe.ts'
 export interface Chore {
   readonly name: string
   readonly everyMs: number
+  /** Is given what makes its next turn come now, or behind the one under way. */
+  readonly onAsked?: (comeRound: () => void) => unknown
   /** What it did, for the log. Rejects when it could not; it is tried again in its next turn. */
   run(): Promise<Readonly<Record<string, number>>>
 }
@@ -23,21 +25,35 @@ const FIRST_MS = 5_000
 export function repeat(chore: Chore, { log, random }: RepeatOptions): () => Promise<void> {
   let timer: NodeJS.Timeout
   let isStopped = false
+  let isTurning = false
+  let isAsked = false
   let running = Promise.resolve()
   const wait = (ms: number): void => {
-    timer = setTimeout(() => {
-      running = turn()
-    }, ms * (1 + JITTER * (2 * random() - 1)))
+    timer = setTimeout(begin, ms * (1 + JITTER * (2 * random() - 1)))
+  }
+  const begin = (): void => {
+    running = turn()
   }
   const turn = async (): Promise<void> => {
+    isTurning = true
+    isAsked = false
     try {
       const done = await chore.run()
       if (Object.values(done).some((count) => count > 0)) log.info(chore.name, done)
     } catch (cause) {
       log.warn(`${chore.name}_failed`, { cause })
     }
-    if (!isStopped) wait(chore.everyMs)
+    isTurning = false
+    if (isStopped) return
+    if (isAsked) begin()
+    else wait(chore.everyMs)
   }
+  chore.onAsked?.(() => {
+    isAsked = true
+    if (isStopped || isTurning) return
+    clearTimeout(timer)
+    begin()
+  })
   // Not at once: a node that comes up has better things to do.
   wait(Math.min(chore.everyMs, FIRST_MS))
   return async () => {

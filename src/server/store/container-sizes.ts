@@ -55,6 +55,7 @@ export async function claimPath(
   const counted = Math.max(before, to.sizeBytes)
   await tx`
     UPDATE container_files SET size_bytes = ${counted}, claim_id = ${claim.claimId},
+      front_id = (SELECT front_id FROM files WHERE id = ${upload.id}),
       writing_until = clock_timestamp() + ${leaseMs} * interval '1 ms' WHERE ${at(tx, claim)}`
   await tx`
     UPDATE workspace_storage SET used_bytes = used_bytes + ${counted - before}, reserved_bytes = reserved_bytes - ${held.reserved_bytes}

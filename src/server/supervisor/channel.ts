@@ -20,6 +20,7 @@ export interface Channel {
   onSnapshot(snapshot: () => Promise<unknown>): void
   onLook(read: () => LiveReading): void
   onKnownKeys(list: () => KeyList): void
+  onSweep(listener: () => void): void
 }
 
 /**
@@ -33,6 +34,7 @@ export function openChannel(): Channel {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
   const drains: ((isReplaced: boolean) => void)[] = []
   const announcements: (() => void)[] = []
+  const sweeps: (() => void)[] = []
   const scalings: ((connections: number) => void)[] = []
   let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
   let read: (() => LiveReading) | null = null
@@ -50,6 +52,7 @@ export function openChannel(): Channel {
       if (message.kind === 'announced') for (const listener of announcements) listener()
       if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
       if (message.kind === 'scaled') for (const listener of scalings) listener(message.connections)
+      if (message.kind === 'sweep') for (const listener of sweeps) listener()
       if (message.kind === 'snapshot') void answer(message.id)
       if (message.kind === 'begin_with') beginWith(message.keys)
       if (message.kind === 'known_keys') tell({ kind: 'known_keys', id: message.id, keys: list() })
@@ -65,6 +68,7 @@ export function openChannel(): Channel {
     tell,
     pulse: startPulse,
     onAnnounced: (listener) => announcements.push(listener),
+    onSweep: (listener) => sweeps.push(listener),
     onDrain: (listener) => drains.push(listener),
     onScaled: (listener) => scalings.push(listener),
     onSnapshot: (take) => {

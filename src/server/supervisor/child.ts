@@ -129,6 +129,11 @@ export class Child {
     this.#send({ kind: 'begin_with', keys })
   }
 
+  /** Tells a runner to look for uploads that nobody will finish, now. */
+  sweep(): void {
+    this.#send({ kind: 'sweep' })
+  }
+
   #whenReady(): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {

@@ -15,7 +15,7 @@ const SPARE_AGAIN_MS = 2_000
 /** What a fleet needs of a forked process. */
 export type FleetChild = Pick<
   Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot' | 'look'
-    | 'pulses' | 'isDebugged' | 'knownKeys' | 'beginWith'
+    | 'pulses' | 'isDebugged' | 'knownKeys' | 'beginWith' | 'sweep'
 >
 
 export interface FleetOptions {
@@ -191,6 +191,11 @@ export class Fleet {
     const retired = [...this.#retired].filter((one) => one.role === role)
     const most = Math.max(slots.length, wanted.length)
     return retired.length + replaced.length + most <= 2 * most
+  }
+
+  /** A runner removes what a dead front has left; one that is only coming up does so by itself. */
+  sweep(): void {
+    this.#slots.find((slot) => slot.part.role === 'runner' && this.#isServing(slot))?.current?.sweep()
   }
 
   /** Children of the role finish what is in flight and end; those that have not by then are killed. */

@@ -46,6 +46,8 @@ export type ToChild =
   | { readonly kind: 'known_keys'; readonly id: number }
   /** To a front that is being started: the keys that another one knows. */
   | { readonly kind: 'begin_with'; readonly keys: KeyList }
+  /** To a runner: a front has died, and has left uploads that nobody will finish. */
+  | { readonly kind: 'sweep' }
 
 /** Messages of a child to the supervisor. */
 export type FromChild =

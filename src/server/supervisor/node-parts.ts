@@ -61,6 +61,13 @@ export interface NodeRedis {
   close(): Promise<void>
 }
 
+export interface JournalsPlace {
+  readonly databaseUrl: string
+  readonly config: Pick<Config, 'dataDir' | 'objects'>
+  /** A front has died, and nothing that it wrote is its own any more: what it left can be swept. */
+  readonly onCleared: () => void
+}
+
 /** Brings the journals of dead fronts into the books, in the background; never rejects. */
 export interface NodeJournals {
   /** Begins with those that earlier starts left: call it before any front runs. */
@@ -126,7 +133,7 @@ export interface NodeParts {
   /** What hurts nobody now, and will, by the rules of `doctor`. */
   advice(generation: NodeGeneration): readonly Advice[]
   openRedis(address: ChildPart['redis']): NodeRedis
-  openJournals(place: { readonly databaseUrl: string; readonly config: Config }): NodeJournals
+  openJournals(place: JournalsPlace): NodeJournals
   /** Prometheus text over what all children that run answered, ever, and the node's own facts. */
   metrics(answers: readonly ChildMetrics[], gauges: NodeGauges): Promise<string>
 }

@@ -251,7 +251,8 @@ class NodeRun {
 
   async #startChildren(data: DataDirectory, services: Services): Promise<void> {
     if (!allowListenerMigration()) this.#parts.log.debug('listener_migration_off')
-    const journals = this.#parts.openJournals({ databaseUrl: services.databaseUrl, config: this.#first.config })
+    const place = { databaseUrl: services.databaseUrl, config: this.#first.config }
+    const journals = this.#parts.openJournals({ ...place, onCleared: () => this.#fleet.sweep() })
     this.#undo(() => journals.close())
     this.#journals = journals
     // Processes of earlier starts are gone, and no front of this one runs yet.

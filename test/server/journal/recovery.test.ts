@@ -164,11 +164,14 @@ t.test('a node that starts recovers what lies in its data directory, drafts incl
   mkdirSync(staging, { recursive: true })
   for (const name of [`${front.id}.half`, 'of-another.half']) writeFileSync(join(staging, name), 'half a file')
   const config = { dataDir, objects: { kind: 'disk' as const, folder: join(dataDir, 'files') } }
-  const journals = openNodeJournals({ databaseUrl: front.store.options.url, config }, front.log)
+  const cleared: number[] = []
+  const onCleared = () => cleared.push(readdirSync(staging).length)
+  const journals = openNodeJournals({ databaseUrl: front.store.options.url, config, onCleared }, front.log)
   journals.start()
   await journals.settled(20_000)
   await journals.close()
   t.same(readdirSync(journalsFolder(dataDir)), [])
   t.same(readdirSync(staging), ['of-another.half'], 'what the dead front had staged is gone')
+  t.ok(cleared.includes(1), 'and then the rest can be swept')
   t.same((await booksOf(front)).ledger, { usage: 2 * COST, forfeit: BOUND })
 })

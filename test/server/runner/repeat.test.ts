@@ -38,3 +38,29 @@ t.test('stopping waits for the turn under way, and none follows', async (t) => {
   await stopped
   t.same([began, ended], [1, 1])
 })
+
+t.test('a turn that is asked for comes at once, and behind one under way; none after the end', async (t) => {
+  let turns = 0
+  let finish = (): void => undefined
+  let ask = (): void => undefined
+  const stop = repeat({
+    name: 'swept',
+    everyMs: 3_600_000,
+    onAsked: (comeRound) => (ask = comeRound),
+    async run() {
+      turns++
+      await new Promise<void>((resolve) => (finish = resolve))
+      return {}
+    },
+  }, { log: keptLog(), random: () => 0.5 })
+  ask()
+  t.equal(turns, 1)
+  for (let times = 0; times < 3; times++) ask()
+  t.equal(turns, 1)
+  finish()
+  while (turns < 2) await new Promise((resolve) => setImmediate(resolve))
+  finish()
+  await stop()
+  ask()
+  t.equal(turns, 2)
+})

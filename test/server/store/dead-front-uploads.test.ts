@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { UPLOAD_LEASE_MS } from '../../../src/schemas/file-limits.ts'
-import { abandonUploadsOf } from '../../../src/server/store/dead-fronts.ts'
+import { abandonWritesOf } from '../../../src/server/store/dead-fronts.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, openFileStand } from '../../support/files.ts'
 import { must } from '../../support/must.ts'
@@ -20,7 +20,7 @@ t.test('the quota of a dead front\'s uploads is free at once, by its node or by 
     const [row] = await store.sql<{ bytes: string }[]>`SELECT reserved_bytes AS bytes FROM workspace_storage WHERE workspace_id = ${workspaceId}`
     return row?.bytes
   }
-  await abandonUploadsOf(store, recovered)
+  await abandonWritesOf(store, recovered)
   t.equal(await reserved(), '200')
   // As its supervisor does.
   await store.sql`DELETE FROM fronts WHERE id = ${dead}`

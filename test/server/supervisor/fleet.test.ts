@@ -166,3 +166,15 @@ t.test('a front that cannot be brought back five times stops the node', async (t
   await turnOfLoop()
   t.match(crashLoops, [/front 0 ended 5 times in a row/])
 })
+
+t.test('what a dead front has left is swept by one runner that serves, and by no front', async (t) => {
+  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+  fleet.sweep()
+  readyAtOnce()
+  const [front, ...others] = partsOf(3, 'old').map((part, slot) => (slot === 0 ? part : { ...part, role: 'runner' as const }))
+  await fleet.start(front === undefined ? [] : [front, ...others])
+  fleet.sweep()
+  const told = forked.filter(({ sweeps }) => sweeps > 0)
+  t.match(told, [{ role: 'runner', sweeps: 1 }])
+  t.equal(told.length, 1)
+})
