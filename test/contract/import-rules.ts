@@ -39,6 +39,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   main: 'all',
 }
 
+/** The table as ARCHITECTURE.md shows it; tools/decisions.mjs writes it there. */
+export function importTable(): string {
+  const told = (names: readonly string[] | 'all'): string => {
+    if (names === 'all') return 'everything'
+    return names.length === 0 ? 'nothing' : names.map((name) => `\`${name}\``).join(', ')
+  }
+  const rows = Object.entries(MAY_IMPORT).map(([folder, names]) => `| \`${folder}\` | ${told(names)} |`)
+  return ['| Folder | May import |', '| --- | --- |', ...rows].join('\n')
+}
+
 /** Roots of the graph: they import everybody and nobody imports them. */
 const ROOTS = new Set(['cli', 'main'])
 

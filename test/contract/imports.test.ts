@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { readSources, sourceFile } from '../support/source.ts'
+import { readSources, ROOT, sourceFile } from '../support/source.ts'
 import {
   barrels,
   frontEndImports,
+  importTable,
   packagesAbroad,
   socketsOutsideGate,
   wrongDirections,
@@ -12,6 +14,10 @@ const src = readSources('src')
 
 t.test('no file imports against the direction table', async (t) => {
   t.same(wrongDirections(src), [])
+})
+
+t.test('ARCHITECTURE.md has the direction table as it is (node tools/decisions.mjs)', async (t) => {
+  t.ok(readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8').includes(importTable()))
 })
 
 t.test('an import against the table is found: value, type, dynamic and re-export', async (t) => {
