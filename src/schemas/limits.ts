@@ -302,6 +302,11 @@ export const AUDIT_LOOKED_MAX = 20_000
  * the event loop while they are written: 100 versions of presets are 15 MB. Decision.
  */
 export const LIST_PAGE_BYTES_MAX = MIB
+/** Bytes of a list's answer from which it is compressed for those who take gzip, and above which it is not: copying it would hold the loop. Decision. */
+export const COMPRESSED_BYTES_MIN = 64 * KIB
+export const COMPRESSED_BYTES_MAX = 4 * MIB
+/** Milliseconds for which a list's answer waits for a thread that compresses it; beyond, it goes as it is. Decision. */
+export const COMPRESS_WAIT_MS_MAX = 250
 
 /** Unwrapped data keys that one process holds. Decision. */
 export const DATA_KEYS_CACHED_MAX = 1_000

@@ -1,10 +1,10 @@
 /** What a caller's headers say of the form of a page that it wants. */
 
-/** Whether brotli is listed, with a quality other than 0. RFC 9110 §12.5.3. @param acceptEncoding the header's value */
-export function takesBrotli(acceptEncoding: string | undefined): boolean {
+/** Whether the coding is listed, with a quality other than 0. RFC 9110 §12.5.3. @param acceptEncoding the header's value */
+export function takesCoding(acceptEncoding: string | undefined, coding: 'br' | 'gzip'): boolean {
   return (acceptEncoding ?? '').split(',').some((listed) => {
-    const [coding, quality = ''] = listed.split(';').map((part) => part.trim().toLowerCase())
-    return coding === 'br' && !/^q=0(?:\.0*)?$/.test(quality)
+    const [name, quality = ''] = listed.split(';').map((part) => part.trim().toLowerCase())
+    return name === coding && !/^q\s*=\s*0(?:\.0*)?$/.test(quality)
   })
 }
 

@@ -1,5 +1,6 @@
 import type { LateJobName, PromptJobName, ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/json-limits.ts'
+import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
@@ -37,6 +38,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
+  compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,
     moves: (all) => all.map(({ sealed }) => sealed),

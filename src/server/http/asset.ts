@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
-import { hasForm, takesBrotli } from '../../schemas/negotiation.ts'
+import { hasForm, takesCoding } from '../../schemas/negotiation.ts'
 import type { Head } from './head.ts'
 import type { Page } from './site.ts'
 
@@ -71,7 +71,7 @@ export class Asset {
   }
 
   #pageOf({ plain, brotli }: Loaded, head: Head): Page {
-    const form = brotli !== null && takesBrotli(head.kept('accept-encoding')) ? brotli : plain
+    const form = brotli !== null && takesCoding(head.kept('accept-encoding'), 'br') ? brotli : plain
     const { bytes, etag } = form
     const headers = ['etag', etag, 'vary', 'accept-encoding', 'x-content-type-options', 'nosniff', ...this.#headers]
     if (!this.#headers.includes('cache-control')) headers.push('cache-control', 'no-cache')

@@ -130,6 +130,11 @@ const COMMON_HEADERS: Json = {
   ShouldRetry: { description: 'False when the same call cannot succeed before something changes.', schema: { const: 'false' } },
 }
 
+const LIST_HEADERS = {
+  'content-encoding': '`gzip`, of a list of 64 KiB and more to a caller whose `accept-encoding` names it.',
+  vary: '`accept-encoding`: a list may come compressed.',
+}
+
 /** Request headers of every download, in their order. RFC 9110 §13, §14. */
 const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 
@@ -228,7 +233,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           [success.isRelayed === true ? 'x-sluice-request-id' : 'x-request-id']: { $ref: '#/components/headers/RequestId' },
           ...(isRateLimited(operation) && LIMIT_HEADERS),
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
-          ...remarksOf({ ...success.headers, ...(isRepeatable(operation) && IDEMPOTENCY_HEADERS) }),
+          ...remarksOf({ ...success.headers, ...(success.isList === true && LIST_HEADERS), ...(isRepeatable(operation) && IDEMPOTENCY_HEADERS) }),
         },
         ...(success.body !== null && {
           content: { [typeOf(operation)]: { schema: reference(`${name}Answer`) } },

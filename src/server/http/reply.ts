@@ -28,8 +28,11 @@ const NOT_MODIFIED = 304
 const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
+/** One whose answer is made in one go. */
+export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' }>
+
 /** The only place where outcomes become bytes, together with `replyOfFailure`. */
-export function replyOfSuccess(success: Exclude<Success, { kind: 'content' | 'relay' }>, status: number, facts: ReplyFacts): Reply {
+export function replyOfSuccess(success: WholeSuccess, status: number, facts: ReplyFacts): Reply {
   if (success.kind === 'nothing' || success.kind === 'unmodified') return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
   const isJson = success.kind === 'json'
   const headers = headersOf(isJson ? jsonTypeOf(facts) : success.contentType, facts, true)

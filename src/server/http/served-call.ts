@@ -7,6 +7,7 @@ import type { Turn } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { RelayedRequest } from '../ports/relay.ts'
+import { compressedReply, VARIES } from './compressed-reply.ts'
 import { replyOfContent, type ContentSuccess } from './content-reply.ts'
 import type { ExchangeOwner } from './exchange-parts.ts'
 import { Exchange } from './exchange.ts'
@@ -16,7 +17,7 @@ import type { KeptCall } from './kept-call.ts'
 import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
 import { replyOfRelay } from './relay-reply.ts'
 import { unreadBytesOf, type Reply } from './reply-body.ts'
-import { replyOfFailure, replyOfSuccess, type ReplyFacts } from './reply.ts'
+import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from './reply.ts'
 import { isScimPath } from './route-table.ts'
 import type { WireResponse } from './wire.ts'
 
@@ -179,7 +180,25 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     const { value } = outcome
     if (value.kind === 'content') return this.#answerContent(value)
     if (value.kind === 'relay') return this.#finish(() => this.exchange.send(replyOfRelay(value.answer, this, this.head)))
-    this.#finish(() => this.#answerWhole(operation, replyOfSuccess(value, operation.success.status, this)))
+    const made = this.#made(operation, value)
+    const compressing = made === null ? null : compressedReply(this, operation, made)
+    const send = (reply: Reply | null): void => this.#finish(() => void (reply !== null && this.#answerWhole(operation, reply)))
+    if (compressing === null) return send(made)
+    compressing.then(send, (cause: unknown) => this.#finish(() => this.crashed(cause)))
+  }
+
+  /** Null: making it threw, and the call has its failure. */
+  #made({ success }: AnyOperation, value: WholeSuccess): Reply | null {
+    let reply: Reply | null = null
+    this.held(() => {
+      try {
+        reply = replyOfSuccess(value, success.status, this)
+        if (success.isList === true) reply = { ...reply, headers: [...reply.headers, ...VARIES] }
+      } catch (cause) {
+        this.crashed(cause)
+      }
+    })
+    return reply
   }
 
   #finish(send: () => void): void {

@@ -73,6 +73,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly status: number
     /** Null: it has none, and `run` gives `kind: 'nothing'`. */
     readonly body: TSchema | null
+    /** A list without secrets and without an ETag: a large one is compressed for callers that take gzip. */
+    readonly isList?: true
     /** A read with `if-none-match` among its inputs: `run` may give `kind: 'unmodified'`, which is 304. C2. */
     readonly isConditional?: true
     /** The answer is a download of this type, which also has 206, 304 and 416. C2. */

@@ -76,6 +76,8 @@ export interface ShortJobTypes {
       | { readonly ok: true; readonly data: Uint8Array; readonly promptTokens: number | null; readonly totalTokens: number | null }
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
+  /** The bytes in gzip. */
+  compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }
   /** Seals values of one vault, and clears them. */
   seal_secrets: {
     in: {

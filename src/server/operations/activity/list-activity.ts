@@ -18,7 +18,7 @@ export const listActivity = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListActivityQuery },
-  success: { status: 200, body: ActivityAnswer },
+  success: { status: 200, body: ActivityAnswer, isList: true },
   statuses: [400, 403, 404, 500],
   failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
   example: { query: { from: '2026-01-01', to: '2026-01-31', limit: 50 } },

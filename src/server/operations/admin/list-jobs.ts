@@ -19,7 +19,7 @@ export const listAdminJobs = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListAdminJobsQuery },
-  success: { status: 200, body: AdminJobListAnswer },
+  success: { status: 200, body: AdminJobListAnswer, isList: true },
   statuses: [400, 403, 404, 500],
   failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
   example: { query: { status: 'failed', limit: 20 } },

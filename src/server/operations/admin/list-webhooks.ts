@@ -19,7 +19,7 @@ export const listAdminWebhooks = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListAdminWebhooksQuery },
-  success: { status: 200, body: AdminWebhookListAnswer },
+  success: { status: 200, body: AdminWebhookListAnswer, isList: true },
   statuses: [400, 403, 404, 500],
   failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
   example: { query: { state: 'dead', limit: 20 } },

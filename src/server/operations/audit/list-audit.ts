@@ -17,7 +17,7 @@ export const listAudit = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListAuditQuery },
-  success: { status: 200, body: AuditAnswer },
+  success: { status: 200, body: AuditAnswer, isList: true },
   statuses: [400, 403, 404, 500],
   failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
   example: { query: { operation: 'keys.create', limit: 20 } },

@@ -15,7 +15,7 @@ export const listBudgets = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: BudgetsParams },
-  success: { status: 200, body: BudgetListAnswer },
+  success: { status: 200, body: BudgetListAnswer, isList: true },
   statuses: [404, 500],
   failures: BUDGET_FAILURES,
   example: { params: { workspace_ref: 'default' } },

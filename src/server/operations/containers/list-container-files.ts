@@ -20,7 +20,7 @@ export const listContainerFiles = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ContainerParams, query: ListContainerFilesQuery },
-  success: { status: 200, body: ContainerFileListAnswer },
+  success: { status: 200, body: ContainerFileListAnswer, isList: true },
   statuses: [400, 403, 429, 500, 503],
   failures: ['query_invalid', 'container_too_large', 'busy', 'deadline_exceeded', ...CONTAINER_FAILURES],
   example: { params: { container_id: 'sess_abc123' }, query: { limit: 20 } },

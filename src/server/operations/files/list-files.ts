@@ -19,7 +19,7 @@ export const listFiles = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListFilesQuery, headers: SHAPE_HEADERS },
-  success: { status: 200, body: FileListAnswer },
+  success: { status: 200, body: FileListAnswer, isList: true },
   statuses: [400, 403, 429, 500, 502, 503],
   failures: ['query_invalid', ...HOST_FAILURES],
   example: { query: { limit: 20 } },

@@ -16,7 +16,7 @@ export const listInterns = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListInternsQuery },
-  success: { status: 200, body: InternListAnswer },
+  success: { status: 200, body: InternListAnswer, isList: true },
   tellsReason: true,
   statuses: INTERN_STATUSES_LISTED,
   failures: ['query_invalid', 'workspace_unknown', ...INTERN_FAILURES],

@@ -17,7 +17,7 @@ export const listKeys = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListKeysQuery },
-  success: { status: 200, body: KeyListAnswer },
+  success: { status: 200, body: KeyListAnswer, isList: true },
   statuses: [400, 429, 500],
   failures: ['query_invalid', 'workspace_unknown', ...KEY_FAILURES],
   example: { query: { include_disabled: true, offset: 0 } },

@@ -14,7 +14,7 @@ export const listEmbeddingModels = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: PageQuery },
-  success: { status: 200, body: ModelListAnswer },
+  success: { status: 200, body: ModelListAnswer, isList: true },
   statuses: [400, 500],
   failures: [],
   example: { query: { limit: 10, offset: 0 } },

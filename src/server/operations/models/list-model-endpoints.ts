@@ -14,7 +14,7 @@ export const listModelEndpoints = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ModelParams },
-  success: { status: 200, body: ModelEndpointsAnswer },
+  success: { status: 200, body: ModelEndpointsAnswer, isList: true },
   statuses: [403, 404, 500],
   failures: ['model_unknown'],
   example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },

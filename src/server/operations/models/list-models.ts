@@ -14,7 +14,7 @@ export const listModels = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListModelsQuery },
-  success: { status: 200, body: ModelListAnswer },
+  success: { status: 200, body: ModelListAnswer, isList: true },
   statuses: [400, 403, 500],
   failures: ['query_invalid'],
   example: { query: { output_modalities: 'embeddings', sort: 'pricing-low-to-high', limit: 10 } },

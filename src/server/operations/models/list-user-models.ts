@@ -15,7 +15,7 @@ export const listUserModels = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: UserModelsQuery },
-  success: { status: 200, body: ModelListAnswer },
+  success: { status: 200, body: ModelListAnswer, isList: true },
   statuses: [403, 404, 500],
   failures: ['query_invalid'],
   example: { query: { output_modalities: 'all' } },

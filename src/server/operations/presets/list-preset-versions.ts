@@ -19,7 +19,7 @@ export const listPresetVersions = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: PresetParams, query: PresetPageQuery },
-  success: { status: 200, body: PresetVersionListAnswer },
+  success: { status: 200, body: PresetVersionListAnswer, isList: true },
   statuses: PRESET_READ_STATUSES,
   failures: PRESET_READ_FAILURES,
   example: { params: EXAMPLE_PRESET, query: { limit: 20 } },

@@ -17,7 +17,7 @@ export const listPresets = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: PresetPageQuery },
-  success: { status: 200, body: PresetListAnswer },
+  success: { status: 200, body: PresetListAnswer, isList: true },
   statuses: [400, 500],
   failures: PRESET_FAILURES,
   example: { query: { limit: 20 } },

@@ -15,7 +15,7 @@ export const listPrivateEndpoints = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: {},
-  success: { status: 200, body: EndpointListAnswer },
+  success: { status: 200, body: EndpointListAnswer, isList: true },
   statuses: [403, 408, 500],
   failures: ['store_unavailable'],
   example: {},

@@ -16,7 +16,7 @@ export const listResourceTypes = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: DiscoveryQuery },
-  success: { status: 200, body: ResourceTypesBody },
+  success: { status: 200, body: ResourceTypesBody, isList: true },
   statuses: DISCOVERY_STATUSES,
   failures: ['scim_filter_refused'],
   example: {},

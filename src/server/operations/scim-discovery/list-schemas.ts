@@ -16,7 +16,7 @@ export const listSchemas = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: DiscoveryQuery },
-  success: { status: 200, body: SchemasBody },
+  success: { status: 200, body: SchemasBody, isList: true },
   statuses: DISCOVERY_STATUSES,
   failures: ['scim_filter_refused'],
   example: {},

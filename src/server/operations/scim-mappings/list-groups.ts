@@ -17,7 +17,7 @@ export const listGroups = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ScimPageQuery },
-  success: { status: 200, body: DirectoryGroupListAnswer },
+  success: { status: 200, body: DirectoryGroupListAnswer, isList: true },
   statuses: READ_STATUSES,
   failures: ['store_unavailable'],
   example: { query: { limit: 20 } },

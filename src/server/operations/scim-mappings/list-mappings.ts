@@ -16,7 +16,7 @@ export const listMappings = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ScimPageQuery },
-  success: { status: 200, body: MappingListAnswer },
+  success: { status: 200, body: MappingListAnswer, isList: true },
   statuses: READ_STATUSES,
   failures: ['store_unavailable'],
   example: { query: { limit: 20 } },

@@ -18,7 +18,7 @@ export const listScimGroups = defineOperation({
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ScimListQuery },
-  success: { status: 200, body: ScimGroupList },
+  success: { status: 200, body: ScimGroupList, isList: true },
   statuses: [400, 403, 500],
   failures: ['scim_filter_invalid', 'scim_value_invalid', 'scim_too_many', 'busy', 'store_unavailable'],
   example: { query: { filter: 'displayName eq "Engineering"', excludedAttributes: 'members' } },

@@ -19,7 +19,7 @@ export const listUsers = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ScimListQuery },
-  success: { status: 200, body: ScimUserList },
+  success: { status: 200, body: ScimUserList, isList: true },
   statuses: [400, 403, 500],
   failures: ['scim_filter_invalid', 'scim_value_invalid', 'store_unavailable'],
   example: { query: { filter: 'userName eq "ann@example.com"' } },

@@ -17,7 +17,7 @@ export const listVideoModels = defineOperation({
   outlivesClient: false,
   tellsAccount: true,
   input: {},
-  success: { status: 200, body: VideoModelsAnswer },
+  success: { status: 200, body: VideoModelsAnswer, isList: true },
   statuses: [400, 500],
   failures: [],
   example: {},

@@ -18,7 +18,7 @@ export const listVideos = defineOperation({
   outlivesClient: false,
   tellsAccount: true,
   input: { query: ListVideosQuery },
-  success: { status: 200, body: VideoListAnswer },
+  success: { status: 200, body: VideoListAnswer, isList: true },
   statuses: [400, 403, 500],
   failures: ['store_unavailable'],
   example: { query: { limit: 20 } },

@@ -17,7 +17,7 @@ export const listMembers = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: WorkspaceRefParams, query: WorkspacePageQuery },
-  success: { status: 200, body: MemberListAnswer },
+  success: { status: 200, body: MemberListAnswer, isList: true },
   statuses: WORKSPACE_STATUSES,
   failures: WORKSPACE_FAILURES,
   example: { params: { workspace_ref: EXAMPLE_WORKSPACE }, query: { limit: 20 } },

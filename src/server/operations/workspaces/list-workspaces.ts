@@ -16,7 +16,7 @@ export const listWorkspaces = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: WorkspacePageQuery },
-  success: { status: 200, body: WorkspaceListAnswer },
+  success: { status: 200, body: WorkspaceListAnswer, isList: true },
   statuses: [500],
   failures: ['store_unavailable'],
   example: { query: { limit: 20 } },

@@ -5,7 +5,7 @@ import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
-import { hasForm, takesBrotli } from '../../../schemas/negotiation.ts'
+import { hasForm, takesCoding } from '../../../schemas/negotiation.ts'
 import { NOT_MODIFIED, type Answer } from './answers.ts'
 import { pagePolicy } from './page-policy.ts'
 
@@ -77,7 +77,7 @@ export class Assets {
     const file = this.#files.get(name === '' ? INDEX : name)
     if (file === undefined) return null
     const { plain, brotli } = await this.#load(file)
-    const { bytes, headers } = brotli !== null && takesBrotli(wish.acceptEncoding) ? brotli : plain
+    const { bytes, headers } = brotli !== null && takesCoding(wish.acceptEncoding, 'br') ? brotli : plain
     const isKnown = hasForm(wish.ifNoneMatch, headers['etag'] ?? '')
     return { status: isKnown ? NOT_MODIFIED : OK, headers, body: isKnown ? '' : bytes }
   }
