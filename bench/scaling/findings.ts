@@ -20,7 +20,7 @@ export interface Findings {
 }
 
 export const SCENARIO = 'scaling'
-/** Acceptance: two fronts over one, where their handlers are what bounds them. */
+/** Two fronts over one, where their handlers are what bounds them. */
 const TWO_FRONTS_MIN = 1.6
 
 export function frontsFindings(found: ByCount<Ceiling>, { connections }: Pick<ScalingOptions, 'connections'>): Findings {

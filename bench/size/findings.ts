@@ -4,7 +4,7 @@ import { checkRecord, ratioRecord, type CheckRecord, type RatioRecord, type Resu
 import type { Spread } from '../statistics.ts'
 import type { Cell } from './cells.ts'
 
-/** Issue 8, acceptance 5: less than 10 % more. */
+/** A warm call of a full node may cost 10 % more than one of an empty node. */
 const WARM_RATIO_MAX = 1.1
 /**
  * What a first call for an object may cost, whatever the size: a look-up in Postgres by its key costs a tenth of it, a walk

@@ -6,13 +6,13 @@ import { after, growth, slopePerMinute, type Reading } from './trend.ts'
 import { seriesOf, type LoopReading, type Watched } from './watch.ts'
 
 export const MB = 1_000_000
-/** Megabytes a minute. Issue 8, acceptance 4. */
+/** Megabytes that memory may grow by in a minute. */
 const SLOPE_MAX = 1
 /** Descriptors that may be open at the end beside those of the start: a pool opens one more for a while. */
 const DESCRIPTORS_MAX = 2
-/** Milliseconds. Issue 8, acceptance 4. */
+/** Milliseconds of delay of the event loop. */
 const LOOP_P99_MS_MAX = 10
-/** Milliseconds in which heaps, pools and caches come to their size. Issue 8, acceptance 4: "after the second minute". */
+/** Milliseconds in which heaps, pools and caches come to their size. */
 const SETTLE_MS = 120_000
 /** Of a load that is shorter than five times that. */
 const SETTLE_SHARE = 0.2

@@ -4,7 +4,7 @@ import { KIB, MIB } from './limits.ts'
 
 /** Bytes of all files of a workspace, stored ones and container files together. C10. */
 export const STORAGE_QUOTA_BYTES_DEFAULT = 10 * 1024 * MIB
-/** Bytes by which the reservation of a body of unknown length grows. Issue 3. */
+/** Bytes by which the reservation of a body of unknown length grows. Decision. */
 export const QUOTA_STEP_BYTES = MIB
 /** Milliseconds that a refusal for the quota waits for racing uploads to settle; twice as long while a younger one holds bytes. Decision. */
 export const QUOTA_WAIT_MS_MAX = 10_000
@@ -15,7 +15,7 @@ export const UPLOAD_RENEW_MS = 15_000
 export const FILE_BYTES_MAX = 100 * MIB
 /** Characters of a file's name. B1.7. */
 export const FILENAME_CHARS_MAX = 255
-/** Parts of an upload's form beside the file, and bytes of each. Issue 3. */
+/** Parts of an upload's form beside the file, and bytes of each. Decision. */
 export const FORM_FIELDS_MAX = 32
 export const FORM_FIELD_BYTES_MAX = 64 * KIB
 /** Bytes of a form that are not the file's: the fields, all part headers, what stands before and behind. Decision. */

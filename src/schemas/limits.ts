@@ -343,7 +343,7 @@ export const EGRESS_ANSWER_STALL_MS = 300_000
 export const EGRESS_BODY_STALL_MS = 60_000
 /** Bytes of a request's body that wait for its destination. Decision. */
 export const EGRESS_WAITING_BYTES_MAX = 256 * KIB
-/** Bytes of a body in which placeholders are replaced, before and after. Issue 4; Decision. */
+/** Bytes of a body in which placeholders are replaced, before and after. Decision. */
 export const EGRESS_SUBSTITUTED_BODY_BYTES_MAX = 64 * KIB
 export const EGRESS_FILLED_BODY_BYTES_MAX = MIB
 /** Secrets that one request may name, and bytes of target and headers with their values in place. Decision. */

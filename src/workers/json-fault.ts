@@ -8,7 +8,7 @@ const NOT_FINITE = 'A number is out of range.'
  * What `JSON.parse` lets pass and we do not: depth over JSON_DEPTH_MAX, lone surrogates, numbers that overflow.
  * Members called `__proto__` are dropped on the way, so that no later copy can mistake one for a prototype.
  * @param text the text that `value` was parsed from: strings need a look only when it holds `\u` escapes
- * @returns a sentence for the caller, or null. Source: contract C10, issue 2 acceptance 5.
+ * @returns a sentence for the caller, or null. Source: contract C10.
  */
 export function jsonFault(value: unknown, text: string): string | null {
   const hasEscapes = text.includes('\\u')

@@ -1,7 +1,7 @@
 import type { ContractRow } from './contract-rows.ts'
 
 const KEYS = ['management'] as const
-const SOURCE = 'our extension: issue 9, C4'
+const SOURCE = 'our extension: C4'
 
 /** Part of CONTRACT_ROWS. */
 export const ADMIN_ROWS: Readonly<Record<string, ContractRow>> = {

@@ -4,6 +4,6 @@ import type { ContractRow } from './contract-rows.ts'
 export const AUDIT_ROWS: Readonly<Record<string, ContractRow>> = {
   'audit.list': {
     method: 'get', path: '/audit', success: 200, statuses: [400, 403, 404, 500],
-    keys: ['management'], source: 'our extension: issue 7, C4; the statuses of activity', uncaused: {},
+    keys: ['management'], source: 'our extension: C4; the statuses of activity', uncaused: {},
   },
 }

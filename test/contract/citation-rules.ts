@@ -31,10 +31,19 @@ const STANDARD = /(?:RFC ?\d+|ISO\/IEC [\d-]+|draft-[\w-]+)$/
 /** Words that may stand before a section of the contract; any other word is taken for the name of a document. */
 const CONNECTING = new Set(['and', 'as', 'beside', 'by', 'contract', 'from', 'in', 'of', 'or', 'see', 'than', 'that', 'to', 'what', 'with'])
 
+/** What a file that cites anything holds: cheaper than reading it as tokens. */
+export const MAY_CITE = /§|\b[BC]\d|\b(?:issue|acceptance(?: line)?)s? \d/i
+
 /** Citations in a text, in the order of kinds. @param line of its first line @param path of its file */
 export function citationsIn(text: string, line: number, path: string): readonly Citation[] {
   const at = (index: number): string => `${path}:${line + text.slice(0, index).split('\n').length - 1}`
-  return [...sectionsIn(text, at), ...numbersIn(text, at)]
+  return [...sectionsIn(text, at), ...numbersIn(text, at), ...tasksIn(text, at)]
+}
+
+/** Numbers of tasks, which say nothing to a reader of the repository. A reference such as `o/r#12` is another project's. */
+function tasksIn(text: string, at: (index: number) => string): readonly Citation[] {
+  return [...text.matchAll(/\b(?:issue|acceptance(?: line)?)s? \d+\b/gi)].map((match) =>
+    ({ at: at(match.index), text: match[0], origin: 'unknown', anchor: match[0] }))
 }
 
 function sectionsIn(text: string, at: (index: number) => string): readonly Citation[] {
@@ -77,7 +86,7 @@ function numbersIn(text: string, at: (index: number) => string): readonly Citati
 /** Citations in the comments of a file, and in texts of tests that say where a row comes from or that name a section. */
 export function citationsOf(file: SourceFile): readonly Citation[] {
   const comments = joined(file).flatMap(({ text, line }) => citationsIn(text, line, file.path))
-  const texts = file.tokens.filter(({ kind, text }) => kind === 'string' && (text.includes('§') || /\b[BC]\d/.test(text)) && isProse(text))
+  const texts = file.tokens.filter(({ kind, text }) => kind === 'string' && MAY_CITE.test(text) && isProse(text))
   return [...comments, ...texts.flatMap(({ text, line }) => citationsIn(text, line, file.path))]
 }
 
@@ -137,7 +146,7 @@ export function idsOf(text: string): readonly string[] {
 /** Citations that lead nowhere, one line each. */
 export function unresolved(citations: readonly Citation[], { byOrigin }: Anchors): readonly string[] {
   return citations.flatMap(({ at, text, origin, anchor }) => {
-    if (origin === 'unknown') return [`${at} ${text} is a section of a document that the repository does not have`]
+    if (origin === 'unknown') return [`${at} ${text} leads to nothing that the repository has`]
     return byOrigin[origin].has(anchor) ? [] : [`${at} ${text} has no anchor ${anchor}`]
   })
 }

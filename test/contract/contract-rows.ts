@@ -364,7 +364,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     success: 200,
     statuses: [400, 403, 408, 413, 429, 500, 502, 503, 504],
     keys: ['inference', 'intern'],
-    source: 'our extension: C4, C5, C11, C23, C29, issue 4',
+    source: 'our extension: C4, C5, C11, C23, C29',
     uncaused: {},
   },
   ...PRESET_ROWS,

@@ -19,7 +19,7 @@ export const KEY_ROWS: Readonly<Record<string, ContractRow>> = {
   },
   'keys.rotate': {
     method: 'post', path: '/keys/{hash}/rotate', success: 200, statuses: [400, 404, 429, 500], keys: ['management'],
-    source: 'our extension: issue 5, C6; the statuses of keys.update', uncaused: {},
+    source: 'our extension: C6; the statuses of keys.update', uncaused: {},
   },
   'keys.get_current': {
     method: 'get', path: '/key', success: 200, statuses: [500], keys: ['inference', 'management', 'intern'], source: 'B2.10, C4', uncaused: {},

@@ -26,7 +26,7 @@ export const MONEY_ROWS: Readonly<Record<string, ContractRow>> = {
   },
   'credits.add': {
     method: 'post', path: '/credits', success: 200, statuses: [400, 403, 500],
-    keys: ['management'], source: 'our extension: issue 5, C6, C16; the statuses of the read, and 400', uncaused: {},
+    keys: ['management'], source: 'our extension: C6, C16; the statuses of the read, and 400', uncaused: {},
   },
   'caps.get': {
     method: 'get', path: '/caps', success: 200, statuses: [400, 403, 404, 500], keys: ['management'], source: 'our extension: C32, C33', uncaused: {},
@@ -36,6 +36,6 @@ export const MONEY_ROWS: Readonly<Record<string, ContractRow>> = {
   },
   'activity.list': {
     method: 'get', path: '/activity', success: 200, statuses: [400, 403, 404, 500],
-    keys: ['management'], source: 'our extension: issue 5', uncaused: {},
+    keys: ['management'], source: 'our extension', uncaused: {},
   },
 }

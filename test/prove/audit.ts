@@ -1,4 +1,4 @@
-/** Issue 7, acceptance 6: every operation leaves one row of the audit log for a change, and none for a refusal or a read. */
+/** Every operation leaves one row of the audit log for a change, and none for a refusal or a read. */
 import { randomUUID } from 'node:crypto'
 import { API_PREFIX, SCIM_PREFIX } from '../../src/schemas/api-prefix.ts'
 import { hashOfKey } from '../../src/schemas/api-keys.ts'
@@ -19,7 +19,7 @@ const HOST = 'localhost'
 const NOTED_MS = 500
 
 export const program: Program = {
-  text: 'Every operation and the audit log: a change has one row, a refusal, a repetition and a read have none (issue 7, acceptance 6)',
+  text: 'Every operation and the audit log: a change has one row, a refusal, a repetition and a read have none',
   async run(proof) {
     const world = await openWorld(proof)
     const unlisted = unlistedOnes()

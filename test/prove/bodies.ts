@@ -1,4 +1,4 @@
-/** Acceptance line 5: bodies at and above the limit, while small calls go on. */
+/** Bodies at and above the limit, while small calls go on. */
 import { runLoad, startLoad } from '../support/load.ts'
 import type { LoadRequest } from '../support/load-plan.ts'
 import { pause } from '../support/spawned.ts'

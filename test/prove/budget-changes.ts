@@ -1,4 +1,4 @@
-/** Issue 5, acceptance 8: budgets are lowered, deleted and made again, and workspaces deleted, while they are spent. */
+/** Budgets are lowered, deleted and made again, and workspaces deleted, while they are spent. */
 import { workspaceAccount } from '../../src/schemas/accounts.ts'
 import { pause } from '../support/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
@@ -18,7 +18,7 @@ const RETURNED_MS_MAX = 30_000
 const OBEYED_MS = 1_500
 
 export const program: Program = {
-  text: 'Budgets lowered, deleted and made again, and workspaces deleted, while they are spent (issue 5, acceptance 8)',
+  text: 'Budgets lowered, deleted and made again, and workspaces deleted, while they are spent',
   async run(proof) {
     const bench = await startSpendStand(proof, { fronts: proof.isShort ? 1 : 2 })
     for (let round = 0; round < (proof.isShort ? ROUNDS.short : ROUNDS.full); round++) await changes({ proof, bench, round })

@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 8: no webhook goes where callers may not send one, whatever its address says, or comes to mean later. */
+/** No webhook goes where callers may not send one, whatever its address says, or comes to mean later. */
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { hostileDestinations } from '../support/hostile-destinations.ts'
 import { freePort } from '../support/spawned.ts'
@@ -29,7 +29,7 @@ const ODD = [
 ]
 
 export const program: Program = {
-  text: 'over 100 hostile callback URLs are refused at submission, over 30 at delivery, and one good receiver is reached (issue 6, acceptance 8)',
+  text: 'over 100 hostile callback URLs are refused at submission, over 30 at delivery, and one good receiver is reached',
   async run(proof) {
     // A port that the system gives to nobody: another test may still ask for a server of its own that has ended.
     const trap = await startTarget(null, '0.0.0.0', await freePort())

@@ -1,4 +1,4 @@
-/** Issue 4, acceptance 3: a secret's value is in no log, store, metric, trace, reply or process title, in no form. */
+/** A secret's value is in no log, store, metric, trace, reply or process title, in no form. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
@@ -14,7 +14,7 @@ const SETTLING_MS = 6_000
 const SECRET = 'canary_key'
 
 export const program: Program = {
-  text: 'random secret values written, replaced, copied, released, refused and in flight at a kill -9 are found nowhere (issue 4, acceptance 3)',
+  text: 'random secret values written, replaced, copied, released, refused and in flight at a kill -9 are found nowhere',
   async run(proof) {
     const marker = newMarker()
     const stand = await startCanaryStand(proof, marker)

@@ -15,7 +15,7 @@ import { readMp4 } from '../support/mp4-reader.ts'
 import { must } from '../support/must.ts'
 import { median, type Program, type Proof } from './proof.ts'
 
-/** The clip that the acceptance line names, and milliseconds in which one worker has rendered it. */
+/** The clip that is timed, and milliseconds in which one worker has rendered it. */
 const NAMED = { ...clipSize('480p', '16:9'), seconds: 5 }
 const NAMED_MS_MAX = 4_000
 const NAMED_TIMES = 9

@@ -5,14 +5,14 @@ import type { CorpusFile } from '../support/corpus/bytes.ts'
 import type { Program, Proof } from './proof.ts'
 
 const MIB = 1_048_576
-/** What a verdict may take. Source: issue 3 acceptance 8. */
+/** Milliseconds that a verdict may take, for any file and for each MiB. */
 const VERDICT_MS = 200
 const VERDICT_MS_PER_MIB = 8
 /** How long a slice may hold a thread. Design §5. */
 const SLICE_MS = 5
 
 export const program: Program = {
-  text: 'Every file of the corpus gets the verdict of the contract, within 200 ms and 8 ms a MB (issue 3, acceptance 8)',
+  text: 'Every file of the corpus gets the verdict of the contract, within 200 ms and 8 ms a MB',
   run(proof) {
     const rounds = proof.isShort ? 1 : 3
     const runs = CORPUS.map((file) => fastest(file, rounds))

@@ -1,4 +1,4 @@
-/** Issue 9, acceptance 2: an open page of the dashboard costs the node at most 1 % of a core at 1,000 requests a second. */
+/** An open page of the dashboard costs the node at most 1 % of a core at 1,000 requests a second. */
 import { spread } from '../../bench/statistics.ts'
 import { rawClient, type RawClient } from '../support/raw-http.ts'
 import { runLoad } from '../support/load.ts'
@@ -20,7 +20,7 @@ const CONNECTIONS = 16
 const GIVE_UP_MS = 30_000
 
 export const program: Program = {
-  text: 'An open page of the dashboard costs the node at most 1 % of a core at 1,000 requests a second (issue 9, acceptance 2)',
+  text: 'An open page of the dashboard costs the node at most 1 % of a core at 1,000 requests a second',
   async run(proof) {
     const { pages: some, rate, seconds, rounds } = proof.isShort ? WISH.short : WISH.full
     const stand = await startStand({ settings: { SLUICE_FRONTS: proof.isShort ? '1' : '2' } })

@@ -12,7 +12,7 @@ const PARTS = [
 ]
 
 export const program: Program = {
-  text: 'No connection to any of over 80 hostile destinations, and one to the good one (issue 4, acceptance 6)',
+  text: 'No connection to any of over 80 hostile destinations, and one to the good one',
   async run(proof: Proof): Promise<void> {
     const { tries, wrong, trapped, opened, good, goodConnections } = await attack()
     for (const text of wrong) proof.say(text)

@@ -1,4 +1,4 @@
-/** Issue 7, acceptance 3: whatever people and identity providers do, in whatever order and at once, members are those that an oracle says. */
+/** Whatever people and identity providers do, in whatever order and at once, members are those that an oracle says. */
 import { MEMBER_ROLES, type MemberRole } from '../../src/schemas/workspaces.ts'
 import { openTestStore } from '../support/postgres.ts'
 import { Oracle, type Change } from './directory/oracle.ts'
@@ -31,7 +31,7 @@ const BURST_MAX = 8
 const SYNC_EACH = 500
 
 export const program: Program = {
-  text: '100,000 changes of grants, mappings, groups and users, one by one and at once, compared with an oracle (issue 7, acceptance 3)',
+  text: '100,000 changes of grants, mappings, groups and users, one by one and at once, compared with an oracle',
   async run(proof) {
     const store = await openTestStore(proof, CONNECTIONS)
     const means = openMeans(proof, store)

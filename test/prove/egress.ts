@@ -1,4 +1,4 @@
-/** Issue 4, acceptance 6 (the client) and 7 (memory): the egress route of a whole node, with a secret of its vault. */
+/** The egress route of a whole node, with a secret of its vault. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, request, type IncomingMessage, type Server } from 'node:http'
@@ -23,7 +23,7 @@ const TOGETHER_GROWTH_MAX = 96 * MIB
 const SETTLE_MS = 4_000
 
 export const program: Program = {
-  text: "OpenAI's client with a placeholder for its key; 100 MB each way through the egress route in constant memory (issue 4, acceptance 6 and 7)",
+  text: "OpenAI's client with a placeholder for its key; 100 MB each way through the egress route in constant memory",
   async run(proof) {
     if (process.platform !== 'linux') {
       proof.skipped = 'what processes hold is read from /proc'

@@ -1,4 +1,4 @@
-/** Issue 4, acceptance 8: the whole life of a private endpoint in a real node with two fronts, a vault and a gate. */
+/** The whole life of a private endpoint in a real node with two fronts, a vault and a gate. */
 import { request, type Agent } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import { ACTIVE_ENDPOINTS_MAX } from '../../src/schemas/limits.ts'
@@ -17,7 +17,7 @@ const GIVE_UP_MS = 30_000
 const RACING = 50
 
 export const program: Program = {
-  text: 'A private endpoint from its draft to calls on two fronts, and every way that it can fail (issue 4, acceptance 8)',
+  text: 'A private endpoint from its draft to calls on two fronts, and every way that it can fail',
   async run(proof) {
     const upstream = await startProvider(HOST)
     proof.after(() => upstream.close())

@@ -1,4 +1,4 @@
-/** Issue 3, acceptance 4: what is read of a form does not depend on how its bytes arrive. */
+/** What is read of a form does not depend on how its bytes arrive. */
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import busboy from 'busboy'
@@ -12,7 +12,7 @@ const LAST = `--${BOUNDARY}--`
 const AT_ONCE = 16
 
 export const program: Program = {
-  text: 'A form cut at every offset, in single bytes, in random pieces, chunked or not, reads the same (issue 3, acceptance 4)',
+  text: 'A form cut at every offset, in single bytes, in random pieces, chunked or not, reads the same',
   async run(proof) {
     if (!proof.isShort) t.setTimeout(0)
     const { port } = await openFront(t, [uploadEcho('form')])

@@ -1,4 +1,4 @@
-/** Acceptance line 11: fronts die and are replaced under load, and only whoever was connected to a dead one notices. */
+/** Fronts die and are replaced under load, and only whoever was connected to a dead one notices. */
 import { startLoad } from '../support/load.ts'
 import { monotonicMs, type LoadPlan, type LoadResult } from '../support/load-plan.ts'
 import { clientPortsOf, clientPortsTo, listenersOn } from '../support/sockets.ts'

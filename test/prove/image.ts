@@ -1,4 +1,4 @@
-/** Issue 9, acceptance 5: the steps of the Dockerfile, run as plain commands by another user in an empty tree, make an installation that works. */
+/** The steps of the Dockerfile, run as plain commands by another user in an empty tree, make an installation that works. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

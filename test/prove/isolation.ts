@@ -1,4 +1,4 @@
-/** Issue 5, acceptance 9: every operation with every kind of key, on its own, on other workspaces' and on foreign things. */
+/** Every operation with every kind of key, on its own, on other workspaces' and on foreign things. */
 import { randomUUID } from 'node:crypto'
 import type { KeyKind } from '../../src/schemas/api-keys.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'
@@ -16,7 +16,7 @@ const LOOKS_MAX = 150
 const LOOK_MS = 200
 
 export const program: Program = {
-  text: 'Every operation with every kind of key: wrong kinds, dead keys, and foreign ids that look like missing ones (issue 5, acceptance 9)',
+  text: 'Every operation with every kind of key: wrong kinds, dead keys, and foreign ids that look like missing ones',
   async run(proof) {
     const stand = await startStand()
     proof.after(() => stand.stop())

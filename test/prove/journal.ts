@@ -1,4 +1,4 @@
-/** Issue 5, acceptance 7: whatever kills a front between two steps, each of its calls is in the ledger once. */
+/** Whatever kills a front between two steps, each of its calls is in the ledger once. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -33,7 +33,7 @@ const LIMIT_NANO = 1_000_000_000
 const FULL_KIB = 4
 
 export const program: Program = {
-  text: 'kill -9 between every two steps of append, flush, give-back and recovery, and a full disk: each call once (issue 5, acceptance 7)',
+  text: 'kill -9 between every two steps of append, flush, give-back and recovery, and a full disk: each call once',
   async run(proof) {
     const stand = await openStand(proof)
     const plans = proof.isShort ? SHORT_RUNS.map(([front, recovery]) => ({ front, recovery })) : allPlans()

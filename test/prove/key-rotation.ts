@@ -1,4 +1,4 @@
-/** Acceptance line 8 of money: a key that is rotated under load on two fronts. */
+/** A key that is rotated under load on two fronts. */
 import { setTimeout as after } from 'node:timers/promises'
 import { monotonicMs, type LoadResult, type LoadRow } from '../support/load-plan.ts'
 import { startStand, type Stand } from '../support/stand.ts'

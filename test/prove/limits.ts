@@ -1,4 +1,4 @@
-/** Acceptance line 9: a rate limit over two fronts holds, and is worth using. */
+/** A rate limit over two fronts holds, and is worth using. */
 import { RATE_BURST_DIVISOR, RATE_SLACK_MS } from '../../src/schemas/limits.ts'
 import { runLoad } from '../support/load.ts'
 import type { LoadResult, LoadRow } from '../support/load-plan.ts'

@@ -12,7 +12,7 @@ const OPENS = 10_000
 const OPENS_SHORT = 1_000
 
 export const program: Program = {
-  text: 'No byte from outside a container while links are swapped in during 10,000 racing opens (issue 3, acceptance 9)',
+  text: 'No byte from outside a container while links are swapped in during 10,000 racing opens',
   async run(proof: Proof): Promise<void> {
     if (!CAN_WALK) {
       proof.skipped = 'this system has no /proc: shared prefixes are refused on it'

@@ -1,4 +1,4 @@
-/** Issue 19, acceptance 2: whoever writes one workspace in a loop keeps no key of another organization out, not across reloads either. */
+/** Whoever writes one workspace in a loop keeps no key of another organization out, not across reloads either. */
 import { Agent, request } from 'node:http'
 import { createKey } from '../../src/server/store/api-keys.ts'
 import { openStore, type Store } from '../../src/server/store/open.ts'
@@ -35,7 +35,7 @@ const FULL: Size = { keys: 1_000, reloads: 20 }
 const SHORT: Size = { keys: 200, reloads: 1 }
 
 export const program: Program = {
-  text: 'First use of 1,000 keys, and 20 reloads, while another organization writes its workspace 300 times a second: none fails (issue 19, acceptance 2)',
+  text: 'First use of 1,000 keys, and 20 reloads, while another organization writes its workspace 300 times a second: none fails',
   async run(proof) {
     const size = proof.isShort ? SHORT : FULL
     const stand = await startStand({ settings: { SLUICE_FRONTS: String(FRONTS) } })

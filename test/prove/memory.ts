@@ -1,4 +1,4 @@
-/** Issue 3, acceptance 2: what transfers cost in memory, over all processes of a node. */
+/** What transfers cost in memory, over all processes of a node. */
 import { connect } from 'node:net'
 import { startFileStand, type FileStand } from '../support/file-stand.ts'
 import { proportionalBytes, watchMemory, type MemoryByRole, type MemoryWatch } from '../support/process-memory.ts'
@@ -24,7 +24,7 @@ const SETTLE_MS = 5_000
 const AUTO = { SLUICE_FRONTS: 'auto', SLUICE_WORKERS: 'auto' }
 
 export const program: Program = {
-  text: 'Memory of all processes: 100 uploads of 100 MB to disk and to S3, a slow sink, 200 slow readers (issue 3, acceptance 2)',
+  text: 'Memory of all processes: 100 uploads of 100 MB to disk and to S3, a slow sink, 200 slow readers',
   async run(proof) {
     if (process.platform !== 'linux') {
       proof.skipped = 'what processes hold is read from /proc'

@@ -1,4 +1,4 @@
-/** Issue 9: two nodes as deploy/compose.yaml runs them, on one Postgres, one Redis and one bucket, behind the load balancer of deploy/. */
+/** Two nodes as deploy/compose.yaml runs them, on one Postgres, one Redis and one bucket, behind the load balancer of deploy/. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

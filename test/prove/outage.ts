@@ -1,4 +1,4 @@
-/** Acceptance line 8: both stores stop for a while, and nobody with a known key notices. */
+/** Both stores stop for a while, and nobody with a known key notices. */
 import { startLoad } from '../support/load.ts'
 import { monotonicMs } from '../support/load-plan.ts'
 import { outsidePostgres, outsideRedis } from '../support/outside-stores.ts'

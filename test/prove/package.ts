@@ -1,4 +1,4 @@
-/** Issue 9, acceptance 3: the package runs by `npx` in an empty folder with an empty HOME, and fetches nothing but from the npm registry. */
+/** The package runs by `npx` in an empty folder with an empty HOME, and fetches nothing but from the npm registry. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

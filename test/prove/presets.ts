@@ -1,4 +1,4 @@
-/** Issue 7, acceptance 1 and 2: one preset under 200 posts at once; a roll back is seen on two fronts, told by hint and by poll alone. */
+/** One preset under 200 posts at once; a roll back is seen on two fronts, told by hint and by poll alone. */
 import { setTimeout as after } from 'node:timers/promises'
 import { API_PREFIX } from '../../src/schemas/api-prefix.ts'
 import { monotonicMs } from '../support/load-plan.ts'
@@ -23,7 +23,7 @@ const MODELS = { embed: ['prove/one', 'prove/two'], clip: ['prove/short', 'prove
 type Slug = keyof typeof MODELS
 
 export const program: Program = {
-  text: 'Presets on two fronts: 200 posts at once on one slug, and roll backs seen within 250 ms, 1.5 s without pub/sub (issue 7, acceptance 1, 2)',
+  text: 'Presets on two fronts: 200 posts at once on one slug, and roll backs seen within 250 ms, 1.5 s without pub/sub',
   async run(proof) {
     const stand = await startStand({ settings: { SLUICE_FRONTS: '2' }, catalogue: CATALOGUE })
     proof.after(() => stand.stop())

@@ -15,7 +15,7 @@ export interface Program {
 
 export interface ProofWish {
   readonly seed: number
-  /** A few seconds instead of the acceptance line's length. */
+  /** A few seconds instead of the full length. */
   readonly isShort: boolean
   readonly say: (text: string) => void
 }

@@ -1,4 +1,4 @@
-/** Issue 9, acceptance 6: every block of the README runs, and without a line that a block needs the run fails. */
+/** Every block of the README runs, and without a line that a block needs the run fails. */
 import { readFileSync } from 'node:fs'
 import { blocksOf, type Block } from '../readme/blocks.ts'
 import { isShown, linesOf, withMistake, withoutLine, type Line } from '../readme/lines.ts'

@@ -1,4 +1,4 @@
-/** Issue 9, acceptance 7: a day of history, millions of rows, goes while a node serves; the books and the audit log hold. */
+/** A day of history, millions of rows, goes while a node serves; the books and the audit log hold. */
 import { setTimeout as after } from 'node:timers/promises'
 import { startBurner } from '../../bench/transfers/burner.ts'
 import { startGateway, type Gateway } from '../../bench/transfers/gateway.ts'
@@ -29,7 +29,7 @@ const GIVE_UP_MS = 1_800_000
 const GIVE_UP_SHORT_MS = 120_000
 
 export const program: Program = {
-  text: 'a day of history, millions of rows, pruned while model reads go on and past a kill of the runner; books and audit hold (issue 9, acceptance 7)',
+  text: 'a day of history, millions of rows, pruned while model reads go on and past a kill of the runner; books and audit hold',
   async run(proof) {
     const gateway = await startGateway(SETTINGS)
     proof.after(() => gateway.stop())

@@ -1,4 +1,4 @@
-/** Acceptance line 10: a revoked key is refused by every front, by each of the three ways that news travels. */
+/** A revoked key is refused by every front, by each of the three ways that news travels. */
 import { setTimeout as after } from 'node:timers/promises'
 import type { Invalidation } from '../../src/server/ports/keys.ts'
 import { endKey, revokeKey } from '../../src/server/store/api-keys.ts'

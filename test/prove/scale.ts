@@ -1,4 +1,4 @@
-/** Issue 8, acceptance 7: rolling restarts and other numbers of fronts and threads, under a load that must not notice. */
+/** Rolling restarts and other numbers of fronts and threads, under a load that must not notice. */
 import { startMixedLoad, type MixedLoad } from '../../bench/mixed/load.ts'
 import { MIXED_KINDS, MIXED_STATUSES, type MixedKind } from '../../bench/mixed/mix.ts'
 import { startMixedStand } from '../../bench/mixed/stand.ts'
@@ -25,7 +25,7 @@ const GONE_MS_MAX = 60_000
 const WISHES = [[3, 6], [2, 4], [1, 4], [3, 3], [2, 2], [4, 8], [1, 1], [2, 5], [3, 6], [2, 4]] as const
 
 export const program: Program = {
-  text: 'Rolling restarts and other numbers of fronts and threads under a mixed load fail no request (issue 8, acceptance 7)',
+  text: 'Rolling restarts and other numbers of fronts and threads under a mixed load fail no request',
   async run(proof) {
     const stand = await startMixedStand({ settings: { SLUICE_FRONTS: '2', SLUICE_WORKERS: '4' } })
     proof.after(() => stand.stop())

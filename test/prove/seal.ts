@@ -1,4 +1,4 @@
-/** Issue 3, acceptance 6: a stored object that is not what was sealed gives no byte that was not verified. */
+/** A stored object that is not what was sealed gives no byte that was not verified. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { startFileStand, type FileStand } from '../support/file-stand.ts'
@@ -14,7 +14,7 @@ const SEGMENTS = 5
 const SIZE_BYTES = (SEGMENTS - 1) * SEGMENT_BYTES + 1_000
 
 export const program: Program = {
-  text: 'Flipped, dropped, repeated, swapped and cut objects on disk are refused, unverified bytes never sent (issue 3, acceptance 6)',
+  text: 'Flipped, dropped, repeated, swapped and cut objects on disk are refused, unverified bytes never sent',
   async run(proof) {
     const node = await startFileStand(proof)
     const target = await stored(node, 'a.wav')

@@ -1,4 +1,4 @@
-/** Issue 8, acceptance 1: a planted slowdown is told from a saved run, and the same again is not. */
+/** A planted slowdown is told from a saved run, and the same again is not. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ interface Ran {
 }
 
 export const program: Program = {
-  text: 'A planted slowdown of 30 % ends a bench with a baseline with 1, and the same again with 0 (issue 8, acceptance 1)',
+  text: 'A planted slowdown of 30 % ends a bench with a baseline with 1, and the same again with 0',
   async run(proof) {
     const { slower, failOn, repeats, rounds } = proof.isShort ? WISH.short : WISH.full
     const folder = mkdtempSync(join(tmpdir(), 'sluice-slowdown-'))

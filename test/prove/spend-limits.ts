@@ -1,4 +1,4 @@
-/** Issue 5, acceptance 2: all limits at once, each in turn the tightest, and each refusal names the one that was hit. */
+/** All limits at once, each in turn the tightest, and each refusal names the one that was hit. */
 import { keyAccount, organizationAccount, workspaceAccount } from '../../src/schemas/accounts.ts'
 import { until } from '../support/node.ts'
 import { pause } from '../support/spawned.ts'
@@ -32,7 +32,7 @@ const TURNS: readonly Turn[] = [
 ]
 
 export const program: Program = {
-  text: 'Four budgets, a key limit and credit at once, each in turn the tightest: refusals name it, nothing is exceeded (issue 5, acceptance 2)',
+  text: 'Four budgets, a key limit and credit at once, each in turn the tightest: refusals name it, nothing is exceeded',
   async run(proof) {
     const bench = await startSpendStand(proof, { fronts: proof.isShort ? 2 : 4 })
     const { key, hash } = await bench.makeKey(bench.stand.keys.workspace_id)

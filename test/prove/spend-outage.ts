@@ -1,4 +1,4 @@
-/** Issue 5, acceptance 4: a warm front makes no trip a call; Redis goes, hangs and comes back without a trace in the books; Postgres
+/** A warm front makes no trip a call; Redis goes, hangs and comes back without a trace in the books; Postgres
  * too, when what was lent is spent. */
 import { workspaceAccount } from '../../src/schemas/accounts.ts'
 import { pause } from '../support/spawned.ts'
@@ -23,7 +23,7 @@ const WARM_MS = 8_000
 const RETURNED_MS_MAX = 30_000
 
 export const program: Program = {
-  text: 'Redis killed, frozen and restored, Postgres killed and restored, under load: books exact, waits bounded (issue 5, acceptance 4)',
+  text: 'Redis killed, frozen and restored, Postgres killed and restored, under load: books exact, waits bounded',
   async run(proof) {
     const bench = await startSpendStand(proof, { fronts: 2 })
     const { redis } = bench
@@ -54,7 +54,7 @@ export const program: Program = {
   },
 }
 
-/** Acceptance 5: fronts that are called often ask the stores by time and not by call. @returns what its callers were told to have spent */
+/** Fronts that are called often ask the stores by time and not by call. @returns what its callers were told to have spent */
 async function warm(proof: Proof, bench: SpendStand): Promise<bigint> {
   const { store, redis } = bench
   const { key } = await bench.makeKey(bench.stand.keys.workspace_id, { rate_limit_rpm: AMPLE_RPM })

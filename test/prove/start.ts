@@ -1,4 +1,4 @@
-/** Acceptance line 1: a fresh clone, Node and the npm registry are enough, for anybody, anywhere, also after a hard kill. */
+/** A fresh clone, Node and the npm registry are enough, for anybody, anywhere, also after a hard kill. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Issue 19, acceptance 5: what a node does that cannot start, whose fronts hang, and whose fronts are all gone. */
+/** What a node does that cannot start, whose fronts hang, and whose fronts are all gone. */
 import { startStand } from '../support/stand.ts'
 import type { Program } from './proof.ts'
 import { hangingFront } from './starts/hanging.ts'

@@ -1,4 +1,4 @@
-/** Issue 3, acceptance 5 and 7: whatever happens to an upload, nothing of it stays behind, and the next one works. */
+/** Whatever happens to an upload, nothing of it stays behind, and the next one works. */
 import { startFileStand } from '../support/file-stand.ts'
 import { FakeS3 } from '../support/s3.ts'
 import { aborts } from './uploads/aborts.ts'
@@ -12,7 +12,7 @@ import { INSPECTED, threads } from './uploads/threads.ts'
 import type { Program } from './proof.ts'
 
 export const program: Program = {
-  text: 'Aborts, broken threads, a full disk, S3 faults, kill -9 and stopped fronts leave nothing; quota for 10 takes 10 (issue 3, acceptance 5 and 7)',
+  text: 'Aborts, broken threads, a full disk, S3 faults, kill -9 and stopped fronts leave nothing; quota for 10 takes 10',
   async run(proof) {
     if (process.platform !== 'linux') {
       proof.skipped = 'what processes hold is read from /proc'

@@ -1,4 +1,4 @@
-/** Issue 4, acceptance 1, 2 and 4: secrets are released to exactly their hosts, and no edit of their rows changes that. */
+/** Secrets are released to exactly their hosts, and no edit of their rows changes that. */
 import { openRootKeys } from '../../src/server/vault/root-keys.ts'
 import { VaultKeys } from '../../src/server/vault/vault-keys.ts'
 import { openSecretRows } from '../../src/server/store/secrets.ts'
@@ -13,13 +13,13 @@ import { median, type Program, type Proof } from './proof.ts'
 const HOST = 'api.example.com'
 const HOSTS = [HOST, 'b.example', 'zz.example']
 const VALUE = 'the value that nobody reads back'
-/** Acceptance 1. */
+/** Hosts that are nearly the host of a secret. */
 const NEAR_MISSES_MIN = 60
 const BITS = 8
 const RELEASES_TIMED = 400
 
 export const program: Program = {
-  text: 'Near-miss hosts, flipped bytes, swapped ciphertexts and fingerprints of secrets in a real node (issue 4, acceptance 1, 2 and 4)',
+  text: 'Near-miss hosts, flipped bytes, swapped ciphertexts and fingerprints of secrets in a real node',
   async run(proof) {
     const node = await startFileStand(proof)
     const vault = await openVault(proof, node)

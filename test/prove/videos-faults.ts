@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 3: whatever kills a process between two steps, its jobs end once, are charged once, and are told. */
+/** Whatever kills a process between two steps, its jobs end once, are charged once, and are told. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -50,7 +50,7 @@ const VIDEO = {
 }
 
 export const program: Program = {
-  text: 'kill -9 at each of 25 points on the way of a video job: none lost, charged twice, stuck or untold (issue 6, acceptance 3)',
+  text: 'kill -9 at each of 25 points on the way of a video job: none lost, charged twice, stuck or untold',
   async run(proof) {
     const provider = await startKindsProvider(proof, { makeMs: 150 })
     const points = proof.isShort ? SHORT_POINTS : (Object.keys(POINTS) as Point[])

@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 9: whatever a provider answers, the job ends cleanly, nobody crashes, and nothing is charged that was not made. */
+/** Whatever a provider answers, the job ends cleanly, nobody crashes, and nothing is charged that was not made. */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -31,7 +31,7 @@ const SLOW = '[stall]'
 const UNANSWERED = ['[hang-up-before]', '[hang-up-after]', '[hang-after]', '[html-after]', '[error-after]'] as const
 
 export const program: Program = {
-  text: 'truncated, endless, mistyped, mispriced and misdirected answers of video providers: each job ends cleanly (issue 6, acceptance 9)',
+  text: 'truncated, endless, mistyped, mispriced and misdirected answers of video providers: each job ends cleanly',
   async run(proof) {
     const trap = await startTrap(proof)
     const provider = await startKindsProvider(proof, { makeMs: 100 })

@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 4: a runner that was stopped and goes on changes nothing that another has taken over. */
+/** A runner that was stopped and goes on changes nothing that another has taken over. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '../support/node.ts'
 import { callingPortsOf } from '../support/sockets.ts'
@@ -18,7 +18,7 @@ const SHORT_MAKE_MS = 600_000
 const GIVE_UP_MS = 60_000
 
 export const program: Program = {
-  text: 'a runner that is stopped for 20 s and goes on: it changes no row and calls no provider for a job that another took over (issue 6, acceptance 4)',
+  text: 'a runner that is stopped for 20 s and goes on: it changes no row and calls no provider for a job that another took over',
   async run(proof) {
     const provider = await startKindsProvider(proof, { makeMs: proof.isShort ? SHORT_MAKE_MS : 45_000 })
     const bench = await startVideoStand(proof, {

@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 6: pollers see no job go back or go away and cost Postgres nothing; a provider that hangs delays nobody else. */
+/** Pollers see no job go back or go away and cost Postgres nothing; a provider that hangs delays nobody else. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { videoRankOf, type VideoStatus } from '../../src/schemas/video-jobs.ts'
 import { some } from './videos/judging.ts'
@@ -24,7 +24,7 @@ const COUNTS_MAX = 4
 const IDLE_PER_S_MAX = 60
 
 export const program: Program = {
-  text: '10,000 open video jobs on three providers, one of which hangs, and 2,000 polls a second (issue 6, acceptance 6)',
+  text: '10,000 open video jobs on three providers, one of which hangs, and 2,000 polls a second',
   async run(proof) {
     const provider = await startKindsProvider(proof, { makeMs: MAKE_MS })
     const bench = await startVideoStand(proof, {

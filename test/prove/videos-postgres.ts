@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 2: Postgres restarts every 10 s, and no acknowledged job is lost. */
+/** Postgres restarts every 10 s, and no acknowledged job is lost. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { startKindsProvider } from './videos/provider.ts'
 import { startVideoStand } from './videos/video-stand.ts'
@@ -14,7 +14,7 @@ const AWAY_MS = 500
 const CALM_MS_MAX = 300_000
 
 export const program: Program = {
-  text: '1,000 video jobs while Postgres restarts every 10 s: no acknowledged one is lost (issue 6, acceptance 2)',
+  text: '1,000 video jobs while Postgres restarts every 10 s: no acknowledged one is lost',
   async run(proof) {
     const provider = await startKindsProvider(proof)
     const bench = await startVideoStand(proof, {

@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 5: equal simultaneous submissions under one key make one job, and another body under it is refused. */
+/** Equal simultaneous submissions under one key make one job, and another body under it is refused. */
 import { randomUUID } from 'node:crypto'
 import type { Answer } from './videos/offers.ts'
 import { some } from './videos/judging.ts'
@@ -10,7 +10,7 @@ const PAIRS = 1_000
 const AT_ONCE = 16
 
 export const program: Program = {
-  text: '1,000 pairs of equal simultaneous video submissions with one Idempotency-Key on two fronts: 1,000 jobs (issue 6, acceptance 5)',
+  text: '1,000 pairs of equal simultaneous video submissions with one Idempotency-Key on two fronts: 1,000 jobs',
   async run(proof) {
     const provider = await startKindsProvider(proof)
     const bench = await startVideoStand(proof, { fronts: 2, runners: 1, providers: provider.baseUrls })

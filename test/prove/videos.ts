@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 1: whatever is killed, each accepted job ends once, is charged once, and is told once it has ended. */
+/** Whatever is killed, each accepted job ends once, is charged once, and is told once it has ended. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { countOf, judge, readJobs } from './videos/judging.ts'
 import { startKilling } from './videos/killing.ts'
@@ -21,7 +21,7 @@ const LOOKUP_QUIET_MS = 4_000
 const SUBMIT_TIMEOUT_MS = 5_000
 
 export const program: Program = {
-  text: '5,000 video jobs while a front, a runner or Redis is killed each second: none lost, charged twice, stuck or untold (issue 6, acceptance 1)',
+  text: '5,000 video jobs while a front, a runner or Redis is killed each second: none lost, charged twice, stuck or untold',
   async run(proof) {
     const provider = await startKindsProvider(proof)
     const bench = await startVideoStand(proof, {

@@ -1,4 +1,4 @@
-/** Issue 6, acceptance 7: receivers that fail half of all attempts, and runners that are killed. */
+/** Receivers that fail half of all attempts, and runners that are killed. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ const TIMING: Partial<WebhookTiming> = {
 }
 
 export const program: Program = {
-  text: '2,000 webhooks to receivers that fail half of all attempts, runners killed: delivered, or dead letters that replay delivers (issue 6, acceptance 7)',
+  text: '2,000 webhooks to receivers that fail half of all attempts, runners killed: delivered, or dead letters that replay delivers',
   async run(proof) {
     const stand = await openStand(proof)
     const count = proof.isShort ? CALLBACKS_SHORT : CALLBACKS

@@ -1,4 +1,4 @@
-/** Issue 5, acceptance 3: every event counts once, in one window of each interval, whatever days and clocks do. */
+/** Every event counts once, in one window of each interval, whatever days and clocks do. */
 import { SPANS, type AccountKind, type Day, type Span } from '../../src/server/ports/money.ts'
 import { checkLedger } from '../../src/server/ledger/check.ts'
 import { openLender } from '../../src/server/store/lender.ts'
@@ -29,7 +29,7 @@ const DAYS: readonly Day[] = STRETCHES.flatMap(([first, last]) => {
 })
 
 export const program: Program = {
-  text: 'a million events around the ends of windows, with clocks that step back, against an oracle (issue 5, acceptance 3)',
+  text: 'a million events around the ends of windows, with clocks that step back, against an oracle',
   async run(proof) {
     const size = proof.isShort ? SHORT : FULL
     const store = await openTestStore(proof, 12)

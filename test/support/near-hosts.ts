@@ -1,4 +1,4 @@
-/** Hosts that are one, almost one, and none at all: `api.example.com` seen from all sides. Issue 4, acceptance 1. */
+/** Hosts that are one, almost one, and none at all: `api.example.com` seen from all sides. */
 
 /** Spellings of the one host. */
 export const SAME_HOSTS = ['api.example.com', 'API.Example.COM', 'api.example.com.', 'API.EXAMPLE.COM.']

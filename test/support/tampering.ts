@@ -1,4 +1,4 @@
-/** Every edit of a secret's row that must make it useless. Issue 4, acceptance 2. */
+/** Every edit of a secret's row that must make it useless. */
 import type { Secret } from '../../src/schemas/secret.ts'
 import type { Outcome } from '../../src/schemas/failures.ts'
 import type { AuditEvent } from '../../src/server/ports/audit.ts'

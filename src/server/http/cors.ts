@@ -6,7 +6,7 @@ const EXPOSED = 'x-request-id, server-timing, retry-after, x-should-retry, ratel
 const PREFLIGHT_AGE_S = '600'
 const NONE: readonly string[] = []
 
-/** Cross-origin access for the operator's list of origins; off when the list is empty. Issue 2. */
+/** Cross-origin access for the operator's list of origins; off when the list is empty. */
 export class Cors {
   readonly #origins: ReadonlySet<string>
   readonly #isForAll: boolean

@@ -15,7 +15,7 @@ import { ROOT } from '../../support/source.ts'
 // A minute of load at least, whatever else the machine does.
 t.setTimeout(600_000)
 
-t.test('the sizes are those of the acceptance line unless the command line says otherwise', async (t) => {
+t.test('the sizes are the documented ones unless the command line says otherwise', async (t) => {
   t.match(readSizeOptions([]), { keys: 1_000_000, models: 100_000, files: 1_000_000, json: null })
   t.match(readSizeOptions(['--keys', '9']), /^--keys takes a whole number from 10 to /)
 })

@@ -12,7 +12,7 @@ import { ROOT } from '../../support/source.ts'
 
 t.setTimeout(600_000)
 
-t.test('the load is that of the acceptance line unless the command line says otherwise', async (t) => {
+t.test('the load is the documented one unless the command line says otherwise', async (t) => {
   t.match(readSoakOptions([]), { duration: 600, rate: 1_000, dimensions: 1_536, fronts: 1, json: null })
   t.match(readSoakOptions(['--duration', '2']), /^--duration takes a whole number from 5 to /)
 })

@@ -7,7 +7,7 @@ import type { Proof } from '../proof.ts'
 import { nameOf, prefixOf } from './seed.ts'
 import { HOST, type RotationStand } from './stand.ts'
 
-/** Issue 4, acceptance 5; and of the short form, which leaves the cores to the rotations. */
+/** Writes a second while keys are replaced; the short form leaves the cores to the rotations. */
 export const WRITES_PER_S = { full: 200, short: 40 }
 const WRITES_AT_ONCE = 64
 /** Interns whose keys ask the egress route. */

@@ -22,7 +22,7 @@ async function useBytes(node: FileStand, more: number): Promise<void> {
   await node.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + ${more} WHERE workspace_id = ${node.workspaceId}`
 }
 
-/** Issue 3, acceptance 7. */
+/** Of many uploads at once, as many are stored as the quota has room for. */
 export async function quota(proof: Proof, node: FileStand): Promise<void> {
   for (const isChunked of [false, true]) {
     const how = isChunked ? 'in chunks' : 'with a length'

@@ -1,4 +1,4 @@
-/** Uploads that something ends in their midst. Issue 3, acceptance line 5. */
+/** Uploads that something ends in their midst. */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'

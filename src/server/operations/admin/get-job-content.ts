@@ -7,7 +7,7 @@ import { actorOf, ADMIN_KEYS, EXAMPLE_JOB } from './admin-answers.ts'
 
 const ID = 'admin.get_job_content'
 
-/** Streams a clip of a job to an operator, whole or by range, and leaves that in the audit log. Source: our extension, issue 9; C4. */
+/** Streams a clip of a job to an operator, whole or by range, and leaves that in the audit log. Source: our extension; C4. */
 export const getAdminJobContent = defineOperation({
   id: ID,
   method: 'get',

@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, EXAMPLE_JOB, jobDetailsWire } from './admin-answers.ts'
 
-/** Reads all that is known of a video job's way. Source: our extension, issue 9; C4. */
+/** Reads all that is known of a video job's way. Source: our extension; C4. */
 export const getAdminJob = defineOperation({
   id: 'admin.get_job',
   method: 'get',

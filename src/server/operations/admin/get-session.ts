@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS } from './admin-answers.ts'
 
-/** Tells a management key of the organization that operates the installation who it is. Source: our extension, issue 9; C4. */
+/** Tells a management key of the organization that operates the installation who it is. Source: our extension; C4. */
 export const getAdminSession = defineOperation({
   id: 'admin.get_session',
   method: 'get',

@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, pageOf, storageWire } from './admin-answers.ts'
 
-/** Reads what each workspace stores of its quota, and what the last sweep came to. Source: our extension, issue 9; C4, C10. */
+/** Reads what each workspace stores of its quota, and what the last sweep came to. Source: our extension; C4, C10. */
 export const getAdminStorage = defineOperation({
   id: 'admin.get_storage',
   method: 'get',

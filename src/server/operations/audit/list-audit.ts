@@ -5,7 +5,7 @@ import type { AuditPage, AuditQuery } from '../../ports/audit.ts'
 import { defineOperation, type Success } from '../define.ts'
 import { auditEventText } from './audit-answers.ts'
 
-/** Lists who changed, was given or was refused what, newest first. Source: our extension, issue 7; C4. */
+/** Lists who changed, was given or was refused what, newest first. Source: our extension; C4. */
 export const listAudit = defineOperation({
   id: 'audit.list',
   method: 'get',

@@ -1,4 +1,3 @@
-import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { FILE_BYTES_MAX, UPLOAD_DEADLINE_MS } from '../../../schemas/file-limits.ts'
 import { ContainerFileParams, FileAnswer, fileAnswer, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
@@ -14,8 +13,8 @@ export const promoteContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}/promote',
   tag: 'containers',
   summary: 'Promote a container file',
-  description: `Copies it into the workspace's files under its path as its name: up to ${FILE_BYTES_MAX / MIB} MiB of accepted content `
-    + `(${ACCEPTED_CONTENT}). The copy can be downloaded and outlives its container.`,
+  description: `Copies it into the workspace's files under its path as its name: up to ${FILE_BYTES_MAX / MIB} MiB of any content. `
+    + 'Content of a type that no upload may have is `application/octet-stream`. The copy can be downloaded and outlives its container.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it, and the call settles when everything is undone.

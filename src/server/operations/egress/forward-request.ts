@@ -17,7 +17,7 @@ const Target = Type.Object({
   path: Type.String({ description: 'Path at the destination, as it is: slashes and escapes are not touched.' }),
 })
 
-/** Passes a request on to a host of the caller's choice, with secrets that the caller does not hold. Issue 4, C29. */
+/** Passes a request on to a host of the caller's choice, with secrets that the caller does not hold. C29. */
 export const forwardRequest = defineOperation({
   id: 'egress.forward',
   method: 'any',

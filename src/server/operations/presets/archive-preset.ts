@@ -8,7 +8,7 @@ import {
 
 const ID = 'presets.archive'
 
-/** Takes a preset out of use. Our extension: issue 7, C20. */
+/** Takes a preset out of use. Our extension; C20. */
 export const archivePreset = defineOperation({
   id: ID,
   method: 'post',

@@ -15,7 +15,7 @@ interface Inputs {
 
 const ID = 'presets.designate'
 
-/** Rolls a preset back to one of its versions, or forth. Our extension: issue 7, C20. */
+/** Rolls a preset back to one of its versions, or forth. Our extension; C20. */
 export const designatePreset = defineOperation<Inputs, DesignateBody>({
   id: ID,
   method: 'post',

@@ -8,7 +8,7 @@ import type { PresetConfig, PresetRef, PresetVersion } from '../../ports/presets
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetRefOf } from './preset-answers.ts'
 
-/** Compares two versions of a preset. Our extension: issue 7. */
+/** Compares two versions of a preset. Our extension. */
 export const diffPreset = defineOperation({
   id: 'presets.diff',
   method: 'get',

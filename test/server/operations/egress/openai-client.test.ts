@@ -1,4 +1,4 @@
-/** The official client through the egress route, with a placeholder for its key. Acceptance: issue 4, line 6. */
+/** The official client through the egress route, with a placeholder for its key. */
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { openEgressFront, type EgressFront } from '../../../support/egress-front.ts'

@@ -1,4 +1,4 @@
-/** Calls over real sockets, with their money in real books: purses, journal, flushes, the ledger in Postgres. Issue 5, acceptance 6. */
+/** Calls over real sockets, with their money in real books: purses, journal, flushes, the ledger in Postgres. */
 import t, { type Test } from 'tap'
 import { organizationAccount, workspaceAccount } from '../../../../src/schemas/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'

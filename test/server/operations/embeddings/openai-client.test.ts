@@ -1,4 +1,4 @@
-/** The official client, changed in its base URL and key only. Acceptance: issue 2, line 3. */
+/** The official client, changed in its base URL and key only. */
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { openEmbeddings, type EmbeddingsFront } from '../../../support/embeddings-front.ts'

@@ -1,4 +1,4 @@
-/** Embeddings under a workspace's own keys for providers of the catalogue. B1.3, C23; issue 4. */
+/** Embeddings under a workspace's own keys for providers of the catalogue. B1.3, C23. */
 import t from 'tap'
 import { openEndpoints, type EndpointsStand, type Told } from '../../../support/endpoints-front.ts'
 import { INTERN_KEY, KEY, OTHER_KEY } from '../../../support/front.ts'

@@ -1,4 +1,4 @@
-/** Every operation of files and containers by curl, in every shape. Acceptance: issue 3, line 1. */
+/** Every operation of files and containers by curl, in every shape. */
 import { spawn, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The official client, changed in its base URL and key only. Acceptance: issue 3, line 1. */
+/** The official client, changed in its base URL and key only. */
 import { createHash } from 'node:crypto'
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'

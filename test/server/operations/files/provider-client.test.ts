@@ -1,4 +1,4 @@
-/** Files at a provider through a front, with the official client and by hand. C8, B1.7, B2.7; acceptance of issue 3, line 1. */
+/** Files at a provider through a front, with the official client and by hand. C8, B1.7, B2.7. */
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'

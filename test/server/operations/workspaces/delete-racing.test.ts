@@ -1,4 +1,4 @@
-/** Keys that are made, rotated and changed while their workspace is deleted, and calls that are under way. Issue 5, acceptance 8. */
+/** Keys that are made, rotated and changed while their workspace is deleted, and calls that are under way. */
 import t, { type Test } from 'tap'
 import { workspaceAccount } from '../../../../src/schemas/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
