@@ -41,8 +41,11 @@ t.test('the package has every file that its code imports, and all that lies besi
 })
 
 t.test('the package has no tests, no benches, no tools and no maps', async (t) => {
-  const foreign = /^(test|bench|tools|src|deploy)\/|^dist\/(?!bundle\/|src\/server\/(?:http\/docs|dashboard\/page)\/)|\.(map|ts|tgz|log)$|\.sluice/
-  t.same(files.filter((path) => foreign.test(path)), [])
+  const foreign = [
+    /^(?:test|bench|tools|src|deploy|docs)\//, /^(?:ARCHITECTURE|CONTRIBUTING|SECURITY)\.md$/,
+    /^dist\/(?!bundle\/|src\/server\/(?:http\/docs|dashboard\/page)\/)/, /\.(?:map|ts|tgz|log)$|\.sluice/,
+  ]
+  t.same(files.filter((path) => foreign.some((one) => one.test(path))), [])
 })
 
 t.test('what the code imports is a dependency of the package, and none is there for nothing', async (t) => {
