@@ -11,7 +11,7 @@ const SEPARATOR_LINE = /^"?sep=([,;\t|])"?\r?\n/i
 
 /**
  * Whether a text is a table as spreadsheets and programs leave it: with a title, ragged records,
- * or quotes within fields. Departs from contract C26, which has the strict rule alone.
+ * or quotes within fields. C26.
  * @param head the text's first bytes, one character a byte; `isWhole` whether that is all of it
  */
 export function isLooseCsv(head: string, isWhole: boolean): boolean {

@@ -6,7 +6,7 @@ export const SOURCE_TAIL_BYTES = 256
  * Texts that are plain whatever else their structure looks like: `document` is HTML, SVG or XML and `script`
  * a program, which neither a comma nor a `# comment` makes CSV or Markdown. `fragment` begins with a tag,
  * which no CSV does, but Markdown may; `docstring` begins as Python modules do, which no Markdown does, but
- * CSV may. Contract C26 names them without a rule; the rule is ours.
+ * CSV may. C26.
  */
 export type SourceKind = 'document' | 'script' | 'fragment' | 'docstring'
 
