@@ -11,7 +11,10 @@ interface Json {
   readonly json?: boolean
 }
 
-interface CapsOptions extends Json, Partial<Record<'workspaces' | 'apiKeys' | 'interns' | 'vaults' | 'secrets', number | null>> {}
+/** Gives up a cap of its own. The parser of options takes null for an empty text. */
+const DEFAULT = 'default'
+
+interface CapsOptions extends Json, Partial<Record<'workspaces' | 'apiKeys' | 'interns' | 'vaults' | 'secrets', number | typeof DEFAULT>> {}
 
 function addCaps(group: Command): void {
   addVerb(group, 'caps', 'show what an organization may have at most, and has; change what is named')
@@ -23,18 +26,18 @@ function addCaps(group: Command): void {
     .option('--secrets <count>', 'secrets in attachable vaults at most, or default', capOf)
     .action((ref: string, { json, apiKeys, ...others }: CapsOptions) => withAdmin(async ({ store, by }) => {
       const { id } = need(await findOrganization(store.sql, ref))
-      const changes: CapChanges = { ...others, ...(apiKeys !== undefined && { api_keys: apiKeys }) }
+      const named = Object.entries({ ...others, ...(apiKeys !== undefined && { api_keys: apiKeys }) })
+      const changes: CapChanges = Object.fromEntries(named.map(([what, cap]) => [what, cap === DEFAULT ? null : cap]))
       const caps = openCaps(store)
       const actor = { ...by, operation: 'cli.organizations-caps' }
-      const state = need(await (Object.keys(changes).length === 0 ? caps.read(id) : caps.update(id, changes, actor)))
+      const state = need(await (named.length === 0 ? caps.read(id) : caps.update(id, changes, actor)))
       const rows = [...state.states].map(([what, { cap, used, isOwn }]) => [what, String(used), String(cap), isOwn ? 'own' : 'installation'])
       print({ ...(json !== undefined && { json }) }, capsAnswer(state), table([['WHAT', 'USED', 'CAP', 'OF'], ...rows]))
     }))
 }
 
-/** The word `default` gives up a cap of its own. */
-function capOf(text: string): number | null {
-  if (text === 'default') return null
+function capOf(text: string): number | typeof DEFAULT {
+  if (text === DEFAULT) return DEFAULT
   const count = Number(text)
   if (!/^\d+$/.test(text) || count > CAP_MAX) throw new InvalidArgumentError(`It takes a whole number up to ${CAP_MAX}, or default.`)
   return count

@@ -65,6 +65,21 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
   for (const verb of ['get', 'rotate']) t.match(await sluice('keys', verb, hash), { code: 1, error: /no such API key/ })
 })
 
+t.test('a key gets scopes, by blanks or commas; a change replaces them, a rotation keeps them, and `none` is all again', async (t) => {
+  const sluice = await installation(t)
+  await sluice('organizations', 'create', '--name', 'Acme')
+  const wish = ['keys', 'create', '--name', 'k', '--kind', 'inference']
+  const made = await sluice(...wish, '--scopes', 'files:read,videos', 'videos', 'inference')
+  t.same(made.out['scopes'], ['files:read', 'videos', 'inference'])
+  const hash = String(made.out['hash'])
+  t.same((await sluice('keys', 'update', hash, '--scopes', 'vault:use')).out['scopes'], ['vault:use'])
+  t.same((await sluice('keys', 'update', hash, '--name', 'l')).out['scopes'], ['vault:use'])
+  const rotated = String((await sluice('keys', 'rotate', hash)).out['hash'])
+  t.same((await sluice('keys', 'get', rotated)).out['scopes'], ['vault:use'])
+  t.same((await sluice('keys', 'update', rotated, '--scopes', 'none')).out['scopes'], null)
+  t.same((await sluice(...wish)).out['scopes'], null)
+})
+
 t.test('several organizations live in one installation and are told apart', async (t) => {
   const sluice = await installation(t)
   const one = (await sluice('organizations', 'create', '--name', 'One')).out
@@ -88,6 +103,9 @@ for (const [what, args] of [
   ['a slug with capitals', ['workspaces', 'create', '--name', 'x', '--slug', 'Team']],
   ['an empty name', ['organizations', 'create', '--name', ' ']],
   ['a name of 101 characters', ['organizations', 'create', '--name', 'é'.repeat(101)]],
+  ['a scope that is none', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--scopes', 'files:read,files']],
+  ['an empty scope', ['keys', 'update', 'f'.repeat(64), '--scopes', '']],
+  ['scopes of a management key', ['keys', 'create', '--name', 'k', '--kind', 'management', '--scopes', 'inference']],
   ['a limit of nothing', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', '0']],
   ['a limit beyond the largest', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', String(RATE_LIMIT_RPM_MAX + 1)]],
   ['an instant without an offset', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2099-01-01T00:00:00']],

@@ -1,7 +1,10 @@
 /** What an organization has at most, and who decides about it. C32, C33. */
 import t from 'tap'
 import { CAPPED, CAPS_DEFAULT } from '../../../../src/schemas/caps.ts'
+import { Secret } from '../../../../src/schemas/secret.ts'
+import type { VaultScope } from '../../../../src/server/ports/vault.ts'
 import { createAttachableVault } from '../../../../src/server/store/attachable-vaults.ts'
+import { openCaps } from '../../../../src/server/store/caps.ts'
 import { openOperators } from '../../../../src/server/store/admin/operator.ts'
 import { newId } from '../../../../src/server/store/ids.ts'
 import { createOrganization } from '../../../../src/server/store/organizations.ts'
@@ -9,6 +12,7 @@ import { auditOf, CLI } from '../../../support/audit.ts'
 import { openKeysFront, type KeysFront } from '../../../support/keys-front.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/postgres.ts'
+import { BY, HOST, openVaultFront } from '../../../support/vault-front.ts'
 
 /** Hundreds of other tests may run beside it. */
 t.setTimeout(300_000)
@@ -74,6 +78,23 @@ t.test('attachable vaults are counted', async (t) => {
   t.equal((await make('one')).ok, true)
   t.match(await make('two'), { ok: false, failure: { name: 'quota_exceeded', metadata: { limit_source: 'organization_vaults' } } })
   await cap(front, NO_CAPS)
+})
+
+t.test('secrets are counted over all attachable vaults of the organization, and no others', async (t) => {
+  const { store, vaults, workspace, addVault } = await openVaultFront(t)
+  const [one, two] = [{ ...workspace, attachableId: await addVault('one') }, { ...workspace, attachableId: await addVault('two') }]
+  const put = (scope: VaultScope, name: string) => vaults.put(scope, { name, hosts: [HOST], value: new Secret('v') }, BY)
+  must(await openCaps(store).update(workspace.organizationId, { secrets: 2 }, { ...BY, operation: 'caps.update' }))
+  const racing = await Promise.all(['A', 'B', 'C', 'D'].map((name, nth) => put(nth % 2 === 0 ? one : two, name)))
+  t.equal(racing.filter(({ ok }) => ok).length, 2)
+  const refused = { failure: { name: 'quota_exceeded', metadata: { limit_source: 'organization_secrets', limit: 2, spend: 2 } } }
+  for (const outcome of racing) if (!outcome.ok) t.match(outcome, refused)
+  t.match(await put(one, 'E'), refused)
+  const kept = await store.sql<{ name: string; vault_id: string }[]>`SELECT name, vault_id FROM secrets`
+  for (const { name, vault_id: attachableId } of kept) t.ok((await put({ ...workspace, attachableId }, name)).ok, 'a value of its own is no more')
+  t.ok((await put(workspace, 'of-the-workspace')).ok)
+  await store.sql`DELETE FROM secrets WHERE name = ${kept[0]?.name ?? ''}`
+  t.ok((await put(two, 'E')).ok)
 })
 
 t.test('caps.update 200: null is the installation\'s again, and each change is audited', async (t) => {
