@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Settings } from '../../src/schemas/settings.ts'
+import { VIDEO_STATES } from '../../src/schemas/video-jobs.ts'
+import { DELIVERY_STATES } from '../../src/schemas/webhook-deliveries.ts'
 import { contractLimits, decisions, generatedPages } from '../support/decisions.ts'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
 
@@ -94,6 +96,16 @@ t.test('a page for developers has at most 400 lines, and prose of 110 columns', 
   const wide = INSIDE.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, at) => ([...line].length > 110 && !line.startsWith('|') ? [`${path}:${at + 1}`] : [])))
   t.same(wide, [])
+})
+
+t.test('the drawn states of jobs, deliveries and files are those of the code', async (t) => {
+  const page = INSIDE.find(({ path }) => path === 'docs/inside/request.md')?.text ?? ''
+  const drawnIn = (title: string): string => page.slice(page.indexOf(`\n## ${title}`)).split('\n```')[1] ?? ''
+  const fileStates = /type FileState = (.*)/.exec(readFileSync(`${ROOT}src/server/store/file-rows.ts`, 'utf8'))?.[1] ?? ''
+  const files = [...fileStates.matchAll(/'(\w+)'/g)].map(([, state = '']) => state)
+  t.ok(files.length > 2)
+  const missing = (title: string, states: readonly string[]): readonly string[] => states.filter((state) => !drawnIn(title).includes(state))
+  t.same([...missing('A video job', VIDEO_STATES), ...missing('A webhook delivery', DELIVERY_STATES), ...missing('A file', files)], [])
 })
 
 interface Guides {
