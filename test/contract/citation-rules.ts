@@ -1,4 +1,4 @@
-/** Citations of the contract and the design, and the anchors that they lead to. docs/inside/contract.md says how one is read. */
+/** Finds citations of the contract and the design, and their anchors. docs/inside/contract.md says how a citation is read. */
 import type { SourceFile } from '../support/source.ts'
 
 /** A page of the documentation, by its path from the repository's root. */
@@ -7,7 +7,7 @@ export interface Page {
   readonly text: string
 }
 
-/** Whose number it is; `unknown`: of a document that the repository does not have. */
+/** The document of a number. `unknown`: the repository does not have it. */
 type Origin = 'contract' | 'design' | 'unknown'
 
 export interface Citation {
@@ -28,19 +28,19 @@ const HOMES: Readonly<Record<Exclude<Origin, 'unknown'>, RegExp>> = {
 
 /** Standards, whose sections stand in no page of ours. */
 const STANDARD = /(?:RFC ?\d+|ISO\/IEC [\d-]+|draft-[\w-]+)$/
-/** Words that may stand before a section of the contract; any other word is taken for the name of a document. */
+/** Words before a section of the contract. Any other word is the name of a document. */
 const CONNECTING = new Set(['and', 'as', 'beside', 'by', 'contract', 'from', 'in', 'of', 'or', 'see', 'than', 'that', 'to', 'what', 'with'])
 
-/** What a file that cites anything holds: cheaper than reading it as tokens. */
+/** Matches each text with a citation. Cheaper than reading a file as tokens. */
 export const MAY_CITE = /§|\b[BC]\d|\b(?:issue|acceptance(?: line)?)s? \d/i
 
-/** Citations in a text, in the order of kinds. @param line of its first line @param path of its file */
+/** Citations in a text: sections first. @param line of the text's first line @param path of its file */
 export function citationsIn(text: string, line: number, path: string): readonly Citation[] {
   const at = (index: number): string => `${path}:${line + text.slice(0, index).split('\n').length - 1}`
   return [...sectionsIn(text, at), ...numbersIn(text, at), ...tasksIn(text, at)]
 }
 
-/** Numbers of tasks, which say nothing to a reader of the repository. A reference such as `o/r#12` is another project's. */
+/** Numbers of tasks, which lead nowhere in the repository. */
 function tasksIn(text: string, at: (index: number) => string): readonly Citation[] {
   return [...text.matchAll(/\b(?:issue|acceptance(?: line)?)s? \d+\b/gi)].map((match) =>
     ({ at: at(match.index), text: match[0], origin: 'unknown', anchor: match[0] }))
@@ -64,7 +64,7 @@ function sectionsIn(text: string, at: (index: number) => string): readonly Citat
   return found
 }
 
-/** @param before what stands before the sign; null: a standard's */
+/** @param before the text before the sign @returns null for a section of a standard */
 function originOf(before: string): Origin | null {
   const words = before.replace(/[\s`]+/g, ' ').trimEnd()
   if (STANDARD.test(words)) return null
@@ -83,19 +83,19 @@ function numbersIn(text: string, at: (index: number) => string): readonly Citati
   })
 }
 
-/** Citations in the comments of a file, and in texts of tests that say where a row comes from or that name a section. */
+/** Citations in the comments of a file, and in its strings of words: sources of rows, titles of tests. */
 export function citationsOf(file: SourceFile): readonly Citation[] {
   const comments = joined(file).flatMap(({ text, line }) => citationsIn(text, line, file.path))
   const texts = file.tokens.filter(({ kind, text }) => kind === 'string' && MAY_CITE.test(text) && isProse(text))
   return [...comments, ...texts.flatMap(({ text, line }) => citationsIn(text, line, file.path))]
 }
 
-/** A text of words, not a test's data that happens to look like a number of ours. */
+/** False for data that looks like a number of a rule. */
 function isProse(text: string): boolean {
   return text.includes('§') || (text.includes(' ') && /[a-z]{3}/.test(text))
 }
 
-/** Comments without their signs; those of one line each that follow each other are one text. */
+/** Comments without their signs. Adjacent comments of one line are one text. */
 function joined({ comments }: SourceFile): readonly { readonly text: string; readonly line: number }[] {
   const blocks: { text: string; readonly line: number; end: number }[] = []
   for (const { text, line } of comments) {
@@ -115,7 +115,7 @@ export function citationsOnPage({ path, text }: Page): readonly Citation[] {
   return citationsIn(withoutBlocks(text).replace(/\]\([^)]*\)|<a id="[^"]*"><\/a>/g, ' '), 1, path)
 }
 
-/** Pages that hold anchors of ours, by what they are anchors of. A rule that stands twice is a finding. */
+/** Anchors of rules, each with its page. An anchor that stands twice is a finding. */
 export interface Anchors {
   readonly byOrigin: Readonly<Record<Exclude<Origin, 'unknown'>, ReadonlyMap<string, string>>>
   readonly findings: readonly string[]
@@ -151,7 +151,7 @@ export function unresolved(citations: readonly Citation[], { byOrigin }: Anchors
   })
 }
 
-/** Anchors that no code and no other page cites, one line each. @param listed those that may be, each with its reason */
+/** Anchors that nothing cites, one line each. @param listed anchors that may stay uncited, each with its reason */
 export function uncited(anchors: Anchors, citations: readonly Citation[], listed: Readonly<Record<string, string>>): readonly string[] {
   const all = new Map([...anchors.byOrigin.contract, ...anchors.byOrigin.design])
   const cited = new Set(citations.filter(({ at }) => !isHome(at)).map(({ anchor }) => anchor))
@@ -160,7 +160,7 @@ export function uncited(anchors: Anchors, citations: readonly Citation[], listed
   return [...forgotten, ...stale]
 }
 
-/** A rule's own page, and those beside it, are no reason to keep it. */
+/** The pages of the rules do not count: a rule needs a reader elsewhere. */
 function isHome(at: string): boolean {
   const path = at.replace(/:\d+$/, '')
   return Object.values(HOMES).some((home) => home.test(path))

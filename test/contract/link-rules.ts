@@ -1,8 +1,8 @@
-/** Links of the documentation that lead nowhere. */
+/** Finds dead links of the documentation. */
 import { posix } from 'node:path'
 import { idsOf, withoutBlocks, type Page } from './citation-rules.ts'
 
-/** Paths of a running node, and other addresses: what is there no file says. */
+/** Paths of a running node, and addresses outside. They are not checked. */
 const ELSEWHERE = /^(?:[a-z][a-z0-9+.-]*:|\/)/i
 
 export interface Repository {
