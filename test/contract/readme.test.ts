@@ -91,6 +91,19 @@ t.test('each file that a page for developers names is there, as it stands or bel
   t.same(missing, [])
 })
 
+t.test('what a page for developers names in a file is a word of it: `a.ts` (`word`), `word` in `a.ts`', async (t) => {
+  const told = INSIDE.flatMap(({ path, text }) => [
+    ...[...text.matchAll(/`([\w/.-]+\.ts)` \(`([#\w]+)`\)/g)].map(([, file = '', word = '']) => ({ path, file, word })),
+    ...[...text.matchAll(/`([#\w]+)`\s+in\s+`([\w/.-]+\.ts)`/g)].map(([, word = '', file = '']) => ({ path, file, word })),
+  ])
+  const textOf = (file: string): string => {
+    const at = ['', 'src/', 'src/server/'].map((root) => `${ROOT}${root}${file}`).find((one) => existsSync(one))
+    return at === undefined ? '' : readFileSync(at, 'utf8')
+  }
+  t.ok(told.length > 15, `${told.length} words`)
+  t.same(told.filter(({ file, word }) => !new RegExp(`${word}\\b`).test(textOf(file))).map(({ path, file, word }) => `${path}: ${word} in ${file}`), [])
+})
+
 t.test('a page for developers has at most 400 lines, and prose of 110 columns', async (t) => {
   t.same(INSIDE.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path), [])
   const wide = INSIDE.flatMap(({ path, text }) =>
