@@ -134,7 +134,7 @@ export const CONTROL_DEADLINE_MS = 10_000
 
 /** Characters of a caller's own request id. C12. */
 export const REQUEST_ID_CHARS_MAX = 128
-/** Bytes of a request's target and all its headers, names included. Facts: the front end has no cap of its own. Decision. */
+/** Bytes of a request's target and all its headers, names included. uWebSockets.js has no cap of its own. Decision. */
 export const HEADERS_BYTES_MAX = 16 * KIB
 
 /** Page sizes of model lists. B2.3. */

@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls'
 import type { NodeGeneration } from './node-parts.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** Oldest glibc by Node's ABI for which the front end's binary loads. Facts: front-end, "The package". */
+/** Oldest glibc by Node's ABI for which the front end's binary loads. */
 const GLIBC_BY_ABI: Readonly<Record<string, number>> = { 115: 2.27, 127: 2.38, 137: 2.38, 141: 2.38 }
 
 /** What the front end's binary depends on. */
