@@ -1,7 +1,7 @@
 /** Names that a message shows as near to one that is not known. Decision. */
 const NEAREST_NAMES_MAX = 3
 /** Names that are compared with one that is not known: beyond, a miss would hold the loop. Decision. */
-const NAMES_COMPARED_MAX = 500
+export const NAMES_COMPARED_MAX = 500
 /** Mistakes in a name that is still meant; fewer in a short one. Decision. */
 const NAME_MISTAKES_MAX = 3
 /** Characters of a caller's name that a message shows, and that are compared. Decision. */

@@ -1,4 +1,4 @@
-import { ok } from '../../src/schemas/failures.ts'
+import { fail, ok } from '../../src/schemas/failures.ts'
 import type { PresetActor, PresetConfigs, PresetRef, PresetRows, Presets, PresetWish } from '../../src/server/ports/presets.ts'
 import type { Invalidation } from '../../src/server/ports/keys.ts'
 import { createOrganization } from '../../src/server/store/organizations.ts'
@@ -50,5 +50,5 @@ export function memoryConfigs(presets: MemoryPresets, workspaceId: string): Pres
     return ok({ head, config: config === undefined ? null : JSON.stringify(config) })
   }
   const feed = { epoch: 1, lastGoodPollAtMs: Date.now(), subscribe: () => () => undefined }
-  return createPresetConfigs({ rows: { load }, feed, graceMs: 600_000, now: Date.now })
+  return createPresetConfigs({ rows: { load, unknown: async () => fail('preset_unknown') }, feed, graceMs: 600_000, now: Date.now })
 }

@@ -2,6 +2,7 @@ import { userInfo } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import { textOf, type Outcome } from '../../schemas/failures.ts'
 import { NAME_CHARS_MAX } from '../../schemas/limits.ts'
+import { hintOf, nearest, shown } from '../../schemas/nearest.ts'
 import type { Hints } from '../ports/keys.ts'
 import type { ChangedBy } from '../ports/vault.ts'
 import { publishHint } from '../state/hints.ts'
@@ -59,10 +60,26 @@ function systemUser(): string | null {
   }
 }
 
-/** The value, or a CliFailure with the failure's text. */
-export function need<T>(outcome: Outcome<T>): T {
+/** What a verb was given to find something by. */
+export interface Asked {
+  readonly name: string
+  /** The verb that lists what is there, as `keys list`. */
+  readonly list: string
+  /** Names of those that are there, where they have any. */
+  readonly among?: readonly string[]
+}
+
+/** The value, or a CliFailure with the failure's text. @param asked named where it is not there, with the remedy. C39 */
+export function need<T>(outcome: Outcome<T>, asked?: Asked): T {
   if (outcome.ok) return outcome.value
-  throw new CliFailure(textOf(outcome.failure))
+  const { failure } = outcome
+  const isNamed = asked === undefined || failure.detail !== undefined || !failure.name.endsWith('_unknown')
+  throw new CliFailure(isNamed ? textOf(failure) : `${textOf(failure)} ${remedyOf(asked)}`)
+}
+
+/** What was given, what is near, and the verb that shows what is there. */
+export function remedyOf({ name, list, among = [] }: Asked): string {
+  return `You asked for ${shown(name)}.${hintOf(nearest(name, among))} \`sluice ${list}\` shows what is there.`
 }
 
 /** Parses `--name` of all that has one. */

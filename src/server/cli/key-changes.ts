@@ -18,7 +18,7 @@ export function addGet(group: Command): void {
   addVerb(group, 'get', 'show a key: its limits, and what it used')
     .argument('<hash>', HASH_TEXT, hashOf)
     .action((hash: string, options: { json?: boolean }) => withAdmin(async (admin) => {
-      const key = need(await keysOf(admin).get({ organizationId: null, hash }))
+      const key = need(await keysOf(admin).get({ organizationId: null, hash }), { name: hash, list: 'keys list' })
       print(options, wireOf(key), linesOf(key))
     }))
 }
@@ -39,7 +39,7 @@ export function addUpdate(group: Command): void {
     if (Object.keys(changes).length === 0) command.error('error: name what to change; --help lists it', { exitCode: 2 })
     return withAdmin(async (admin) => {
       const by = { ...admin.by, operation: 'cli.keys-update' }
-      const key = need(await keysOf(admin).update({ organizationId: null, hash }, changes, by))
+      const key = need(await keysOf(admin).update({ organizationId: null, hash }, changes, by), { name: hash, list: 'keys list' })
       print(options, wireOf(key), linesOf(key))
     })
   })
@@ -69,7 +69,7 @@ export function addRotate(group: Command): void {
       const { overlap: overlapS, expires: expiresAt } = options
       const by = { ...admin.by, operation: 'cli.keys-rotate' }
       const wish = { overlapS, ...(expiresAt !== undefined && { expiresAt }) }
-      const { apiKey, key, previous } = need(await keysOf(admin).rotate({ organizationId: null, hash }, wish, by))
+      const { apiKey, key, previous } = need(await keysOf(admin).rotate({ organizationId: null, hash }, wish, by), { name: hash, list: 'keys list' })
       const endsAt = previous.expiresAt.toISOString()
       print(
         options, { key, ...wireOf(apiKey), previous: { hash: previous.hash, expires_at: endsAt } },

@@ -41,7 +41,7 @@ export function addKeyVerbs(program: Command): void {
     .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
     .option('--wait', 'return when every live front has obeyed')
     .action((hash: string, options: { json?: boolean; wait?: boolean }) => withAdmin(async ({ store, publish, by }) => {
-      const change = need(await revokeKey(store, hash, by))
+      const change = need(await revokeKey(store, hash, by), { name: hash, list: 'keys list' })
       await publish(change)
       const silent = options.wait === true ? await untilObeyed(store, change.n) : null
       if (silent !== null && silent > 0) {

@@ -38,7 +38,7 @@ export function addMemberVerbs(program: Command): void {
     .argument('<user>', 'user name or id')
     .action((ref: string, userName: string, options: Options) => withAdmin(async ({ store, by }) => {
       const workspace = await workspaceOf(store, ref, options)
-      const user = need(await removeMember(store, { workspace, userName }, by))
+      const user = need(await removeMember(store, { workspace, userName }, by), { name: userName, list: `members list ${ref}` })
       const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }
       print(options, told, `removed ${user.userName} from ${workspace.slug}`)
     }))

@@ -26,7 +26,7 @@ export function addScimVerbs(program: Command): void {
   addVerb(group, 'revoke', 'end a token for good; every front obeys')
     .argument('<id>', 'id of the token, as `scim tokens list` shows it')
     .action((id: string, options: Options) => withAdmin(async ({ store, publish, by }) => {
-      const change = need(await revokeScimToken(store, id, by))
+      const change = need(await revokeScimToken(store, id, by), { name: id, list: 'scim tokens list' })
       await publish(change)
       print(options, { id, revoked: true, epoch: change.n }, `revoked ${id}`)
     }))

@@ -13,7 +13,7 @@ import { findWorkspace } from '../store/workspaces.ts'
 import { rotateData, type DataRotation } from '../vault/rotate-data.ts'
 import { rotateRoot, type RootRotation } from '../vault/rotate-root.ts'
 import { VaultKeys } from '../vault/vault-keys.ts'
-import { need, withAdmin } from './admin.ts'
+import { need, remedyOf, withAdmin } from './admin.ts'
 import { addConfirmRootVerb } from './root-key-copies.ts'
 import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
 import { addStatusVerb } from './vault-status.ts'
@@ -108,7 +108,7 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
   ])
   try {
     const done = need(await rotateData({ rows, rootKeys, keys, reseal: resealSecret, by, progress }, { scope, madeBefore }))
-    if (options.vault !== undefined && done.vaults === 0) throw new CliFailure('there is no such vault, or it never had a secret')
+    if (options.vault !== undefined && done.vaults === 0) throw new CliFailure(noVault(options.vault))
     report(options, done)
     if (done.broken.length > 0 || done.isUnfinished) outcome.code = 1
   } finally {
@@ -116,9 +116,13 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
   }
 }
 
+function noVault(vault: string): string {
+  return `There is no such vault, or it never had a secret. ${remedyOf({ name: vault, list: 'vault list' })}`
+}
+
 async function scopeOf(store: Store, { workspace, organization, vault }: DataOptions) {
   if (workspace === undefined) {
-    if (vault !== undefined && !isId(vault)) throw new CliFailure('there is no such vault, or it never had a secret')
+    if (vault !== undefined && !isId(vault)) throw new CliFailure(noVault(vault))
     return { workspaceId: null, vaultId: vault ?? null }
   }
   if (vault !== undefined) throw new CliFailure('give --workspace or --vault, not both')

@@ -41,7 +41,10 @@ export function addVaultSecretVerbs(group: Command): void {
     .argument('<name>', SECRET_NAME_RULES, nameOf)
     .requiredOption('--vault <id>', 'id of the vault')
     .action((name: string, options: Options) => withAdmin(async ({ store, by }) => {
-      need(await openSecretRows(store).remove(await scopeOf(store, options.vault), name, by))
+      const scope = await scopeOf(store, options.vault)
+      const removed = await openSecretRows(store).remove(scope, name, by)
+      const among = removed.ok ? [] : (await everySecret(store, scope)).map((secret) => secret.name)
+      need(removed, { name, list: `vault secrets --vault ${options.vault}`, among })
       print(options, { name, deleted: true }, `${name}: removed`)
     }))
   addVerb(group, 'secrets', 'list the secrets of an attachable vault; never their values')
@@ -64,7 +67,7 @@ async function everySecret(store: Store, scope: VaultScope): Promise<readonly Se
 }
 
 async function scopeOf(store: Store, id: string): Promise<VaultScope> {
-  const { organizationId, workspaceId } = need(await findAttachableVault(store.sql, id))
+  const { organizationId, workspaceId } = need(await findAttachableVault(store.sql, id), { name: id, list: 'vault list' })
   return { organizationId, workspaceId, internId: null, attachableId: id }
 }
 

@@ -41,7 +41,7 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
   addVerb(group, 'delete', 'remove such a vault with every secret in it')
     .argument('<id>', 'id of the vault')
     .action((id: string, options: Options) => withAdmin(async ({ store, by }) => {
-      need(await deleteAttachableVault(store, id, by))
+      need(await deleteAttachableVault(store, id, by), { name: id, list: 'vault list' })
       print(options, { id, deleted: true }, `deleted ${id}`)
     }))
   addVaultSecretVerbs(group)

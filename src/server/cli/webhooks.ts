@@ -11,7 +11,7 @@ import { listDeliveries, replayDeliveries, type SeenDelivery } from '../store/we
 import { openWebhookSecretRows } from '../store/webhooks/secrets.ts'
 import { findWorkspace } from '../store/workspaces.ts'
 import { openWebhookSecrets } from '../vault/webhook-secrets.ts'
-import { need, withAdmin, type Admin } from './admin.ts'
+import { need, remedyOf, withAdmin, type Admin } from './admin.ts'
 import { rootRing } from './root-keys.ts'
 import { addVerb, CliFailure, countOf, print, table } from './verb.ts'
 
@@ -72,17 +72,17 @@ function addReplay(group: Command): void {
       if (id !== undefined && options.workspace !== undefined) command.error('error: --workspace goes with --dead', { exitCode: 2 })
       return withAdmin(async (admin) => {
         const { workspace } = options
-        if (id !== undefined && !isId(id)) throw new CliFailure(NOT_FOUND)
+        if (id !== undefined && !isId(id)) throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
         const workspaceId = workspace === undefined ? null : (await workspaceOf(admin, workspace, options)).id
         const wish = id === undefined ? { id: null, workspaceId } : { id }
         const { count: replayed } = need(await replayDeliveries(admin.store, wish, { ...admin.by, operation: 'cli.webhooks-replay' }))
-        if (id !== undefined && replayed === 0) throw new CliFailure(NOT_FOUND)
+        if (id !== undefined && replayed === 0) throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
         print(options, { replayed }, `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} to be made again`)
       })
     })
 }
 
-const NOT_FOUND = 'there is no such delivery, or it waits for its next attempt anyway'
+const NOT_FOUND = 'There is no such delivery, or it waits for its next attempt anyway.'
 
 function addSecretVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)

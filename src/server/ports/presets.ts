@@ -86,6 +86,8 @@ export interface LoadedPreset {
 export interface PresetRows {
   /** Null: there is no such preset. Failure: store_unavailable. */
   load(ref: PresetRef, version: number | null): Promise<Outcome<LoadedPreset | null>>
+  /** What a caller is told who asked for one that is not there: preset_unknown, with those that are near; store_unavailable. */
+  unknown(ref: PresetRef): Promise<Outcome<never>>
 }
 
 /**

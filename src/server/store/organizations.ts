@@ -4,6 +4,7 @@ import type { Workspace, WorkspaceActor } from '../ports/workspaces.ts'
 import { bearAccount } from './accounts.ts'
 import { appendAudit } from './audit.ts'
 import { isId, newId } from './ids.ts'
+import { organizationUnknown } from './near-names.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 import { workspaceEvent } from './workspace-rows.ts'
@@ -59,7 +60,7 @@ export async function findOrganization(sql: Queryable, reference: string | null)
   const where = reference === null ? sql`true` : isId(reference) ? sql`id = ${reference}` : sql`name = ${reference}`
   const rows = await sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT 2`
   const [row] = rows
-  if (row === undefined) return fail('organization_unknown')
+  if (row === undefined) return organizationUnknown(sql, reference)
   return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(organizationOf(row))
 }
 

@@ -40,7 +40,7 @@ export function createPresetConfigs(means: PresetConfigsMeans): PresetConfigs & 
 class LiveConfigs implements PresetConfigs {
   readonly #means: PresetConfigsMeans
   readonly #heads = new LRUCache<string, PresetHead>({ max: PRESETS_CACHED_MAX })
-  readonly #misses = new LRUCache<string, true>({ max: PRESET_MISSES_CACHED_MAX })
+  readonly #misses = new LRUCache<string, Outcome<never>>({ max: PRESET_MISSES_CACHED_MAX })
   readonly #versions = new LRUCache<string, PresetConfig>({ max: PRESET_VERSIONS_CACHED_MAX, maxSize: PRESET_CHARS_CACHED_MAX })
   /** By what is wanted, so that all who want one version at once ask once. */
   readonly #loads: LiveLoads<Loaded>
@@ -68,7 +68,7 @@ class LiveConfigs implements PresetConfigs {
   /** Null: the store has to be asked. */
   #known(id: string, version: number | null): Outcome<PresetConfig> | null {
     const head = this.#heads.get(id)
-    if (head === undefined) return this.#misses.get(id) === true ? fail('preset_unknown') : null
+    if (head === undefined) return this.#misses.get(id) ?? null
     const refused = refusalOf(head, version)
     if (refused !== null) return refused
     const config = this.#versions.get(nameOf(head, version))
@@ -106,13 +106,17 @@ class LiveConfigs implements PresetConfigs {
   async #read({ workspaceId, slug, version }: Wanted, sending: () => void): Promise<Outcome<Loaded>> {
     sending()
     const loaded = await this.#means.rows.load({ workspaceId, slug }, version)
-    return loaded.ok ? ok({ preset: loaded.value, answer: configOf(loaded.value, version) }) : loaded
+    if (!loaded.ok) return loaded
+    const { value: preset } = loaded
+    if (preset !== null) return ok({ preset, answer: configOf(preset, version) })
+    const unknown = await this.#means.rows.unknown({ workspaceId, slug })
+    return isMiss(unknown) ? ok({ preset, answer: unknown }) : unknown
   }
 
   #keep({ id, version }: Wanted, { preset, answer }: Loaded): void {
     if (preset === null) {
       this.#heads.delete(id)
-      this.#misses.set(id, true)
+      if (!answer.ok) this.#misses.set(id, answer)
       return
     }
     const { head, config } = preset
@@ -151,15 +155,18 @@ function nameOfChange(change: Change): string | null {
   }
 }
 
+/** It is known of the preset that it is not there; else the store was away meanwhile. */
+function isMiss(unknown: Outcome<never>): boolean {
+  return !unknown.ok && unknown.failure.name === 'preset_unknown'
+}
+
 /** An archived preset cannot be used, whatever version is pinned. C20. */
 function refusalOf({ isArchived, latest }: PresetHead, version: number | null): Outcome<never> | null {
   if (isArchived) return fail('preset_unknown')
   return version !== null && (version < 1 || version > latest) ? fail('preset_version_unknown') : null
 }
 
-function configOf(loaded: LoadedPreset | null, version: number | null): Outcome<PresetConfig> {
-  if (loaded === null) return fail('preset_unknown')
-  const { head, config } = loaded
+function configOf({ head, config }: LoadedPreset, version: number | null): Outcome<PresetConfig> {
   const refused = refusalOf(head, version)
   if (refused !== null) return refused
   if (config === null) throw new Error('a preset lacks a version up to its latest')

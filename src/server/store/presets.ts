@@ -8,6 +8,7 @@ import type { Page, PageWish } from '../ports/workspaces.ts'
 import { appendAudit } from './audit.ts'
 import { bump } from './epoch.ts'
 import { newId } from './ids.ts'
+import { presetUnknown } from './near-names.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { endedByBytes } from './page-by-bytes.ts'
 import {
@@ -33,15 +34,15 @@ export function openPresets(store: Store, publish: Hints['publish']): Presets {
     list: (workspaceId, page) => reach(async () => ok(await pageOf(sql, workspaceId, page))),
     get: (ref) => reach(async () => {
       const row = await readPreset(sql, ref)
-      return row === null ? fail('preset_unknown') : ok(await wholeOf(sql, row))
+      return row === null ? presetUnknown(sql, ref) : ok(await wholeOf(sql, row))
     }),
     versions: (ref, page) => reach(async () => {
       const row = await readPreset(sql, ref)
-      return row === null ? fail('preset_unknown') : ok(await versionsOf(sql, row, page))
+      return row === null ? presetUnknown(sql, ref) : ok(await versionsOf(sql, row, page))
     }),
     version: (ref, version) => reach(async () => {
       const row = await readPreset(sql, ref)
-      if (row === null) return fail('preset_unknown')
+      if (row === null) return presetUnknown(sql, ref)
       const found = await among(sql, row, version)
       return found === null ? fail('preset_version_unknown') : ok(found)
     }),
@@ -53,7 +54,10 @@ export function openPresets(store: Store, publish: Hints['publish']): Presets {
 
 /** What fronts load of presets that are used. */
 export function openPresetRows(store: Store): PresetRows {
-  return { load: (ref, version) => reach(async () => ok(await load(store.sql, ref, version))) }
+  return {
+    load: (ref, version) => reach(async () => ok(await load(store.sql, ref, version))),
+    unknown: (ref) => reach(() => presetUnknown(store.sql, ref)),
+  }
 }
 
 interface Written {
@@ -126,7 +130,7 @@ interface Designation {
 
 async function designate(tx: Transaction, { ref, version, by }: Designation): Promise<Outcome<Written>> {
   const before = await holdPreset(tx, ref)
-  if (before === null) return fail('preset_unknown')
+  if (before === null) return presetUnknown(tx, ref)
   const designated = await among(tx, before, version)
   if (designated === null) return fail('preset_version_unknown')
   if (before.status === 'archived') return fail('preset_archived')
@@ -139,7 +143,7 @@ async function designate(tx: Transaction, { ref, version, by }: Designation): Pr
 
 async function archive(tx: Transaction, ref: PresetRef, by: PresetActor): Promise<Outcome<Written>> {
   const before = await holdPreset(tx, ref)
-  if (before === null) return fail('preset_unknown')
+  if (before === null) return presetUnknown(tx, ref)
   const { designated } = await wholeOf(tx, before)
   if (before.status === 'archived') return ok({ preset: presetOf(before, designated), told: null })
   const [after] = await tx<PresetRow[]>`

@@ -9,6 +9,7 @@ import { appendAudit } from './audit.ts'
 import { holdRoom } from './caps.ts'
 import { bump } from './epoch.ts'
 import { isId, newId } from './ids.ts'
+import { workspaceUnknown } from './near-names.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach, violatedUnique } from './translate.ts'
 import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
@@ -49,7 +50,7 @@ export interface Changed {
 export function updateWorkspace(store: Store, ref: AnyRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Changed>> {
   return renaming(() => store.sql.begin(async (tx) => {
     const before = await lockWorkspace(tx, ref)
-    if (before === null) return fail('workspace_unknown')
+    if (before === null) return workspaceUnknown(tx, ref.reference, ref.organizationId)
     const after = { ...before, ...changes, settings: { ...before.settings, ...changes.settings } }
     const accountId = workspaceAccount(before.id)
     const isRecounted = after.countsByok !== before.countsByok
@@ -81,11 +82,11 @@ export function listWorkspaces(store: Store, organizationId: string | null): Pro
  */
 export async function findWorkspace(sql: Queryable, reference: string | null, organizationId: string | null): Promise<Outcome<Workspace>> {
   const named = reference === null ? sql`w.is_default` : namedBy(sql, reference)
-  if (named === null) return fail('workspace_unknown')
+  if (named === null) return workspaceUnknown(sql, reference, organizationId)
   const rows = await sql<WorkspaceRow[]>`
     ${workspaceRows(sql)} AND ${named} AND ${within(sql, organizationId)} ORDER BY w.id LIMIT 2`
   const [row] = rows
-  if (row === undefined) return fail('workspace_unknown')
+  if (row === undefined) return workspaceUnknown(sql, reference, organizationId)
   return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(workspaceOf(row))
 }
 
@@ -96,7 +97,7 @@ export async function workspaceIdOf(sql: Queryable, organizationId: string, refe
     return found.ok ? ok(found.value.id) : found
   }
   const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${reference} AND organization_id = ${organizationId}`
-  return row === undefined ? fail('workspace_unknown') : ok(row.id)
+  return row === undefined ? workspaceUnknown(sql, reference, organizationId) : ok(row.id)
 }
 
 /** Slugs are unique in an organization only. */

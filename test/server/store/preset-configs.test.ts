@@ -38,7 +38,7 @@ function stand(head: Partial<PresetHead> = {}) {
     },
   }
   const clock = { now: 0 }
-  const configs = createPresetConfigs({ rows: { load }, feed, graceMs: 1_000, now: () => clock.now })
+  const configs = createPresetConfigs({ rows: { load, unknown: async () => fail('preset_unknown') }, feed, graceMs: 1_000, now: () => clock.now })
   const tell = (change: Change): void => listeners.forEach((listener) => listener(change))
   return {
     rows, configs, clock, tell, listeners,
