@@ -144,7 +144,8 @@ for (const title of [
       call(method, `/workspaces/a%00b/budgets${rest}`, more), call(method, `/workspaces/${workspace.id}/budgets${rest}`, { key: foreignKey, ...more }),
     ])
     const withoutName = (text: string): string => text.replace(/ You asked for `[^`]*`\.$/, '')
-    t.same(told.map(textOf).map(([status, type, text]) => [status, type, withoutName(String(text))]), told.map(() => [404, 'workspace_unknown', 'There is no such workspace.']))
+    const found = told.map(textOf).map(([status, type, text]) => [status, type, withoutName(String(text))])
+    t.same(found, told.map(() => [404, 'workspace_unknown', 'There is no such workspace.']))
     t.same(await store.sql`SELECT * FROM account_limits`, [])
   })
 }
