@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { holdCommits } from '../../support/commit-hold.ts'
 import type { FileStand } from '../../support/file-stand.ts'
 import { until } from '../../support/node.ts'
 import type { UploadClient } from '../../support/upload-client.ts'
@@ -37,11 +38,36 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
       for (const { body } of good) if (typeof body['id'] === 'string' && body['id'].startsWith('file_')) await node.remove(body['id'])
     })
   }
+  await heldPath(proof, node)
 }
 
-async function killFront(node: FileStand, held: readonly UploadClient[]): Promise<void> {
+/** A write that had its path, and its file published, when its front was killed. */
+async function heldPath(proof: Proof, node: FileStand): Promise<void> {
+  const put = { put: '/api/v1/containers/sess_dead/files/held.wav' }
+  const before = (await node.usage()).usedBytes
+  const letGo = await holdCommits(node, 'container_files')
+  const client = node.client(SIZE_BYTES, put)
+  await client.begin()
+  void client.finish()
+  await until('its path is claimed', async () => (await claims(node)) > 0)
+  await until('its file is published', () => node.staging().length === 0)
+  await killFront(node, [client], letGo)
+  await until('its claim is over', async () => (await claims(node)) === 0)
+  const next = await node.upload(SIZE_BYTES / 2, put)
+  const used = (await node.usage()).usedBytes - before
+  proof.check('kill -9 with a container write published: the next one of its path works', next.status === 200, `${next.status} ${next.type}`)
+  const isExact = used >= SIZE_BYTES / 2 && used < SIZE_BYTES
+  proof.check('kill -9 with a container write published: what lies there is counted, once', isExact, `${used} bytes`)
+}
+
+async function claims(node: FileStand): Promise<number> {
+  return (await node.store.sql`SELECT 1 FROM container_files WHERE writing_until IS NOT NULL`).length
+}
+
+async function killFront(node: FileStand, held: readonly UploadClient[], letGo?: () => Promise<void>): Promise<void> {
   const [pid = 0] = node.stand.fronts()
   process.kill(pid, 'SIGKILL')
+  await letGo?.()
   for (const client of held) client.leave('RST')
   await until('another front serves', () => node.stand.fronts().some((other) => other !== pid) && serves(node))
 }
