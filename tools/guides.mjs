@@ -29,6 +29,8 @@ export function guidesOf(textOf) {
   const [start, contents, ...sections] = sectionsOf(lexer(textOf(README)))
   const files = linksOf(contents).filter((href) => href.endsWith('.md')).map((path) => ({ name: basename(path, '.md').toLowerCase(), path, ...sectionOf(lexer(textOf(path))) }))
   const pages = [...sections, ...files]
+  const twice = pages.find(({ name }, at) => pages.findIndex((one) => one.name === name) !== at)
+  if (twice !== undefined) throw new Error(`README.md: two pages would be called ${twice.name}`)
   const anchors = new Map([[start, contents, ...sections], ...files.map((file) => [file])].flatMap((text) => [...anchorsOf(text)]))
   const groups = groupsOf(contents, pages)
   const order = groups.flatMap(({ members }) => members)

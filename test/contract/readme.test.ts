@@ -153,6 +153,7 @@ t.test('what of a README no guide could show ends the build: a link that leads n
   await t.rejects(guidesWith('[c](docs/in/deep.md#three)'), /no page has docs/)
   await t.rejects(guidesWith('a', '\n## F\n'), /leave out F/)
   await t.rejects(guidesWith('a <b>c</b>'), /HTML/)
+  await t.rejects(guidesWith('a', '\n## Deep\n'), /called deep/)
 })
 
 t.test('a file that the contents name is a guide, whose links lead from where it lies; one that they do not name is shown as its place', async (t) => {
