@@ -4,9 +4,9 @@ import { SCIM_ANSWERS_BYTES_MAX } from './scim-resource-limits.ts'
 import { UNREAD_ANSWERS_BYTES_MAX } from './share-limits.ts'
 
 /**
- * MiB of the old generation of a front's own heap. 50,000 calls under way take 200 of them, caches that are full another
- * 100, a catalogue of 100,000 models as much again, twice while it is reloaded. A front whose heap is full ends with
- * SIGABRT and is replaced; without a bound V8 would take its own, a part of the machine's memory. Decision.
+ * MiB of the old generation of a front's own heap. 50,000 calls under way take some 200 of them, caches that are full
+ * another 100, a catalogue of 100,000 models some 300. A front whose heap is full ends with SIGABRT and is replaced;
+ * without a bound V8 would take its own, a part of the machine's memory. Decision.
  */
 export const FRONT_HEAP_MIB = 768
 /** MiB of the thread that seals and opens secrets. Secrets lie outside of the heap: it holds the code. Decision. */
