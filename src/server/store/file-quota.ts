@@ -62,10 +62,10 @@ export async function settle(
   sql: Queryable, held: Held, { sizeBytes, quotaBytes }: { readonly sizeBytes: number; readonly quotaBytes: number },
 ): Promise<boolean> {
   const { count } = await sql`
-    WITH held AS (${ours(sql, held)}), room AS (
+    WITH held AS (${ours(sql, held)}), storage AS (${lockedStorage(sql)}), room AS (
       UPDATE workspace_storage s
-      SET used_bytes = s.used_bytes + ${sizeBytes}, reserved_bytes = s.reserved_bytes - held.reserved_bytes FROM held
-      WHERE s.workspace_id = held.workspace_id AND NOT s.is_closed
+      SET used_bytes = s.used_bytes + ${sizeBytes}, reserved_bytes = storage.reserved_bytes - held.reserved_bytes FROM held, storage
+      WHERE s.workspace_id = storage.workspace_id AND NOT s.is_closed
         AND (${sizeBytes} <= held.reserved_bytes
           OR s.used_bytes + s.reserved_bytes - held.reserved_bytes + ${sizeBytes} <= ${quotaOf(sql, quotaBytes)})
       RETURNING 1)
@@ -76,9 +76,9 @@ export async function settle(
 /** Gives a reservation back. @returns false when the row is no longer ours */
 export async function release(sql: Queryable, held: Held): Promise<boolean> {
   const { count } = await sql`
-    WITH held AS (${ours(sql, held)}), room AS (
-      UPDATE workspace_storage s SET reserved_bytes = s.reserved_bytes - held.reserved_bytes FROM held
-      WHERE s.workspace_id = held.workspace_id RETURNING 1)
+    WITH held AS (${ours(sql, held)}), storage AS (${lockedStorage(sql)}), room AS (
+      UPDATE workspace_storage s SET reserved_bytes = storage.reserved_bytes - held.reserved_bytes FROM held, storage
+      WHERE s.workspace_id = storage.workspace_id RETURNING 1)
     UPDATE files SET reserved_bytes = 0 FROM room WHERE files.id = ${held.id}`
   return count === 1
 }
@@ -149,6 +149,15 @@ export async function isYoungestHolder(sql: Queryable, { id, workspaceId }: { re
 
 function ours(sql: Queryable, { id, attempt }: Held) {
   return sql`SELECT workspace_id, reserved_bytes FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'pending' FOR UPDATE`
+}
+
+/**
+ * The workspace's row behind that of the upload, as it is once it is locked. An UPDATE computes from the row that its
+ * statement saw, and Postgres holds that to the row's checks before it looks for a newer one: a reservation that grew while
+ * the statement waited would be taken off what was reserved before.
+ */
+function lockedStorage(sql: Queryable) {
+  return sql`SELECT s.workspace_id, s.reserved_bytes FROM workspace_storage s JOIN held ON s.workspace_id = held.workspace_id FOR UPDATE OF s`
 }
 
 /** Of the workspace of the row `s`. */
