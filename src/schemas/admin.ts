@@ -139,8 +139,10 @@ export const AdminStorageShape = Type.Object({
   slug: Type.String(),
   name: Type.String(),
   files: Type.Integer({ minimum: 0, description: `At most ${ADMIN_FILES_COUNTED_MAX} are counted.` }),
-  bytes: Type.Integer({ minimum: 0, description: 'Of its files.' }),
-  containers_bytes: Type.Integer({ minimum: 0, description: 'Of files that were put into containers through Sluice; they count against the quota too.' }),
+  bytes: Type.Integer({ minimum: 0, description: 'Of its files, as the quota counts them: 4 KiB each at least.' }),
+  containers_bytes: Type.Integer({
+    minimum: 0, description: 'Of files that were put into containers through Sluice, and of their folders, as the quota counts them too.',
+  }),
   quota_bytes: Count,
 })
 export type AdminStorageShape = Static<typeof AdminStorageShape>

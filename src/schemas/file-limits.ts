@@ -4,6 +4,11 @@ import { KIB, MIB } from './limits.ts'
 
 /** Bytes of all files of a workspace, stored ones and container files together. C10. */
 export const STORAGE_QUOTA_BYTES_DEFAULT = 10 * 1024 * MIB
+/**
+ * Bytes that the quota counts for an object at least, be it empty, and for each folder of a container, its own one included:
+ * what a disk takes for them. In a bucket too, so that a workspace holds as much wherever its files lie. C33; Decision.
+ */
+export const COUNTED_BYTES_MIN = 4 * KIB
 /** Bytes by which the reservation of a body of unknown length grows. Decision. */
 export const QUOTA_STEP_BYTES = MIB
 /** Milliseconds that a refusal for the quota waits for racing uploads to settle; twice as long while a younger one holds bytes. Decision. */

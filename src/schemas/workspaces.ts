@@ -54,7 +54,8 @@ const EXTENSION = {
   programme: Type.Boolean({ description: 'Interns and their vaults; without it they answer 404.' }),
   vault_writes: Type.Boolean({ description: 'Changes of its vaults; without it they answer 503.' }),
   storage_quota_bytes: nullable(Type.Integer({
-    minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: "Bytes of all its files; null: the installation's default.",
+    minimum: 0, maximum: Number.MAX_SAFE_INTEGER,
+    description: "Bytes of all its files and of the folders of its containers, 4 KiB each at least; null: the installation's default.",
   })),
 }
 

@@ -21,7 +21,6 @@ export interface ClaimWish {
   readonly containerId: string
   /** As `parseContainerPath` gives it. */
   readonly path: string
-  /** Not above what the upload has reserved. */
   readonly sizeBytes: number
   readonly signal?: AbortSignal
 }
@@ -35,6 +34,9 @@ export interface PathClaim {
   /** The fencing token: another one when somebody else had the path since. */
   readonly claimId: string
 }
+
+/** What lies at a path: a file of so many bytes, or nothing. */
+export type Found = number | 'nothing'
 
 /** A path that is counted, as the sweep saw it. */
 export type CountedPath = Omit<PathClaim, 'sizeBytes'>
@@ -52,12 +54,12 @@ export interface DueWish {
 /** What the workspace's quota counts for container files. Failures of all: store_unavailable. */
 export interface ContainerSizes {
   /**
-   * Ends a write. @param sizeBytes what lies at the path now, 0 for nothing; null when that is not known: the larger size
-   * stays until the sweep has looked
+   * Ends a write. @param found what lies at the path now; when that is not known, the larger size stays until the sweep
+   * has looked
    */
-  release(claim: PathClaim, sizeBytes: number | null): Promise<Outcome<null>>
+  release(claim: PathClaim, found: Found | 'unknown'): Promise<Outcome<null>>
   /** Paths to be counted again, none of which a write has now, in an order of the store's own. */
   due(wish: DueWish): Promise<Outcome<readonly CountedPath[]>>
-  /** @param sizeBytes what lay there after `due`. @returns whether the count was another one; a write since is left alone */
-  recount(path: CountedPath, sizeBytes: number): Promise<Outcome<boolean>>
+  /** @param found what lay there after `due`. @returns whether the count was another one; a write since is left alone */
+  recount(path: CountedPath, found: Found): Promise<Outcome<boolean>>
 }

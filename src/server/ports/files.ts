@@ -39,13 +39,18 @@ export interface FileFacts {
 
 export interface UploadWish {
   readonly workspaceId: string
-  /** Bytes to reserve: the declared length less the smallest form overhead, or 0 for a body of unknown length. */
+  /**
+   * Bytes of the file, for which as much is reserved as it will count: the declared length less the smallest form overhead.
+   * 0, for a body of unknown length, reserves nothing.
+   */
   readonly reserveBytes: number
   /**
    * How much smaller than that the file may turn out: the most that a form may be longer than its smallest overhead.
    * Where `reserveBytes` does not fit but a file without the slack does, it is begun all the same, and `extend` decides.
    */
   readonly slackBytes?: number
+  /** Folders that the file may need, which are reserved where they fit; none when left out. */
+  readonly folders?: number
   readonly idempotency: Repeatable | null
   readonly signal?: AbortSignal
 }
@@ -75,7 +80,7 @@ export interface Files {
    */
   begin(wish: UploadWish): Promise<Outcome<Begun>>
   /**
-   * Reserves up to `bytes` in all, in steps of QUOTA_STEP_BYTES; does nothing while the reservation covers it.
+   * Reserves for a file of `bytes` in all, in steps of QUOTA_STEP_BYTES; does nothing while the reservation covers it.
    * Failures: quota_exceeded, upload_lost, client_gone, store_unavailable.
    */
   extend(upload: Upload, bytes: number, signal?: AbortSignal): Promise<Outcome<null>>
@@ -89,8 +94,9 @@ export interface Files {
   /**
    * The other end of an upload: its reservation becomes use of a container path, which is then this write's alone until
    * `ContainerSizes.release`. Call before the file is published: from here on the path counts the larger of the old file
-   * and the new one, whatever happens. Waits for another write of the path, and for the removal of the container.
-   * Failures: upload_lost, busy, client_gone, store_unavailable; call `abandon` after them.
+   * and the new one, and each folder that only it needs, whatever happens. Waits for another write of the path, for the
+   * removal of the container, and for room where more is counted than was reserved.
+   * Failures: upload_lost, quota_exceeded, busy, client_gone, store_unavailable; call `abandon` after them.
    */
   claimPath(upload: Upload, to: ClaimWish): Promise<Outcome<PathClaim>>
   /**
@@ -128,7 +134,7 @@ export interface FilePage {
 
 export interface StorageUsage {
   readonly quotaBytes: number
-  /** Of files that are ready, and of container files that were put through Sluice. */
+  /** Of files that are ready, and of container files that were put through Sluice with their folders: COUNTED_BYTES_MIN each at least. */
   readonly usedBytes: number
   /** Held for uploads under way. */
   readonly reservedBytes: number

@@ -255,7 +255,7 @@ async function recountPath(round: Round, counted: CountedPath): Promise<Outcome<
   const { workspaceId, containerId, path } = counted
   const there = await containers.stat({ workspaceId, containerId }, path)
   if (!there.ok && there.failure.name !== 'container_file_unknown') return round.passOver(there.failure)
-  const changed = await sizes.recount(counted, there.ok ? there.value.sizeBytes : 0)
+  const changed = await sizes.recount(counted, there.ok ? there.value.sizeBytes : 'nothing')
   if (!changed.ok) return changed
   if (changed.value) report.recounted++
   return ok(null)

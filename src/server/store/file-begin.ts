@@ -1,7 +1,8 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
+import { COUNTED_BYTES_MIN } from '../../schemas/file-limits.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../schemas/limits.ts'
 import type { FileRecord, StorageUsage, UploadWish } from '../ports/files.ts'
-import { reserve, usageOf, type PendingRow } from './file-quota.ts'
+import { countedBytes, reserve, usageOf, type PendingRow } from './file-quota.ts'
 import { fileOf, type FileRow, type FileState } from './file-rows.ts'
 import { idempotencyIdOf, isTaken } from './idempotency.ts'
 import { newFileId } from './ids.ts'
@@ -31,14 +32,14 @@ export function tryBegin(sql: Sql, wish: UploadWish, terms: Terms): Promise<Outc
 }
 
 async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs, frontId }: Terms): Promise<Tried> {
-  const { workspaceId, reserveBytes, idempotency } = wish
+  const { workspaceId, idempotency } = wish
   const record = idempotency === null ? null : { id: idempotencyIdOf(idempotency), requestDigest: idempotency.requestDigest }
   const known = record === null ? null : await lookUp(sql, record)
   if (known !== null) return known
   const row = { id: newFileId(), workspaceId, leaseMs, frontId, idempotency: record }
-  const leastBytes = Math.max(0, reserveBytes - (wish.slackBytes ?? 0))
+  const { mostBytes, leastBytes } = reservationsOf(wish)
   try {
-    const usage = await reserveEither(sql, row, { wishes: new Set([reserveBytes, leastBytes]), quotaBytes })
+    const usage = await reserveEither(sql, row, { wishes: new Set([mostBytes, leastBytes]), quotaBytes })
     if (typeof usage === 'number') return { kind: 'new', id: row.id, reservedBytes: usage }
     const mayFit = usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= usage.quotaBytes
     return { kind: 'full', mayFit, quotaBytes: usage.quotaBytes }
@@ -46,6 +47,17 @@ async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs, frontId 
     if (violatedUnique(problem) === 'files_idempotency_key') return { kind: 'running' }
     throw problem
   }
+}
+
+/** What the file may come to count with its folders, and what it counts at least; nothing is reserved for nothing. */
+function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadWish): { readonly mostBytes: number; readonly leastBytes: number } {
+  const folderBytes = reserveBytes === 0 ? 0 : folders * COUNTED_BYTES_MIN
+  return { mostBytes: reservedFor(reserveBytes) + folderBytes, leastBytes: reservedFor(Math.max(0, reserveBytes - slackBytes)) }
+}
+
+/** An upload that waits for room must not hold some for bytes that may never come. */
+function reservedFor(sizeBytes: number): number {
+  return sizeBytes === 0 ? 0 : countedBytes(sizeBytes)
 }
 
 /** @returns the bytes that were reserved, or what stood in the way */

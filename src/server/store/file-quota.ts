@@ -1,3 +1,4 @@
+import { COUNTED_BYTES_MIN } from '../../schemas/file-limits.ts'
 import type { StorageUsage } from '../ports/files.ts'
 import type { Queryable, Transaction } from './open.ts'
 
@@ -7,6 +8,11 @@ import type { Queryable, Transaction } from './open.ts'
  * installation's, for workspaces that have none of their own. The quota of a deleted workspace is closed: whoever waited
  * for its row sees that, where a look at the workspace itself would still show the old one.
  */
+
+/** What the quota counts for an object of a size. Sums of it are kept by the triggers of migration 20. */
+export function countedBytes(sizeBytes: number): number {
+  return Math.max(COUNTED_BYTES_MIN, sizeBytes)
+}
 
 /** The row of an upload as its owner knows it. */
 export interface Held {
@@ -55,19 +61,20 @@ export async function reserveMore(
 }
 
 /**
- * Turns a reservation into use, of another size where it must be. @returns false when the row is no longer ours, or the
- * size is above the reservation and does not fit
+ * Turns a reservation into use, of another size where it must be. @returns false when the row is no longer ours, or what
+ * the size counts is above the reservation and does not fit
  */
 export async function settle(
   sql: Queryable, held: Held, { sizeBytes, quotaBytes }: { readonly sizeBytes: number; readonly quotaBytes: number },
 ): Promise<boolean> {
+  const counted = countedBytes(sizeBytes)
   const { count } = await sql`
     WITH held AS (${ours(sql, held)}), storage AS (${lockedStorage(sql)}), room AS (
       UPDATE workspace_storage s
       SET used_bytes = s.used_bytes + ${sizeBytes}, reserved_bytes = storage.reserved_bytes - held.reserved_bytes FROM held, storage
       WHERE s.workspace_id = storage.workspace_id AND NOT s.is_closed
-        AND (${sizeBytes} <= held.reserved_bytes
-          OR s.used_bytes + s.reserved_bytes - held.reserved_bytes + ${sizeBytes} <= ${quotaOf(sql, quotaBytes)})
+        AND (${counted} <= held.reserved_bytes
+          OR s.used_bytes + s.reserved_bytes - held.reserved_bytes + ${counted} <= ${quotaOf(sql, quotaBytes)})
       RETURNING 1)
     UPDATE files SET reserved_bytes = 0, ready_at = clock_timestamp() FROM room WHERE files.id = ${held.id}`
   return count === 1
@@ -83,7 +90,7 @@ export async function release(sql: Queryable, held: Held): Promise<boolean> {
   return count === 1
 }
 
-/** Gives back what a file used. */
+/** Gives back the size of a file. */
 export async function giveBack(sql: Queryable, workspaceId: string, sizeBytes: number): Promise<void> {
   await sql`UPDATE workspace_storage SET used_bytes = used_bytes - ${sizeBytes} WHERE workspace_id = ${workspaceId}`
 }
@@ -161,6 +168,6 @@ function lockedStorage(sql: Queryable) {
 }
 
 /** Of the workspace of the row `s`. */
-function quotaOf(sql: Queryable, quotaBytes: number) {
+export function quotaOf(sql: Queryable, quotaBytes: number) {
   return sql`COALESCE((SELECT w.storage_quota_bytes FROM workspaces w WHERE w.id = s.workspace_id), ${quotaBytes}::bigint)`
 }

@@ -13,7 +13,7 @@ import type { ClaimWish, PathClaim } from '../ports/container-rows.ts'
 import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadWish } from '../ports/files.ts'
 import { claimPath } from './container-sizes.ts'
 import { tryBegin } from './file-begin.ts'
-import { giveBack, isOurs, isYoungestHolder, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
+import { countedBytes, giveBack, isOurs, isYoungestHolder, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
 import { columnsOf, fileOf, fileRows, isExpired, listFiles, type FileRow } from './file-rows.ts'
 import type { Store, Transaction } from './open.ts'
 import { Patience, type PatienceOptions } from './patience.ts'
@@ -95,7 +95,7 @@ class FileStore implements Files {
       const taken = await this.#reserveUpTo(own, bytes)
       if (!taken.ok) return taken
       if (taken.value) return ok(null)
-      const chance = await this.#chanceOf(own, bytes - own.reservedBytes)
+      const chance = await this.#chanceOf(own, countedBytes(bytes) - own.reservedBytes)
       if (!chance.ok) return chance
       const { mayFit, isYoungest, quotaBytes } = chance.value
       if (mayFit && (await patience.wait(this.#quotaWaitMs * (isYoungest ? 1 : 2), signal))) continue
@@ -107,9 +107,9 @@ class FileStore implements Files {
     }
   }
 
-  /** @returns whether they are reserved now: a whole step, and where that does not fit any more the bytes themselves */
+  /** @returns whether they are reserved now: a whole step, and where that does not fit any more what they count */
   async #reserveUpTo(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
-    for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, bytes]) {
+    for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, countedBytes(bytes)]) {
       const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }
       const reserved = await reach(async () => ok(await reserveMore(this.#sql, own, more)))
       if (!reserved.ok) return reserved
@@ -137,12 +137,19 @@ class FileStore implements Files {
     const waitMs = this.#options.containerWaitMs ?? CONTAINER_WAIT_MS_MAX
     try {
       for (;;) {
-        const tried = await reach(async () => ok(await this.#sql.begin((tx) => claimPath(tx, upload, { to, leaseMs: this.#leaseMs }))))
+        const terms = { to, leaseMs: this.#leaseMs, quotaBytes: this.#quotaBytes }
+        const tried = await reach(async () => ok(await claimPath(this.#sql, upload, terms)))
         if (!tried.ok) return tried
-        if (tried.value === 'lost') return fail('upload_lost')
-        if (tried.value !== 'taken') {
+        const found = tried.value
+        if (found.kind === 'lost') return fail('upload_lost')
+        if (found.kind === 'claimed') {
           this.#uploads.delete(upload.id)
-          return ok(tried.value)
+          return ok(found.claim)
+        }
+        if (found.kind === 'short') {
+          const extended = await this.extend(upload, found.needsBytes, to.signal)
+          if (!extended.ok) return extended
+          continue
         }
         if (waiter.enter() && (await patience.wait(waitMs, to.signal))) continue
         return to.signal?.aborted === true ? { ok: false, failure: endedBy(to.signal) } : fail('busy', { retryAfterS: 1 })

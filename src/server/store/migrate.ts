@@ -18,6 +18,7 @@ import { caps } from './migrations/016-caps.ts'
 import { fileExpiry } from './migrations/017-file-expiry.ts'
 import { uploadFronts } from './migrations/018-upload-fronts.ts'
 import { containerFronts } from './migrations/019-container-fronts.ts'
+import { countedBytes } from './migrations/020-counted-bytes.ts'
 import { openStore, type Queryable, type Sql, type Transaction } from './open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
@@ -38,6 +39,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos, presets, directory, operator, retention,
   containerBytes, adminPorts, keyScopes, caps, fileExpiry, uploadFronts, containerFronts,
+  countedBytes,
 ]
 
 /** Why this binary must not run on this database, in words for the operator. */

@@ -17,7 +17,9 @@ export async function writeContainerFile(
   parts: TransferParts, upload: Upload, to: ContainerPath, signal: AbortSignal,
 ): Promise<Outcome<WrittenFile>> {
   const { workspaceId } = to.container
-  const begun = await parts.files.begin({ workspaceId, reserveBytes: upload.bytesAtMost ?? 0, idempotency: null, signal })
+  // The folders of the path, and that of the container.
+  const folders = to.path.split('/').length
+  const begun = await parts.files.begin({ workspaceId, reserveBytes: upload.bytesAtMost ?? 0, folders, idempotency: null, signal })
   if (!begun.ok) return begun
   if (begun.value.kind !== 'new') throw new Error('a call without a key is never a repetition')
   return new ContainerWriting(parts, begun.value.upload, { to, signal }).run(upload)
@@ -86,10 +88,10 @@ class ContainerWriting {
     const published = await containers.publish(container, path, staging, signal)
     const there = await containers.stat(container, path)
     const isGone = !there.ok && there.failure.name === 'container_file_unknown'
-    const sizeBytes = there.ok ? there.value.sizeBytes : isGone ? 0 : null
+    const found = there.ok ? there.value.sizeBytes : isGone ? 'nothing' : 'unknown'
     const isKnown = published.ok || NOTHING_PUBLISHED.has(published.failure.name)
     // Where this fails the claim runs out, and the sweep looks.
-    await sizes.release(claim, isKnown ? sizeBytes : null)
+    await sizes.release(claim, isKnown ? found : 'unknown')
     if (!published.ok) return published
     // Taken away at once: it was not written, and its caller is told.
     if (isGone) return fail('storage_unavailable', { retryAfterS: 1 })

@@ -58,13 +58,13 @@ t.test('files list shows every file, oldest first, with what of the quota is use
   const { upload, run, json, files, workspaceId } = await stand(t)
   t.match(await json('files', 'list'), { data: [], used_bytes: 0, reserved_bytes: 0, quota_bytes: 10 * 2 ** 30 })
   const filename = 'b\u001b]0;x\u0007\u009b2J\u202e.txt'
-  const ids = [await upload(text(1_000)), await storedFile(files, workspaceId, { filename, sizeBytes: 2_000 })]
+  const ids = [await upload(text(1_000)), await storedFile(files, workspaceId, { filename, sizeBytes: 20_000 })]
   const listed = await json('files', 'list')
-  t.match(listed, { data: [{ id: ids[0] }, { id: ids[1], filename }], used_bytes: 3_000 })
+  t.match(listed, { data: [{ id: ids[0] }, { id: ids[1], filename }], used_bytes: 24_096 })
   const { code, stdout } = await run('files', 'list', '--workspace', 'default')
   t.equal(code, 0)
   t.match(stdout, new RegExp(`^${ids[0] ?? ''}  1000 +text/plain`, 'm'))
-  t.match(stdout, /3000 of 10737418240 bytes are used, 0 reserved\n$/)
+  t.match(stdout, /24096 of 10737418240 bytes are used, 0 reserved\n$/)
   t.notMatch(stdout, /[\u001b\u0007\u009b\u202e]/, 'a name may not write to the terminal')
 })
 
@@ -87,7 +87,7 @@ t.test('files list reads all pages', async (t) => {
 
 t.test('files rm removes rows, bytes and quota; an id that fails keeps no other', async (t) => {
   const { upload, run, census } = await stand(t)
-  const ids = [await upload(text(1_000)), await upload(text(2_000)), await upload(text(4_000))]
+  const ids = [await upload(text(1_000)), await upload(text(2_000)), await upload(text(5_000))]
   t.match(await run('files', 'rm', ids[0] ?? ''), { code: 0, stdout: `${ids[0] ?? ''} removed\n` })
   const { code, stdout, stderr } = await run('files', 'rm', 'file_none', ids[1] ?? '', ids[1] ?? '', '--json')
   t.equal(code, 1)
@@ -96,7 +96,7 @@ t.test('files rm removes rows, bytes and quota; an id that fails keeps no other'
   t.match(await run('files', 'rm', ids[2] ?? '', '--workspace', 'other'), { code: 1, stdout: `"${ids[2] ?? ''}" is missing\n` })
   t.match(await run('files', 'rm'), { code: 2 })
   t.match(await run('files', 'rm', 'x', '--workspace', 'nowhere'), { code: 1, stderr: /no such workspace/ })
-  t.match(await census(), { ready: 1, objects: 1, usedBytes: 4_000 })
+  t.match(await census(), { ready: 1, objects: 1, usedBytes: 5_000 })
 })
 
 t.test('files verify is content with what is whole, whichever size it has', async (t) => {

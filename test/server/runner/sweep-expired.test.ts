@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from '../../../src/schemas/file-limits.ts'
+import { COUNTED_BYTES_MIN, FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from '../../../src/schemas/file-limits.ts'
 import { sweep } from '../../../src/server/runner/sweep.ts'
 import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
@@ -27,7 +27,7 @@ t.test('a file whose time has come goes with its bytes and its quota, and no oth
   t.match(await sweep({ ...parts, storage: blind }, { isUploadsOnly: true }), { report: { expired: 1 }, failures: [] })
   t.same(must(await storage.list(null)).objects.map(({ objectId }) => objectId).sort(), ids.slice(1).sort())
   t.same(must(await files.list(workspaceId, { after: null, limit: 9 })).files.map(({ id }) => id), ids.slice(1))
-  t.equal(must(await files.usage(workspaceId)).usedBytes, 2 * FACTS.sizeBytes)
+  t.equal(must(await files.usage(workspaceId)).usedBytes, 2 * COUNTED_BYTES_MIN)
 })
 
 t.test('a file whose time has come is no file any more before it is swept: not read, listed or removed', async (t) => {

@@ -11,7 +11,7 @@ t.test('the quota of a dead front\'s uploads is free at once, by its node or by 
   const [recovered, dead, living] = [randomUUID(), randomUUID(), randomUUID()]
   const idOf = new Map<string, string>()
   for (const frontId of [recovered, dead, living]) {
-    idOf.set(frontId, (await begun(open({ leaseMs: UPLOAD_LEASE_MS, frontId }), workspaceId, 100)).id)
+    idOf.set(frontId, (await begun(open({ leaseMs: UPLOAD_LEASE_MS, frontId }), workspaceId, 10_000)).id)
   }
   for (const id of [dead, living]) {
     await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${id}, 'node', 1, 0, now())`
@@ -21,12 +21,12 @@ t.test('the quota of a dead front\'s uploads is free at once, by its node or by 
     return row?.bytes
   }
   await abandonWritesOf(store, recovered)
-  t.equal(await reserved(), '200')
+  t.equal(await reserved(), '20000')
   // As its supervisor does.
   await store.sql`DELETE FROM fronts WHERE id = ${dead}`
   const rows = openFileSweep(store)
   for (const stale of must(await rows.claimStale(10))) must(await rows.forget(stale))
-  t.equal(await reserved(), '100')
+  t.equal(await reserved(), '10000')
   const left = await store.sql<{ id: string }[]>`SELECT id FROM files`
   t.same(left.map(({ id }) => id), [idOf.get(living)])
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { COUNTED_BYTES_MIN } from '../../../src/schemas/file-limits.ts'
 import type { Begun } from '../../../src/server/ports/files.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import type { Repeatable } from '../../../src/schemas/idempotency.ts'
@@ -82,7 +83,7 @@ t.test('when the process of the first died the next one is the first, without wa
   const next = must(await beginOf(stand)())
   if (dead.kind !== 'new' || next.kind !== 'new') throw new Error('not the first')
   t.match(await stand.files.commit(dead.upload, FACTS), { failure: { name: 'upload_lost' } })
-  t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, 100)
+  t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, COUNTED_BYTES_MIN)
   const { id } = must(await stand.files.commit(next.upload, FACTS))
   t.match(await beginOf(stand)(), { value: { kind: 'replay', file: { id } } })
   t.match(must(await openFileSweep(stand.store).claimStale(10)), [{ id: dead.upload.id }])

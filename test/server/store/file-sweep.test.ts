@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { CONTAINER_KEPT_MS } from '../../../src/schemas/file-limits.ts'
+import { CONTAINER_KEPT_MS, COUNTED_BYTES_MIN } from '../../../src/schemas/file-limits.ts'
 import { openContainerUses } from '../../../src/server/store/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile } from '../../support/files.ts'
@@ -52,7 +52,7 @@ t.test('a commit that races the sweep ends in exactly one of two ways, and quota
     t.equal(committed.ok, must(claimed).length === 0)
   }
   const stored = must(await files.list(workspaceId, { after: null, limit: 100 })).files.length
-  t.same(must(await files.usage(workspaceId)), { quotaBytes: 10 * 2 ** 30, usedBytes: stored * 100, reservedBytes: 0 })
+  t.same(must(await files.usage(workspaceId)), { quotaBytes: 10 * 2 ** 30, usedBytes: stored * COUNTED_BYTES_MIN, reservedBytes: 0 })
 })
 
 t.test('objects that no row stands for are told apart', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CallEnded } from '../../../src/schemas/call-ended.ts'
-import { QUOTA_STEP_BYTES } from '../../../src/schemas/file-limits.ts'
+import { COUNTED_BYTES_MIN, QUOTA_STEP_BYTES } from '../../../src/schemas/file-limits.ts'
 import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../src/schemas/limits.ts'
 import { abandonFiles } from '../../../src/server/store/file-quota.ts'
 import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
@@ -45,28 +45,28 @@ t.test('pages follow each other in the order of birth, also after an id that is 
 })
 
 t.test('a reservation holds quota until it is settled to the true size, and deleting frees exactly that', async (t) => {
-  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 1_000 })
+  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
   const usage = async () => must(await files.usage(workspaceId))
-  const upload = await begun(files, workspaceId, 900)
-  t.same(await usage(), { quotaBytes: 1_000, usedBytes: 0, reservedBytes: 900 })
-  t.match(await files.begin({ workspaceId, reserveBytes: 101, idempotency: null }), {
-    failure: { name: 'quota_exceeded', fields: { limit: 1_000 }, metadata: { limit_source: 'workspace_storage', limit: 1_000 } },
+  const upload = await begun(files, workspaceId, 90_000)
+  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 90_000 })
+  t.match(await files.begin({ workspaceId, reserveBytes: 10_001, idempotency: null }), {
+    failure: { name: 'quota_exceeded', fields: { limit: 100_000 }, metadata: { limit_source: 'workspace_storage', limit: 100_000 } },
   })
-  const { id } = must(await files.commit(upload, { ...FACTS, sizeBytes: 300 }))
-  t.same(await usage(), { quotaBytes: 1_000, usedBytes: 300, reservedBytes: 0 })
+  const { id } = must(await files.commit(upload, { ...FACTS, sizeBytes: 30_000 }))
+  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 30_000, reservedBytes: 0 })
   must(await files.remove(workspaceId, id))
-  t.same(await usage(), { quotaBytes: 1_000, usedBytes: 0, reservedBytes: 0 })
+  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 0 })
   t.match(await files.remove(workspaceId, id), { failure: { name: 'file_unknown' } })
-  t.same(await usage(), { quotaBytes: 1_000, usedBytes: 0, reservedBytes: 0 })
+  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 0 })
 })
 
 t.test('of many deletions of one file one frees its bytes', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
-  const id = await storedFile(files, workspaceId, { sizeBytes: 300 })
-  await storedFile(files, workspaceId, { sizeBytes: 500 })
+  const id = await storedFile(files, workspaceId, { sizeBytes: 30_000 })
+  await storedFile(files, workspaceId, { sizeBytes: 50_000 })
   const removed = await Promise.all(Array.from({ length: 10 }, () => files.remove(workspaceId, id)))
   t.equal(removed.filter(({ ok }) => ok).length, 1)
-  t.equal(must(await files.usage(workspaceId)).usedBytes, 500)
+  t.equal(must(await files.usage(workspaceId)).usedBytes, 50_000)
 })
 
 t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) => {
@@ -112,21 +112,21 @@ t.test('of uploads that wait for what each other has reserved, and lose patience
 })
 
 t.test('a refusal waits for uploads under way to settle, and not when they could not help', async (t) => {
-  const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 1_000 })
+  const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
   const patient = open({ quotaWaitMs: 60_000 })
-  const under = await begun(files, workspaceId, 900)
-  const waiting = patient.begin({ workspaceId, reserveBytes: 600, idempotency: null })
-  must(await files.commit(under, { ...FACTS, sizeBytes: 400 }))
+  const under = await begun(files, workspaceId, 90_000)
+  const waiting = patient.begin({ workspaceId, reserveBytes: 60_000, idempotency: null })
+  must(await files.commit(under, { ...FACTS, sizeBytes: 40_000 }))
   t.ok((await waiting).ok)
-  t.match(await patient.begin({ workspaceId, reserveBytes: 700, idempotency: null }), { failure: { name: 'quota_exceeded' } })
+  t.match(await patient.begin({ workspaceId, reserveBytes: 70_000, idempotency: null }), { failure: { name: 'quota_exceeded' } })
 })
 
 t.test('of a workspace so many uploads wait for room and no more; another one is not held up', async (t) => {
-  const { files, workspaceId, otherWorkspaceId, open } = await openFileStand(t, { quotaBytes: 1_000 })
+  const { files, workspaceId, otherWorkspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
   const patient = open({ quotaWaitMs: 60_000 })
-  for (const id of [workspaceId, otherWorkspaceId]) await begun(files, id, 900)
+  for (const id of [workspaceId, otherWorkspaceId]) await begun(files, id, 90_000)
   const leaving = new AbortController()
-  const begin = (id: string) => patient.begin({ workspaceId: id, reserveBytes: 600, idempotency: null, signal: leaving.signal })
+  const begin = (id: string) => patient.begin({ workspaceId: id, reserveBytes: 60_000, idempotency: null, signal: leaving.signal })
   const ends = Array.from({ length: WAITING_WORKSPACE_UPLOADS_MAX + 2 }, () => begin(workspaceId))
   await untilBusy(ends, 2)
   const other = begin(otherWorkspaceId)
@@ -137,13 +137,13 @@ t.test('of a workspace so many uploads wait for room and no more; another one is
 
 for (const [why, name] of [['client_gone', 'client_gone'], ['deadline', 'deadline_exceeded']] as const) {
   t.test(`a call that ends while it waits for room (${why}) is over at once`, async (t) => {
-    const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 1_000 })
+    const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
     const patient = open({ quotaWaitMs: 60_000 })
-    const under = await begun(files, workspaceId, 900)
+    const under = await begun(files, workspaceId, 90_000)
     const leaving = new AbortController()
     const waiting = [
-      patient.begin({ workspaceId, reserveBytes: 600, idempotency: null, signal: leaving.signal }),
-      patient.extend(await begun(patient, workspaceId, 0), 600, leaving.signal),
+      patient.begin({ workspaceId, reserveBytes: 60_000, idempotency: null, signal: leaving.signal }),
+      patient.extend(await begun(patient, workspaceId, 0), 60_000, leaving.signal),
     ]
     leaving.abort(new CallEnded(why))
     for (const ended of await Promise.all(waiting)) t.match(ended, { failure: { name } })
@@ -166,10 +166,10 @@ t.test('a body of unknown length reserves in steps, and the last bytes where a w
 })
 
 t.test('a file larger than its reservation is committed only when it fits', async (t) => {
-  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 1_000 })
-  const upload = await begun(files, workspaceId, 100)
-  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 1_001 }), { failure: { name: 'quota_exceeded' } })
-  t.ok((await files.commit(upload, { ...FACTS, sizeBytes: 1_000 })).ok)
+  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
+  const upload = await begun(files, workspaceId, 10_000)
+  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 100_001 }), { failure: { name: 'quota_exceeded' } })
+  t.ok((await files.commit(upload, { ...FACTS, sizeBytes: 100_000 })).ok)
 })
 
 t.test('an abandoned upload frees its quota; its row stays for the sweep only when there may be bytes', async (t) => {
@@ -190,7 +190,7 @@ t.test('to abandon what is committed changes nothing', async (t) => {
   must(await files.commit(upload, FACTS))
   must(await files.abandon(upload, true))
   t.ok((await files.get(workspaceId, upload.id)).ok)
-  t.equal(must(await files.usage(workspaceId)).usedBytes, FACTS.sizeBytes)
+  t.equal(must(await files.usage(workspaceId)).usedBytes, COUNTED_BYTES_MIN)
 })
 
 t.test('a renewal of several leases and the end of their workspace do not wait for each other', async (t) => {
@@ -230,22 +230,22 @@ t.test('a store that is away is a failure', async (t) => {
   const upload = await begun(files, workspaceId, 10)
   await store.close()
   for (const call of [
-    files.begin({ workspaceId, reserveBytes: 1, idempotency: null }), files.extend(upload, 20), files.commit(upload, FACTS),
+    files.begin({ workspaceId, reserveBytes: 1, idempotency: null }), files.extend(upload, 5_000), files.commit(upload, FACTS),
     files.abandon(upload, true), files.get(workspaceId, 'a'), files.list(workspaceId, { after: null, limit: 1 }), files.usage(workspaceId),
   ]) t.match(await call, { failure: { name: 'store_unavailable' } })
 })
 
 t.test('a workspace with a quota of its own holds that much, and the others what the installation says', async (t) => {
-  const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t, { quotaBytes: 1_000 })
+  const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
   const setQuota = (bytes: number | null) => store.sql`UPDATE workspaces SET storage_quota_bytes = ${bytes} WHERE id = ${workspaceId}`
   const begin = (id: string, reserveBytes: number) => files.begin({ workspaceId: id, reserveBytes, idempotency: null })
-  await setQuota(100)
-  t.match(await begin(workspaceId, 101), { failure: { name: 'quota_exceeded', metadata: { limit: 100 } } })
-  const upload = await begun(files, workspaceId, 100)
-  t.match(await files.usage(workspaceId), { value: { quotaBytes: 100, reservedBytes: 100 } })
-  t.match(await files.extend(upload, 101), { failure: { name: 'quota_exceeded', metadata: { limit: 100 } } })
-  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 101 }), { failure: { name: 'quota_exceeded', metadata: { limit: 100 } } })
-  t.match(await begin(otherWorkspaceId, 1_001), { failure: { name: 'quota_exceeded', metadata: { limit: 1_000 } } })
+  await setQuota(10_000)
+  t.match(await begin(workspaceId, 10_001), { failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } } })
+  const upload = await begun(files, workspaceId, 10_000)
+  t.match(await files.usage(workspaceId), { value: { quotaBytes: 10_000, reservedBytes: 10_000 } })
+  t.match(await files.extend(upload, 10_001), { failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } } })
+  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 10_001 }), { failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } } })
+  t.match(await begin(otherWorkspaceId, 100_001), { failure: { name: 'quota_exceeded', metadata: { limit: 100_000 } } })
   await setQuota(null)
-  t.match(await begin(workspaceId, 900), { ok: true }, 'at once')
+  t.match(await begin(workspaceId, 90_000), { ok: true }, 'at once')
 })

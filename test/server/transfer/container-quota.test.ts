@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { COUNTED_BYTES_MIN } from '../../../src/schemas/file-limits.ts'
 import type { ContainerFolders } from '../../../src/server/ports/storage.ts'
 import { sweep, type SweepOptions } from '../../../src/server/runner/sweep.ts'
 import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
@@ -68,52 +69,57 @@ function statuses(answers: readonly Answer[]): Readonly<Record<string, number>> 
   return counts
 }
 
+/** What `out` and the container's own folder count. */
+const FOLDERS = 2 * COUNTED_BYTES_MIN
+
 const files = (quotaBytes: number): Partial<FilesOptions> => ({ quotaBytes })
 
 for (const driver of ['disk', 'S3'] as const) {
   t.test(`of 40 racing container writes into quota for 8 exactly 8 are stored (${driver})`, async (t) => {
-    const stand = await standOn(t, driver, { files: files(8_000) })
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, nth) => write(stand, `n${nth}`, 'x'.repeat(1_000))))
+    // Racers wait for each other to claim: what they hold for folders must not decide who fits.
+    const stand = await standOn(t, driver, { files: { ...files(80_000 + FOLDERS), quotaWaitMs: 60_000 } })
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, nth) => write(stand, `n${nth}`, 'x'.repeat(10_000))))
     t.same(statuses(answers), { 200: 8, quota_exceeded: 32 })
-    t.same(await used(stand), [8_000, 0])
-    t.equal(await lying(stand), 8_000)
+    t.same(await used(stand), [80_000 + FOLDERS, 0])
+    t.equal(await lying(stand), 80_000)
   })
 
   t.test(`uploads and container writes that race share one quota (${driver})`, async (t) => {
-    const stand = await standOn(t, driver, { files: { ...files(10_000), quotaWaitMs: 60_000 } })
-    const body = form([filePart('x'.repeat(1_000))])
-    const content = 'x'.repeat(1_000)
+    const stand = await standOn(t, driver, { files: { ...files(100_000 + FOLDERS), quotaWaitMs: 60_000 } })
+    const body = form([filePart('x'.repeat(10_000))])
+    const content = 'x'.repeat(10_000)
     const ways = [() => sendForm(stand.port, body), (name: string) => write(stand, name, content), (name: string) => writeInChunks(stand, name, content)]
     const answers = await Promise.all(Array.from({ length: 10 }, (_, nth) => ways.map((way, kind) => way(`n${nth}-${kind}`))).flat())
     t.same(statuses(answers), { 200: 10, quota_exceeded: 20 })
-    t.same(await used(stand), [10_000, 0])
-    t.equal((await lying(stand)) + (await stand.census()).ready * 1_000, 10_000)
+    const inContainers = await lying(stand)
+    t.same(await used(stand), [100_000 + (inContainers > 0 ? FOLDERS : 0), 0])
+    t.equal(inContainers + (await stand.census()).ready * 10_000, 100_000)
   })
 
-  t.test(`a path counts what lies there after every replacement, and nothing once it is empty (${driver})`, async (t) => {
+  t.test(`a path counts what lies there after every replacement, and its least once it is empty (${driver})`, async (t) => {
     const stand = await standOn(t, driver)
-    for (const sizeBytes of [500, 900, 900, 20, 0, 7]) {
+    for (const sizeBytes of [5_000, 9_000, 9_000, 4_097, 20, 0, 7_000]) {
       t.match(await write(stand, 'a', 'x'.repeat(sizeBytes)), { status: 200 })
-      t.same(await used(stand), [sizeBytes, 0])
+      t.same(await used(stand), [Math.max(sizeBytes, COUNTED_BYTES_MIN) + FOLDERS, 0])
     }
   })
 
   t.test(`racing writes of one path are all stored, and the last one counts (${driver})`, async (t) => {
     const stand = await standOn(t, driver, { files: { containerWaitMs: 60_000 } })
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, nth) => write(stand, 'a', 'x'.repeat(100 * (nth + 1)))))
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, nth) => write(stand, 'a', 'x'.repeat(10_000 * (nth + 1)))))
     t.same(statuses(answers), { 200: 12 })
-    t.same(await used(stand), [await lying(stand), 0])
+    t.same(await used(stand), [(await lying(stand)) + FOLDERS, 0])
   })
 
   t.test(`the removal of a container after 30 days frees exactly what it held (${driver})`, async (t) => {
     const stand = await standOn(t, driver)
-    await sendForm(stand.port, form([filePart('x'.repeat(1_000))]))
-    for (const name of ['a', 'b', 'c']) await write(stand, name, 'x'.repeat(700))
-    t.same(await used(stand), [3_100, 0])
+    await sendForm(stand.port, form([filePart('x'.repeat(10_000))]))
+    for (const name of ['a', 'b', 'c']) await write(stand, name, 'x'.repeat(7_000))
+    t.same(await used(stand), [31_000 + FOLDERS, 0])
     const { report, failures } = await swept(stand, {}, 31 * 86_400_000)
     t.same(failures, [])
     t.match(report, { containers: 1, container_files: 3 })
-    t.same(await used(stand), [1_000, 0])
+    t.same(await used(stand), [10_000, 0])
     t.same(await stand.store.sql`SELECT 1 FROM container_files`, [])
   })
 
@@ -123,10 +129,10 @@ for (const driver of ['disk', 'S3'] as const) {
         if (point === 'published') must(await inner.publish(...asked))
         return { ok: false, failure: { name: 'storage_unavailable' } }
       }) })
-      t.match(await write(stand, 'a', 'x'.repeat(600)), { status: 503 })
-      t.same(await used(stand), [600, 0], `${point}: counted until somebody looks`)
+      t.match(await write(stand, 'a', 'x'.repeat(6_000)), { status: 503 })
+      t.same(await used(stand), [6_000 + FOLDERS, 0], `${point}: counted until somebody looks`)
       t.match(await swept(stand, { isUploadsOnly: true }), { failures: [], report: { recounted: point === 'claimed' ? 1 : 0 } })
-      t.same(await used(stand), [point === 'claimed' ? 0 : 600, 0], point)
+      t.same(await used(stand), [point === 'claimed' ? 0 : 6_000 + FOLDERS, 0], point)
     }
   })
 }
@@ -134,24 +140,24 @@ for (const driver of ['disk', 'S3'] as const) {
 t.test('a write that ends while it has its path holds it for a lease, and what lies there is counted', async (t) => {
   for (const isPublished of [false, true]) {
     const stand = await standOn(t, 'disk', { files: { containerWaitMs: 0 } })
-    const upload = await begun(stand.files, stand.workspaceId, 300)
-    must(await stand.files.claimPath(upload, { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: 300 }))
-    if (isPublished) await putInContainer(stand.storage, 'out/a.txt', 'x'.repeat(300), inContainer(stand.workspaceId, 'a').container)
+    const upload = await begun(stand.files, stand.workspaceId, 30_000)
+    must(await stand.files.claimPath(upload, { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: 30_000 }))
+    if (isPublished) await putInContainer(stand.storage, 'out/a.txt', 'x'.repeat(30_000), inContainer(stand.workspaceId, 'a').container)
     t.match(await write(stand, 'a', 'x'), { status: 503, type: 'busy' })
     t.match(await swept(stand), { report: { recounted: 0 } })
-    t.same(await used(stand), [300, 0])
+    t.same(await used(stand), [30_000 + FOLDERS, 0])
     await stand.store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
     t.match(await swept(stand, { isUploadsOnly: true }), { failures: [] })
-    t.same(await used(stand), [isPublished ? 300 : 0, 0])
+    t.same(await used(stand), [isPublished ? 30_000 + FOLDERS : 0, 0])
     t.match(await write(stand, 'a', 'xx'), { status: 200 })
-    t.same(await used(stand), [2, 0])
+    t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
   }
 })
 
 t.test('a write that ends before it has its path gives its reservation back by the sweep', async (t) => {
   const stand = await standOn(t, 'disk', { files: { leaseMs: -1 } })
-  await begun(stand.files, stand.workspaceId, 300)
-  t.same(await used(stand), [0, 300])
+  await begun(stand.files, stand.workspaceId, 30_000)
+  t.same(await used(stand), [0, 30_000])
   t.match(await swept(stand, { isUploadsOnly: true }), { report: { uploads: 1 } })
   t.same(await used(stand), [0, 0])
 })
@@ -159,25 +165,25 @@ t.test('a write that ends before it has its path gives its reservation back by t
 t.test('a writer that slept past its lease counts what it has put all the same', async (t) => {
   const { files, store, workspaceId } = await standOn(t, 'disk')
   const sizes = openContainerSizes(store)
-  const claim = must(await files.claimPath(await begun(files, workspaceId, 300), { containerId: 'sess_abc', path: 'a', sizeBytes: 300 }))
+  const claim = must(await files.claimPath(await begun(files, workspaceId, 30_000), { containerId: 'sess_abc', path: 'a', sizeBytes: 30_000 }))
   await store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
   const due = must(await sizes.due({ ageMs: null, after: null, countMax: 10 }))
-  for (const path of due) t.equal(must(await sizes.recount(path, 0)), true)
+  for (const path of due) t.equal(must(await sizes.recount(path, 'nothing')), true)
   t.equal(must(await files.usage(workspaceId)).usedBytes, 0)
-  must(await sizes.release(claim, 300))
-  t.equal(must(await files.usage(workspaceId)).usedBytes, 300)
+  must(await sizes.release(claim, 30_000))
+  t.equal(must(await files.usage(workspaceId)).usedBytes, 30_000 + COUNTED_BYTES_MIN)
   t.equal(must(await sizes.due({ ageMs: null, after: null, countMax: 10 })).length, 1, 'and the sweep looks again')
 })
 
 t.test('while a smaller file takes the place of a larger one, the larger one counts', async (t) => {
   const stand = await standOn(t, 'disk')
   const sizes = openContainerSizes(stand.store)
-  await write(stand, 'a', 'x'.repeat(900))
+  await write(stand, 'a', 'x'.repeat(9_000))
   const upload = await begun(stand.files, stand.workspaceId, 10)
   const claim = must(await stand.files.claimPath(upload, { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: 10 }))
-  t.same(await used(stand), [900, 0])
+  t.same(await used(stand), [9_000 + FOLDERS, 0])
   must(await sizes.release(claim, 10))
-  t.same(await used(stand), [10, 0])
+  t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
 })
 
 t.test('a count that was made while a write had the path is dropped', async (t) => {
@@ -185,31 +191,32 @@ t.test('a count that was made while a write had the path is dropped', async (t) 
   const sizes = openContainerSizes(stand.store)
   await write(stand, 'a', 'x'.repeat(100))
   const [seen] = must(await sizes.due({ ageMs: 0, after: null, countMax: 10 }))
-  await write(stand, 'a', 'x'.repeat(900))
+  await write(stand, 'a', 'x'.repeat(9_000))
   if (seen === undefined) throw new Error('nothing is due')
   t.equal(must(await sizes.recount(seen, 100)), false)
-  t.same(await used(stand), [900, 0])
+  t.same(await used(stand), [9_000 + FOLDERS, 0])
 })
 
 t.test('the sweep counts what a sandbox made of files that were put, and nothing else of its own', async (t) => {
   const stand = await standOn(t, 'disk')
-  for (const name of ['grown', 'gone', 'same']) await write(stand, name, 'x'.repeat(100))
+  for (const name of ['grown', 'gone', 'same']) await write(stand, name, 'x'.repeat(10_000))
   const place = join(stand.folder, 'containers', stand.workspaceId, 'sess_abc', 'out')
-  writeFileSync(join(place, 'grown.txt'), 'x'.repeat(5_000))
+  writeFileSync(join(place, 'grown.txt'), 'x'.repeat(50_000))
   rmSync(join(place, 'gone.txt'))
-  writeFileSync(join(place, 'own.txt'), 'x'.repeat(9_000))
+  writeFileSync(join(place, 'own.txt'), 'x'.repeat(90_000))
   t.match(await swept(stand, {}), { report: { recounted: 0 } }, 'not before a day has passed')
   t.match(await swept(stand), { report: { recounted: 2 }, failures: [] })
-  t.same(await used(stand), [5_100, 0])
+  t.same(await used(stand), [60_000 + FOLDERS, 0])
 })
 
 t.test('where more is used than may be, a container file can still be emptied', async (t) => {
-  const stand = await standOn(t, 'disk', { files: files(1_000) })
-  await write(stand, 'a', 'x'.repeat(900))
-  await stand.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + 5000`
+  const stand = await standOn(t, 'disk', { files: files(20_000) })
+  await write(stand, 'a', 'x'.repeat(9_000))
+  await stand.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + 50000`
   t.match(await write(stand, 'a', 'x'), { status: 403, type: 'quota_exceeded' })
+  t.match(await write(stand, 'b', ''), { status: 403, type: 'quota_exceeded' }, 'an empty one is another object')
   t.match(await write(stand, 'a', ''), { status: 200 })
-  t.same(await used(stand), [5_000, 0])
+  t.same(await used(stand), [50_000 + COUNTED_BYTES_MIN + FOLDERS, 0])
 })
 
 t.test('a write that is refused, or whose writer leaves, holds nothing', async (t) => {
@@ -230,6 +237,6 @@ t.test('a count that the store could not take is taken by the sweep', async (t) 
   t.match(await write(stand, 'a', 'x'.repeat(100)), { status: 200 })
   await stand.store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
   t.match(await swept(stand, { isUploadsOnly: true }), { failures: [], report: { recounted: 0 } })
-  t.same(await used(stand), [100, 0])
+  t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
   t.match(await stand.store.sql`SELECT writing_until FROM container_files`, [{ writing_until: null }])
 })

@@ -1,7 +1,7 @@
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { CONTAINER_KEPT_MS } from '../../../src/schemas/file-limits.ts'
+import { CONTAINER_KEPT_MS, COUNTED_BYTES_MIN } from '../../../src/schemas/file-limits.ts'
 import type { ContainerFolders, Storage } from '../../../src/server/ports/storage.ts'
 import { sweep } from '../../../src/server/runner/sweep.ts'
 import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
@@ -139,7 +139,7 @@ for (const driver of ['disk', 'S3'] as const) {
       t.match(await sweeping, { failures: [], report: { containers: 1, container_files: 2 } })
       t.match(await writing, { status: 200 })
       t.same(await stand.paths(), ['out/a.txt'])
-      t.match(must(await stand.files.usage(stand.workspaceId)), { usedBytes: 6, reservedBytes: 0 })
+      t.match(must(await stand.files.usage(stand.workspaceId)), { usedBytes: 3 * COUNTED_BYTES_MIN, reservedBytes: 0 })
     })
   }
 }

@@ -2,12 +2,13 @@ import { CONTAINER_PATH_RULES, containerPathIssues } from '../../../schemas/cont
 import { fail, ok } from '../../../schemas/failures.ts'
 import {
   CONTAINER_KEPT_MS,
+  COUNTED_BYTES_MIN,
   FILE_BYTES_MAX,
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_DEADLINE_MS,
 } from '../../../schemas/file-limits.ts'
 import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files.ts'
-import { MIB } from '../../../schemas/limits.ts'
+import { KIB, MIB } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
 
@@ -22,7 +23,8 @@ export const writeContainerFile = defineOperation({
   summary: 'Write a container file',
   description: `The body is the file, up to ${FILE_BYTES_MAX / MIB} MiB of any content, in place of the one before. The path: ${CONTAINER_PATH_RULES}; `
     + `slashes may stand in it as they are. A container is made by its first file and removed ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. `
-    + `It counts against the ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, and needs room beside the file it replaces. `
+    + `It counts against the ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, as ${COUNTED_BYTES_MIN / KIB} KiB at least `
+    + 'and as much for each folder that it needs, and needs room beside the file it replaces. '
     + 'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'] },
   deadlineMs: UPLOAD_DEADLINE_MS,

@@ -1,6 +1,7 @@
 import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import {
+  COUNTED_BYTES_MIN,
   FILE_BYTES_MAX,
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_DEADLINE_MS,
@@ -8,7 +9,7 @@ import {
 import { FileAnswer, fileAnswer, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
 import { FILENAME_RULES } from '../../../schemas/filenames.ts'
 import { REPLAYED } from '../../../schemas/idempotency.ts'
-import { MIB } from '../../../schemas/limits.ts'
+import { KIB, MIB } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
 
@@ -20,7 +21,8 @@ export const uploadFile = defineOperation({
   tag: 'files',
   summary: 'Upload a file',
   description: `Takes up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. Its content decides its type; accepted are ${ACCEPTED_CONTENT}. `
-    + `All files of a workspace may hold ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB. The filename: ${FILENAME_RULES}. `
+    + `All files of a workspace may hold ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB, `
+    + `each counted as ${COUNTED_BYTES_MIN / KIB} KiB at least. The filename: ${FILENAME_RULES}. `
     + 'An uploaded file cannot be downloaded again; a promoted container file can.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,

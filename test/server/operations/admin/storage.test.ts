@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { ADMIN_FILES_COUNTED_MAX } from '../../../../src/schemas/admin-limits.ts'
-import { STORAGE_QUOTA_BYTES_DEFAULT } from '../../../../src/schemas/file-limits.ts'
+import { COUNTED_BYTES_MIN, STORAGE_QUOTA_BYTES_DEFAULT } from '../../../../src/schemas/file-limits.ts'
 import { keepSweep, lastSweep } from '../../../../src/server/store/admin/sweeps.ts'
 import { openFiles } from '../../../../src/server/store/files.ts'
 import { FACTS, storedFile } from '../../../support/files.ts'
@@ -20,7 +20,7 @@ async function stand(t: Test): Promise<Stand> {
   return { ...front, put: (workspaceId, sizeBytes) => storedFile(files, workspaceId, { sizeBytes }) }
 }
 
-/** A file that a sandbox has put, as it is counted: made empty, then filled. */
+/** A file that a sandbox has put, as a node writes its row: made empty, then filled. */
 async function contained({ store: { sql } }: Stand, workspaceId: string, sizeBytes: number, path: string = randomUUID()): Promise<void> {
   await sql`
     INSERT INTO container_files (workspace_id, container_id, path, size_bytes, claim_id)
@@ -42,7 +42,7 @@ t.test('admin.get_storage 200: files, container files and quota of each workspac
     data: {
       workspaces: [
         {
-          workspace_id: workspace.id, slug: 'default', name: 'Default', files: 2, bytes: 120, containers_bytes: 7,
+          workspace_id: workspace.id, slug: 'default', name: 'Default', files: 2, bytes: 2 * COUNTED_BYTES_MIN, containers_bytes: 2 * COUNTED_BYTES_MIN,
           quota_bytes: STORAGE_QUOTA_BYTES_DEFAULT,
         },
         { workspace_id: other.id, slug: 'other', name: 'Other', files: 0, bytes: 0, containers_bytes: 0, quota_bytes: 5_000 },
@@ -79,14 +79,14 @@ t.test('what container files are is kept as they come, change and go: they are n
   const bytes = async () => ((await call('GET', '/admin/storage?limit=1')).body as { data: { workspaces: [{ containers_bytes: number }] } })
     .data.workspaces[0].containers_bytes
   await front.put(id, 1)
-  await contained(front, id, 7, 'a')
-  await contained(front, id, 100, 'b')
-  t.equal(await bytes(), 107)
-  await sql`UPDATE container_files SET size_bytes = 40 WHERE path = 'b'`
+  await contained(front, id, 70_000, 'a')
+  await contained(front, id, 100_000, 'b')
+  t.equal(await bytes(), 170_000 + COUNTED_BYTES_MIN, 'with the folder of the container')
+  await sql`UPDATE container_files SET size_bytes = 40000 WHERE path = 'b'`
   await sql`UPDATE container_files SET writing_until = now()`
-  t.equal(await bytes(), 47)
+  t.equal(await bytes(), 110_000 + COUNTED_BYTES_MIN)
   await sql`DELETE FROM container_files WHERE path = 'a'`
-  t.equal(await bytes(), 40)
+  t.equal(await bytes(), 40_000 + COUNTED_BYTES_MIN)
 })
 
 t.test('files are counted up to a number, whatever there is of them', async (t) => {

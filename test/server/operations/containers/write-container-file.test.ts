@@ -78,11 +78,11 @@ t.test('containers.write_file 400: a path on which something else stands is told
 })
 
 t.test('containers.write_file 403: a workspace that is full, of uploads and container files alike', async (t) => {
-  const stand = await openFilesFront(t, { files: { quotaBytes: 10 } })
-  t.match(await write(stand, 'a', 'x'.repeat(11)), {
-    status: 403, type: 'quota_exceeded', body: { error: { metadata: { limit_source: 'workspace_storage', limit: 10 } } },
+  const stand = await openFilesFront(t, { files: { quotaBytes: 10_000 } })
+  t.match(await write(stand, 'a', 'x'.repeat(5_905)), {
+    status: 403, type: 'quota_exceeded', body: { error: { metadata: { limit_source: 'workspace_storage', limit: 10_000 } } },
   })
-  t.match(await write(stand, 'a', 'x'.repeat(10)), { status: 200 })
+  t.match(await write(stand, 'a', 'x'.repeat(5_904)), { status: 200 }, 'beside the folder of the container')
   t.match(await (await stand.call(`${FOLDER}cfile_YQ/promote`, { method: 'POST' })).json(), { error: { code: 403 } })
   t.match(await write(stand, 'b', 'x'), { status: 403, type: 'quota_exceeded' })
 })

@@ -96,7 +96,7 @@ t.test('what was promoted is fetched, what was uploaded is refused', async (t) =
 })
 
 t.test('failures surface with status, code, message and request id', async (t) => {
-  const { client } = await connected(t, { files: { quotaBytes: 1_000 } })
+  const { client } = await connected(t, { files: { quotaBytes: 5_000 } })
   const failures: readonly (readonly [number, () => Promise<unknown>])[] = [
     [404, () => client.files.retrieve('file_unknown')],
     [404, () => client.files.delete('file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0')],
@@ -104,7 +104,7 @@ t.test('failures surface with status, code, message and request id', async (t) =
     [400, () => client.containers.files.list('a.b')],
     [400, () => client.files.list({ order: 'desc' })],
     [400, async () => client.files.create({ file: await toFile(Buffer.alloc(0), 'a.txt'), purpose: 'assistants' })],
-    [403, async () => client.files.create({ file: await toFile(text(5_000), 'a.txt'), purpose: 'assistants' })],
+    [403, async () => client.files.create({ file: await toFile(text(10_000), 'a.txt'), purpose: 'assistants' })],
   ]
   for (const [status, call] of failures) t.match(await failureOf(call()), { status, code: status, message: /./, requestID: /./ })
 })
