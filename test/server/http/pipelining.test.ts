@@ -79,29 +79,44 @@ t.test('nothing is begun for a call of which another request cuts the connection
 })
 
 const HIDDEN = `: b\r\ncontent-length: ${second.length}\r\n\r\n`
-for (const method of ['POST', 'PUT', 'PATCH']) {
+for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND', 'QUERY', 'REPORT']) {
   t.test(`a body of a ${method} whose length stands behind a header without a name is not run`, async (t) => {
     const { port, settled } = await open(t)
-    const head = `${method} /api/v1/nowhere HTTP/1.1\r\nhost: localhost\r\nauthorization: ${AUTHORIZATION}\r\n${HIDDEN}`
-    t.notMatch(await exchangeRaw(port, head + second), /second/, 'in one packet')
-    const client = rawClient(port)
-    client.send(head)
-    await client.until(/\}$/)
-    client.send(second)
-    t.match(await client.closed(), /^HTTP\/1\.1 404 [^]*connection: close[^]*\}$/i, 'in two')
+    for (const framing of ['', 'content-length: 0\r\n']) {
+      const line = `${method} /api/v1/nowhere HTTP/1.1\r\nhost: localhost\r\n`
+      const head = `${line}authorization: ${AUTHORIZATION}\r\n${framing}${HIDDEN}`
+      t.notMatch(await exchangeRaw(port, head + second), /second/, 'in one packet')
+      t.notMatch(await exchangeRaw(port, `${line}${framing}${HIDDEN}${second}`), /second/, 'without a key')
+      const client = rawClient(port)
+      client.send(head)
+      await client.until(/\}$/)
+      client.send(second)
+      t.match(await client.closed(), /^HTTP\/1\.1 40[45] [^]*connection: close[^]*\}$/i, 'in two')
+    }
     t.equal(settled.filter(({ operation }) => operation === 'test.second').length, 1, 'that of the beginning')
   })
 }
 
-t.test('a POST that announces no body is answered and its connection closed; one that announces none at all keeps it', async (t) => {
-  const { port } = await open(t)
-  t.match(await exchangeRaw(port, requestText('POST /api/v1/second', authorized)), /^HTTP\/1\.1 405 [^]*connection: close/i)
-  const client = rawClient(port)
-  t.teardown(() => client.destroy())
-  client.send(requestText('POST /api/v1/second', { ...authorized, 'content-length': '0' }))
-  await client.until(/\}$/)
-  client.send(second)
-  t.match(await client.until(/"second"$/), /405/)
+t.test('a connection ends behind what may have a body and announces none, and stays behind what has none', async (t) => {
+  const { port } = await openFront(t, [operation({
+    id: 'test.any', method: 'any', path: '/any/{rest}', isAtRoot: true, input: { hasRest: true, upload: 'whole' },
+  })])
+  const isLast = async (method: string, path: string, more = {}): Promise<boolean> => {
+    const client = rawClient(port)
+    t.teardown(() => client.destroy())
+    client.send(requestText(`${method} ${path}`, more))
+    return /^connection: close/im.test(await client.until(/\r\n\r\n/))
+  }
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
+    t.notOk(await isLast(method, '/api/v1/nowhere'), method)
+    t.equal(await isLast(method, '/any/a'), method === 'DELETE', `${method} that is passed on`)
+  }
+  for (const method of ['POST', 'PATCH', 'QUERY']) {
+    for (const path of ['/api/v1/nowhere', '/any/a']) {
+      t.ok(await isLast(method, path), `${method} ${path}`)
+      t.ok(await isLast(method, path, { 'content-length': '0' }), `${method} ${path} of no bytes`)
+    }
+  }
 })
 
 /** Milliseconds beyond those in which the library cuts a connection that brings nothing: its clock is no test's. */
