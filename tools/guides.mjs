@@ -1,17 +1,17 @@
-// Makes guides of README.md and of the files that its contents name, so that nothing is written twice: each section of the README is a page, each such
-// file is one, the contents order them. A link that leads nowhere, a section that the contents leave out and HTML end the build.
+// Makes guides of README.md and of the files that its contents name, so that no text is written twice: the README
+// is the first page, and each such file is one. A link that leads nowhere and HTML end the build.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, posix } from 'node:path'
 import { lexer, Parser, Renderer } from 'marked'
 
 const AT = '/docs/guides'
 const README = 'README.md'
+/** The heading of the README under which its list names the pages. */
+const CONTENTS = 'Documentation'
 /** Texts of the repository that a node does not serve: a link to one is shown as its text and its place. */
 const UNSERVED = /^(?:[A-Z]+|docs\/[\w/-]+)\.md$/
 /** What the README calls a node at home: in a guide it is the node that serves it. */
 const HOME = 'http://127.0.0.1:8080/docs'
-/** What commands take from the first page. */
-const BORROWED = /\$SLUICE_(MANAGEMENT_)?KEY\b|\bfield [.<]/
 
 /** @param folder that serves the pages; what it has of an earlier build goes */
 export function writeGuides(folder) {
@@ -23,33 +23,29 @@ export function writeGuides(folder) {
 
 /**
  * @param textOf a file of the repository
- * @returns the pages' texts by their names; `index` is the list of the others
+ * @returns the pages' texts by their names; `index` is the README, with its contents as a list of the others
  */
 export function guidesOf(textOf) {
-  const [start, contents, ...sections] = sectionsOf(lexer(textOf(README)))
-  const files = linksOf(contents).filter((href) => href.endsWith('.md')).map((path) => ({ name: basename(path, '.md').toLowerCase(), path, ...sectionOf(lexer(textOf(path))) }))
-  const pages = [...sections, ...files]
-  const twice = pages.find(({ name }, at) => pages.findIndex((one) => one.name === name) !== at)
-  if (twice !== undefined) throw new Error(`README.md: two pages would be called ${twice.name}`)
-  const anchors = new Map([[start, contents, ...sections], ...files.map((file) => [file])].flatMap((text) => [...anchorsOf(text)]))
-  const groups = groupsOf(contents, pages)
+  const pageOf = (path, name) => ({ name, path, ...sectionOf(lexer(textOf(path))) })
+  const start = pageOf(README, 'index')
+  const at = start.tokens.findIndex((token) => token.type === 'heading' && plain(token.tokens) === CONTENTS)
+  const list = start.tokens.findIndex(({ type }, place) => at !== -1 && place > at && type === 'list')
+  if (list === -1) throw new Error(`${README}: no list follows a heading "${CONTENTS}"`)
+  const groups = groupsOf(start.tokens[list]).map(({ title, paths }) => ({ title, members: paths.map((path) => pageOf(path, basename(path, '.md').toLowerCase())) }))
   const order = groups.flatMap(({ members }) => members)
-  const forgotten = pages.filter((page) => !order.includes(page)).map(({ title }) => title)
-  if (forgotten.length > 0) throw new Error(`README.md: its contents leave out ${forgotten.join(', ')}`)
-  const render = (tokens, path = README) => Parser.parse(tokens, { renderer: new GuideRenderer(anchors, { path, files }) })
+  const pages = [start, ...order]
+  const twice = pages.find(({ name }, at) => pages.findIndex((one) => one.name === name) !== at)
+  if (twice !== undefined) throw new Error(`${README}: two pages would be called ${twice.name}`)
+  const anchors = new Map(pages.flatMap((page) => [...anchorsOf(page)]))
+  const render = (tokens, path) => Parser.parse(tokens, { renderer: new GuideRenderer(anchors, { path, pages }) })
   const made = order.map((page, at) => [page.name, shellOf({
     title: page.title, groups, name: page.name,
-    body: `${render([page.heading])}${borrowed(page, order[0])}${render(page.tokens, page.path)}${turns(order[at - 1], order[at + 1])}`,
+    body: `${render([page.heading, ...page.tokens], page.path)}${turns(order[at - 1], order[at + 1])}`,
   })])
-  const list = groups.map(({ title, members }) => `<div>\n<h2>${escaped(title)}</h2>\n${listOf(members)}\n</div>`).join('\n')
-  const body = `${render([start.heading, ...start.tokens])}<nav class="groups" aria-label="Guides">\n${list}\n</nav>\n`
+  const lists = groups.map(({ title, members }) => `<div>\n<h3>${escaped(title)}</h3>\n${listOf(members)}\n</div>`).join('\n')
+  const nav = `<nav class="groups" aria-label="Guides">\n${lists}\n</nav>\n`
+  const body = `${render([start.heading, ...start.tokens.slice(0, list)], README)}${nav}${render(start.tokens.slice(list + 1), README)}`
   return new Map([['index', shellOf({ title: 'Guides', groups: [], name: 'index', body })], ...made])
-}
-
-/** A text is cut at each heading of the second level. */
-function sectionsOf(tokens) {
-  const starts = tokens.flatMap((token, at) => (token.type === 'heading' && token.depth <= 2 ? [at] : []))
-  return starts.map((from, at) => sectionOf(tokens.slice(from, starts[at + 1]))).map((section) => ({ ...section, name: slugOf(section.title) }))
 }
 
 /** The first heading is the page's own, whatever its level; what stands before it is a comment. */
@@ -61,16 +57,15 @@ function sectionOf(all) {
   return { title: plain(heading.tokens), heading, tokens }
 }
 
-/** @returns the place of each heading of a file: GitHub's anchor, which counts equal ones over the whole text, and the page that has it */
-function anchorsOf(sections) {
+/** @returns the place of each heading of a page: GitHub's anchor, which counts equal ones */
+function anchorsOf({ name, path, heading, tokens }) {
   const [anchors, counts] = [new Map(), new Map()]
-  for (const { name, path = README, heading, tokens } of sections)
-    for (const token of [heading, ...tokens.filter(({ type }) => type === 'heading')]) {
-      const slug = slugOf(plain(token.tokens))
-      const count = counts.get(slug) ?? 0
-      counts.set(slug, count + 1)
-      anchors.set(token, { id: count === 0 ? slug : `${slug}-${count}`, page: name, path })
-    }
+  for (const token of [heading, ...tokens.filter(({ type }) => type === 'heading')]) {
+    const slug = slugOf(plain(token.tokens))
+    const count = counts.get(slug) ?? 0
+    counts.set(slug, count + 1)
+    anchors.set(token, { id: count === 0 ? slug : `${slug}-${count}`, page: name, path })
+  }
   return anchors
 }
 
@@ -82,43 +77,26 @@ function plain(tokens) {
   return tokens.map((token) => (token.tokens === undefined ? token.text : plain(token.tokens))).join('')
 }
 
-/** Of a list whose items are a bold title and links to sections and files. */
-function groupsOf(contents, pages) {
-  return itemsOf(contents).map((parts) => {
+/** Of a list whose items are a bold title and links to files. */
+function groupsOf(list) {
+  return list.items.map((item) => {
+    const parts = item.tokens.flatMap(({ tokens }) => tokens)
     const title = plain(parts.filter(({ type }) => type === 'strong')).replace(/:$/, '')
-    const members = hrefsOf(parts).map((href) => {
-      const page = pages.find(({ name, path }) => href === path || href === `#${name}`)
-      if (page === undefined) throw new Error(`README.md: its contents name ${href}, which is no section`)
-      return page
-    })
-    return { title, members }
+    return { title, paths: parts.filter(({ type }) => type === 'link').map(({ href }) => href) }
   })
-}
-
-function linksOf(contents) {
-  return itemsOf(contents).flatMap(hrefsOf)
-}
-
-function itemsOf(contents) {
-  const items = contents.tokens.flatMap(({ type, items }) => (type === 'list' ? items : []))
-  return items.map((item) => item.tokens.flatMap(({ tokens }) => tokens))
-}
-
-function hrefsOf(parts) {
-  return parts.filter(({ type }) => type === 'link').map(({ href }) => href)
 }
 
 class GuideRenderer extends Renderer {
   #anchors
   #path
-  #files
+  #pages
 
   /** @param path of the file that is rendered */
-  constructor(anchors, { path, files }) {
+  constructor(anchors, { path, pages }) {
     super()
     this.#anchors = anchors
     this.#path = path
-    this.#files = files
+    this.#pages = pages
   }
 
   heading(token) {
@@ -160,11 +138,11 @@ class GuideRenderer extends Renderer {
     if (/^https:\/\//.test(href)) return href
     const path = this.#fileOf(href)
     const id = href.split('#')[1]
-    const file = this.#files.find((one) => one.path === path)
-    if (file !== undefined && id === undefined) return `${AT}/${file.name}`
+    const page = this.#pages.find((one) => one.path === path)
+    if (page !== undefined && id === undefined) return placeOf(page)
     const found = [...this.#anchors.values()].find((one) => one.path === path && one.id === id)
-    if (found !== undefined) return found.page === found.id ? `${AT}/${found.page}` : `${AT}/${found.page}#${id}`
-    if (path !== README && file === undefined && UNSERVED.test(path)) return null
+    if (found !== undefined) return `${placeOf(page)}#${id}`
+    if (page === undefined && UNSERVED.test(path)) return null
     throw new Error(`${this.#path}: no page has ${href}`)
   }
 
@@ -175,9 +153,8 @@ class GuideRenderer extends Renderer {
   }
 }
 
-function borrowed({ tokens, ...page }, first) {
-  if (page.name === first.name || !tokens.some(({ type, text }) => type === 'code' && BORROWED.test(text))) return ''
-  return `<p class="note">Commands of this page use the keys and the function of <a href="${AT}/${first.name}">${escaped(first.title)}</a>.</p>\n`
+function placeOf({ name }) {
+  return name === 'index' ? `${AT}/` : `${AT}/${name}`
 }
 
 function turns(before, after) {

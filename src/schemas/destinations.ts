@@ -4,7 +4,7 @@ import { normalHost } from './hosts.ts'
 /**
  * Ports that no destination of a caller may have, though they are above 1023, with what usually listens there. Neither
  * HTTPS nor the allow-list opens them: services that take any bytes for commands, and those that rule a machine.
- * Design §9, C17. The README lists them.
+ * Design §9, C17. docs/operate/destinations.md lists them.
  */
 export const REFUSED_PORTS: Readonly<Record<number, string>> = {
   1080: 'SOCKS proxy', 3128: 'HTTP proxy',

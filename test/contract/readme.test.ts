@@ -6,13 +6,13 @@ import { Settings } from '../../src/schemas/settings.ts'
 import { VIDEO_STATES } from '../../src/schemas/video-jobs.ts'
 import { DELIVERY_STATES } from '../../src/schemas/webhook-deliveries.ts'
 import { contractLimits, decisions, generatedPages } from '../support/decisions.ts'
+import { USER_PAGES, USER_TEXT } from '../support/pages.ts'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
+import { withoutBlocks } from './citation-rules.ts'
 
-const readme = readFileSync(`${ROOT}README.md`, 'utf8')
-
-t.test('the README lists every setting with its default', async (t) => {
+t.test('the page on settings lists every setting with its default', async (t) => {
   const missing = Object.entries(Settings.properties).filter(([name, schema]) => {
-    const row = readme.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``))
+    const row = USER_TEXT.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``))
     const byDefault: unknown = 'default' in schema ? schema.default : undefined
     return (
       row === undefined ||
@@ -25,8 +25,8 @@ t.test('the README lists every setting with its default', async (t) => {
   )
 })
 
-t.test('the README names no setting that does not exist', async (t) => {
-  const named = new Set([...readme.matchAll(/`(SLUICE_[A-Z0-9_]+)/g)].map((match) => match[1] ?? ''))
+t.test('the pages for users name no setting that does not exist', async (t) => {
+  const named = new Set([...USER_TEXT.matchAll(/`(SLUICE_[A-Z0-9_]+)/g)].map((match) => match[1] ?? ''))
   t.same(
     [...named].filter((name) => !(name in Settings.properties) && name !== 'SLUICE_CONFIG'),
     [],
@@ -66,13 +66,13 @@ t.test('a decision is found with each constant that its comment covers', async (
   ])
 })
 
-t.test('`npm run prove` and the README each list every long run once', async (t) => {
+t.test('`npm run prove` and the page on proofs each list every long run once', async (t) => {
   const runs = readSources('test/prove')
     .filter(({ text }) => text.includes('export const program: Program'))
     .map(({ path }) => path.slice('test/prove/'.length, -'.ts'.length))
   const printed = spawnSync(process.execPath, ['tools/prove.mjs'], { cwd: ROOT, encoding: 'utf8' }).stdout
   const offered = [...printed.matchAll(/^ {2}([\w-]+) /gm)].map((match) => match[1] ?? '')
-  const listed = [...readme.matchAll(/one of them: (.*)/g)].flatMap((match) => (match[1] ?? '').split(' '))
+  const listed = (/```text\n([^`]*)\n```/.exec(readFileSync(`${ROOT}docs/inside/proofs.md`, 'utf8'))?.[1] ?? '').split(/\s+/)
   t.same(offered.sort(), runs.sort())
   t.same(listed.sort(), runs.sort())
 })
@@ -104,9 +104,10 @@ t.test('what a page for developers names in a file is a word of it: `a.ts` (`wor
   t.same(told.filter(({ file, word }) => !new RegExp(`${word}\\b`).test(textOf(file))).map(({ path, file, word }) => `${path}: ${word} in ${file}`), [])
 })
 
-t.test('a page for developers has at most 400 lines, and prose of 110 columns', async (t) => {
-  t.same(INSIDE.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path), [])
-  const wide = INSIDE.flatMap(({ path, text }) =>
+t.test('a page has at most 400 lines, and prose of 110 columns', async (t) => {
+  const pages = [...INSIDE, ...USER_PAGES.map(({ path, text }) => ({ path, text: withoutBlocks(text) }))]
+  t.same(pages.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path), [])
+  const wide = pages.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, at) => ([...line].length > 110 && !line.startsWith('|') ? [`${path}:${at + 1}`] : [])))
   t.same(wide, [])
 })
@@ -127,12 +128,15 @@ interface Guides {
 
 const GUIDES = pathToFileURL(`${ROOT}tools/guides.mjs`).href
 
-/** Guides of a README with one section, which has the text and what follows it, and of two files that its contents name. */
-async function guidesWith(text: string, more = ''): Promise<ReadonlyMap<string, string>> {
+/** Guides of a README whose contents name a page with the text, and two others. */
+async function guidesWith(text: string, named = ''): Promise<ReadonlyMap<string, string>> {
   const { guidesOf } = (await import(GUIDES)) as Guides
   const files: Readonly<Record<string, string>> = {
-    'README.md': `# A\n\n## Contents\n\n- **All:** [B](#b) · [Deep](docs/in/deep.md) · [Log](CHANGELOG.md)\n\n## B\n\n${text}\n\n### C & \`d/e\`\n${more}`,
-    'docs/in/deep.md': '<!-- made -->\n\n# Deep\n\n[up](../../README.md#b), [own](#two), [other](other.md)\n\n## Two\n',
+    'README.md': '# A\n\n## Begin\n\n[c](docs/b.md#c--de)\n\n## Documentation\n\n'
+      + `- **All:** [B](docs/b.md) · [Deep](docs/in/deep.md) · [Log](CHANGELOG.md)${named}\n\n## End\n`,
+    'docs/b.md': `# B\n\n${text}\n\n## C & \`d/e\`\n`,
+    'docs/in/deep.md': '<!-- made -->\n\n# Deep\n\n[up](../b.md), [own](#two), [other](other.md)\n\n## Two\n',
+    'docs/deep.md': '# Deep\n',
     'CHANGELOG.md': '# Changelog\n',
   }
   return guidesOf((path) => files[path] ?? '')
@@ -143,21 +147,27 @@ function hrefsOf(page = ''): readonly string[] {
   return [...page.matchAll(/<a href="([^"]*)">[a-z]+<\/a>/g)].map(([, href = '']) => href)
 }
 
-t.test('what of a README no guide could show ends the build: a link that leads nowhere, a section that its contents leave out, HTML', async (t) => {
-  const page = (await guidesWith('[c](#c--de), [log](CHANGELOG.md), [reference](http://127.0.0.1:8080/docs) <!-- unseen -->')).get('b') ?? ''
-  t.same(hrefsOf(page), ['/docs/guides/b#c--de', '/docs/guides/changelog', '/docs'])
+t.test('what no guide could show ends the build: a link that leads nowhere, and HTML', async (t) => {
+  const links = '[c](#c--de), [log](../CHANGELOG.md), [start](../README.md#begin), [reference](http://127.0.0.1:8080/docs)'
+  const page = (await guidesWith(`${links} <!-- unseen -->`)).get('b') ?? ''
+  t.same(hrefsOf(page), ['/docs/guides/b#c--de', '/docs/guides/changelog', '/docs/guides/#begin', '/docs'])
   t.match(page, '<h2 id="c--de">C &amp; <code>d/e</code>')
   t.notMatch(page, 'unseen')
   await t.rejects(guidesWith('[c](#d)'), /no page has #d/)
-  await t.rejects(guidesWith('[c](deploy/none.yaml)'), /no page has deploy/)
-  await t.rejects(guidesWith('[c](docs/in/deep.md#three)'), /no page has docs/)
-  await t.rejects(guidesWith('a', '\n## F\n'), /leave out F/)
+  await t.rejects(guidesWith('[c](../deploy/none.yaml)'), /no page has/)
+  await t.rejects(guidesWith('[c](in/deep.md#three)'), /no page has/)
   await t.rejects(guidesWith('a <b>c</b>'), /HTML/)
-  await t.rejects(guidesWith('a', '\n## Deep\n'), /called deep/)
+  await t.rejects(guidesWith('a', ' · [Deep](docs/deep.md)'), /called deep/)
+})
+
+t.test('the first guide is the README, with its contents as a list', async (t) => {
+  const page = (await guidesWith('a')).get('index') ?? ''
+  t.same(hrefsOf(page), ['/docs/guides/b#c--de'])
+  t.match(page, /<h2 id="documentation">[^]*<nav class="groups"[^]*<h3>All<\/h3>[^]*href="\/docs\/guides\/deep">Deep<[^]*<\/nav>[^]*<h2 id="end">/)
 })
 
 t.test('a file that the contents name is a guide, whose links lead from where it lies; one that they do not name is shown as its place', async (t) => {
-  const pages = await guidesWith('[deep](docs/in/deep.md#two), [inside](CONTRIBUTING.md)')
+  const pages = await guidesWith('[deep](in/deep.md#two), [inside](../CONTRIBUTING.md)')
   t.same(hrefsOf(pages.get('b')), ['/docs/guides/deep#two'])
   t.match(pages.get('b'), 'inside (<code>CONTRIBUTING.md</code>)')
   t.same(hrefsOf(pages.get('deep')), ['/docs/guides/b', '/docs/guides/deep#two'])

@@ -1,12 +1,11 @@
-/** Every block of the README runs, and without a line that a block needs the run fails. */
-import { readFileSync } from 'node:fs'
+/** Every block of the README and of the pages for users runs, and without a line that a block needs the run fails. */
 import { blocksOf, type Block } from '../readme/blocks.ts'
 import { isShown, linesOf, withMistake, withoutLine, type Line } from '../readme/lines.ts'
 import { sectionOf, usersOf } from '../readme/slices.ts'
 import { startReader, type Reader } from '../readme/stand.ts'
 import { NO_OPENSSL } from '../support/certificate.ts'
 import { monotonicMs } from '../support/load-plan.ts'
-import { ROOT } from '../support/source.ts'
+import { USER_PAGES } from '../support/pages.ts'
 import type { Program, Proof } from './proof.ts'
 
 /** Lines of a short run. */
@@ -20,13 +19,13 @@ const ALONE_MS_MAX = 120_000
 const PUT_RIGHT: Readonly<Record<string, string>> = { Interns: 'bin/sluice workspaces set default --programme on --vault-writes on' }
 
 export const program: Program = {
-  text: 'every block of the README, then each of its lines taken out, or with a mistake in it: does the run fail?',
+  text: 'every block of README and docs, then each of its lines taken out, or with a mistake in it: does the run fail?',
   async run(proof) {
     if (NO_OPENSSL !== false) {
       proof.skipped = NO_OPENSSL
       return
     }
-    const blocks = blocksOf(readFileSync(`${ROOT}README.md`, 'utf8'))
+    const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
     const reader = await startReader({ teardown: (done) => proof.after(async () => done()) })
     const { failures } = await reader.run(blocks)
     proof.check('every block that is not marked works, in its order', failures.length === 0, failures.join('\n') || `${blocks.length} blocks`)
@@ -57,10 +56,10 @@ async function eachLine(proof: Proof, trial: Trial): Promise<void> {
     verdicts.set(line, verdict)
     await putRight(trial.reader, line.block)
     const told = verdict === 'neither' ? 'UNNOTICED' : 'nothing below needs it, noticed when wrong'
-    if (verdict !== 'taken out') proof.say(`README.md:${line.number}: ${told}: ${line.text.slice(0, 100)}`)
+    if (verdict !== 'taken out') proof.say(`${line.block.path}:${line.number}: ${told}: ${line.text.slice(0, 100)}`)
   }
   const count = (wanted: Verdict): number => [...verdicts.values()].filter((verdict) => verdict === wanted).length
-  const missed = [...verdicts].filter(([, verdict]) => verdict === 'neither').map(([{ number, text }]) => `README.md:${number}: ${text}`)
+  const missed = [...verdicts].filter(([, verdict]) => verdict === 'neither').map(([{ block, number, text }]) => `${block.path}:${number}: ${text}`)
   const [out, wrong] = [count('taken out'), count('mistaken')]
   const found = `${out} of ${verdicts.size} noticed when taken out, ${wrong} that nothing below needs noticed when wrong, ${missed.length} never`
   proof.check('no line can be lost or wrong without the run failing', missed.length === 0, [found, ...missed].join('\n'))

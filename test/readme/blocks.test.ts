@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ROOT } from '../support/source.ts'
+import { CONTENTS, README, USER_PAGES, userFiles } from '../support/pages.ts'
 import { blocksOf } from './blocks.ts'
 import { linesOf, withMistake, withoutLine } from './lines.ts'
 import { sectionOf } from './slices.ts'
 
-const readme = readFileSync(`${ROOT}README.md`, 'utf8')
-const blocks = blocksOf(readme)
+const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
 
 /** What they stand under and begin with, of blocks that are not run here: they need machines, programs or addresses that a test has not. */
 const ELSEWHERE: readonly string[] = [
@@ -14,28 +12,33 @@ const ELSEWHERE: readonly string[] = [
   'As a package: npm pack #',
   'As a container: docker build -f',
   'Two nodes: sh deploy/secrets.sh #',
-  'How it is built: npm test #',
   'Bench: npm run bench',
+  'Scenarios: npm run bench',
 ]
 
-t.test('the blocks of the README that are not run are these', async (t) => {
+t.test('the blocks that are not run are these', async (t) => {
   const found = blocks.filter(({ mark }) => mark !== null)
   t.same(found.filter(({ mark }) => mark !== 'elsewhere'), [])
   t.same(found.map(({ section, text }) => `${section}: ${text.split(/\s+/, 3).join(' ')}`), ELSEWHERE)
 })
 
-t.test('no fence of the README is missed', async (t) => {
-  t.equal(blocks.length * 2, readme.split('\n').filter((line) => /^\s*(?:```|~~~)/.test(line)).length)
+t.test('no fence of a page is missed', async (t) => {
+  const fences = USER_PAGES.flatMap(({ text }) => text.split('\n').filter((line) => /^\s*(?:```|~~~)/.test(line)))
+  t.equal(blocks.length * 2, fences.length)
 })
 
-t.test('links within the README lead to a heading, and its contents name each section', async (t) => {
-  const headings = readme.split('\n').filter((line) => /^##+ /.test(line))
-  const anchors = headings.map((line) => line.replace(/^#+ /, '').toLowerCase().replace(/[^\w\- ]/g, '').replaceAll(' ', '-'))
-  const links = [...readme.matchAll(/\]\(#([^)]+)\)/g)].map((match) => match[1] ?? '')
-  t.same(links.filter((link) => !anchors.includes(link)), [])
-  const contents = readme.slice(readme.indexOf('## Contents'), readme.indexOf('## Start'))
-  const sections = anchors.filter((anchor, at) => (headings[at] ?? '').startsWith('## ') && anchor !== 'contents')
-  t.same(sections.filter((anchor) => !contents.includes(`(#${anchor})`)), [])
+t.test('the contents of the README name each page for users once', async (t) => {
+  t.same(CONTENTS.filter((path) => /^docs\/(?:use|operate)\//.test(path)).sort(), [...userFiles()].sort())
+})
+
+t.test('no two pages have sections of one name with blocks, since a section is run by its name', async (t) => {
+  const pagesOf = (name: string): number => new Set(blocks.filter(({ section }) => section === name).map(({ path }) => path)).size
+  t.same([...new Set(blocks.map(({ section }) => section))].filter((name) => pagesOf(name) > 1), [])
+})
+
+t.test('the README is short: 300 lines, 2,500 words', async (t) => {
+  t.ok(README.text.split('\n').length <= 301)
+  t.ok(README.text.split(/\s+/).filter((word) => word !== '').length <= 2_500)
 })
 
 const SHOWN = blocksOf('```sh\napi=1\nget() { curl "$1"; }\n# a remark\nbin/sluice keys list\n# 200 {"data":[]}\n```\n')

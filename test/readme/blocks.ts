@@ -2,6 +2,8 @@ import { lexer } from 'marked'
 
 /** One fenced block of a Markdown text. */
 export interface Block {
+  /** Of the page that has it, from the root of the repository. */
+  readonly path: string
   /** Of the line after the opening fence, from 1. */
   readonly line: number
   readonly language: string
@@ -14,6 +16,7 @@ export interface Block {
 
 /** One command of a shell block, and what the text says that it answers. */
 export interface Command {
+  readonly path: string
   readonly line: number
   readonly text: string
   readonly answer: Answer | null
@@ -27,8 +30,13 @@ export interface Answer {
   readonly printed?: string
 }
 
+/** Drawings are read, and not run. */
+export function isRun({ mark, language }: Block): boolean {
+  return mark === null && language !== 'text'
+}
+
 /** All fenced blocks, in document order. */
-export function blocksOf(markdown: string): Block[] {
+export function blocksOf(markdown: string, path = 'README.md'): Block[] {
   const blocks: Block[] = []
   let line = 1
   let section = ''
@@ -36,7 +44,7 @@ export function blocksOf(markdown: string): Block[] {
     if (token.type === 'heading') section = String(token['text'])
     if (token.type === 'code') {
       const [language = '', mark = null] = String(token['lang'] ?? '').split(' ')
-      blocks.push({ line: line + 1, language, mark, text: String(token['text']), section })
+      blocks.push({ path, line: line + 1, language, mark, text: String(token['text']), section })
     }
     line += token.raw.split('\n').length - 1
   }
@@ -59,11 +67,11 @@ export function commandsOf(block: Block): Command[] {
     while (!isComment && !isWhole(lines.slice(first, at + 1).join('\n')) && at < lines.length - 1) at += 1
     const orphan = isComment ? answerAt(lines, at) : null
     at += 1
-    if (orphan !== null) commands.push({ line: block.line + first, text: ':', answer: orphan })
+    if (orphan !== null) commands.push({ path: block.path, line: block.line + first, text: ':', answer: orphan })
     if (isComment) continue
     const found = answerAt(lines, at)
     if (found !== null) at += 1
-    commands.push({ line: block.line + first, text: lines.slice(first, found === null ? at : at - 1).join('\n'), answer: found })
+    commands.push({ path: block.path, line: block.line + first, text: lines.slice(first, found === null ? at : at - 1).join('\n'), answer: found })
   }
   return commands
 }

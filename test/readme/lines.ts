@@ -1,9 +1,9 @@
-import type { Block } from './blocks.ts'
+import { isRun, type Block } from './blocks.ts'
 
 /** One line of a block that is run. */
 export interface Line {
   readonly block: Block
-  /** Of the README, from 1. */
+  /** Of the page, from 1. */
   readonly number: number
   readonly text: string
 }
@@ -11,7 +11,7 @@ export interface Line {
 /** Lines of blocks that are run; empty ones and those that only a reader sees are none. */
 export function linesOf(blocks: readonly Block[]): Line[] {
   return blocks
-    .filter(({ mark }) => mark === null)
+    .filter(isRun)
     .flatMap((block) => block.text.split('\n').map((text, at) => ({ block, number: block.line + at, text })))
     .filter((line) => line.text.trim() !== '' && !isRemark(line))
 }

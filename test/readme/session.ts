@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { plainEnvironment } from '../support/load.ts'
 import { ROOT } from '../support/source.ts'
-import { commandsOf, differences, type Answer, type Block, type Command } from './blocks.ts'
+import { commandsOf, differences, isRun, type Answer, type Block, type Command } from './blocks.ts'
 
 /** What a reader who cloned the repository has in front of him, beside what the commands make. */
 const CLONE = ['bin', 'dist', 'node_modules', 'deploy', 'catalog.json', 'package.json', 'README.md', 'CHANGELOG.md']
@@ -65,11 +65,11 @@ export function openStand(t: { teardown(done: () => void): unknown }, more?: { r
  * that shows no output is only written: a later command runs it.
  */
 export function stepsOf(blocks: readonly Block[]): Step[] {
-  return blocks.filter(({ mark }) => mark === null).flatMap((block): Step[] => {
+  return blocks.filter(isRun).flatMap((block): Step[] => {
     if (block.language === 'sh') return commandsOf(block)
     if (block.language === 'json') return [scriptOf(block, 'mine.json', 'bin/sluice catalog check mine.json')]
     const name = /^\/\/ ([\w/-]+\.mjs)/.exec(block.text)?.[1]
-    if (block.language !== 'js' || name === undefined) throw new Error(`line ${block.line}: nobody knows how to run this block`)
+    if (block.language !== 'js' || name === undefined) throw new Error(`${block.path}:${block.line}: no way to run this block`)
     return [scriptOf(block, name, /\n\/\/ .*$/.test(block.text) ? `node ${name}` : ':')]
   })
 }
@@ -77,7 +77,7 @@ export function stepsOf(blocks: readonly Block[]): Step[] {
 function scriptOf(block: Block, name: string, text: string): Step {
   const shown = /(?:^|\n)\/\/ (.*)$/.exec(block.text)?.[1]
   const answer = block.language === 'js' && shown !== undefined ? { status: null, body: undefined, printed: shown } : null
-  return { line: block.line, text, answer, file: { name, text: block.text } }
+  return { path: block.path, line: block.line, text, answer, file: { name, text: block.text } }
 }
 
 /**
@@ -146,7 +146,7 @@ function failuresOf(steps: readonly Step[], ran: Ran, mapped: (text: string) => 
     const [body = '', errors = ''] = [printed.get(String(at)), told.get(String(at))]
     const isLast = at === reached.length - 1
     const problems = isLast && ran.code !== 0 ? [`ended with ${String(ran.code)}`] : answerProblems(step.answer, body, errors, mapped)
-    return problems.map((problem) => `README.md:${step.line}: ${step.text}\n  ${problem}\n${body.slice(-800)}\n${errors.slice(-800)}`)
+    return problems.map((problem) => `${step.path}:${step.line}: ${step.text}\n  ${problem}\n${body.slice(-800)}\n${errors.slice(-800)}`)
   })
   return ran.code === 0 || failures.length > 0 ? failures : [`ended with ${String(ran.code)}\n${ran.stderr.slice(-800)}`]
 }

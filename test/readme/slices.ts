@@ -1,4 +1,4 @@
-import { commandsOf, type Block } from './blocks.ts'
+import { commandsOf, isRun, type Block } from './blocks.ts'
 import type { Line } from './lines.ts'
 
 /** Sections that show what another one has done. */
@@ -26,14 +26,14 @@ function functionsOf(blocks: readonly Block[]): ReadonlySet<string> {
 
 /** Blocks of a section, and of one that it builds on, with what they need of the blocks before them. */
 export function sectionOf(all: readonly Block[], section: string, changed: readonly [Block, Block] | null): Block[] {
-  const run = all.filter(({ mark }) => mark === null)
+  const run = all.filter(isRun)
   const own = run.filter((block) => block.section === section || block.section === BUILDS_ON[section])
   return withNeeded(run, own, changed)
 }
 
 /** The block and the first one of another section that uses a name which the line sets; null when there is none. */
 export function usersOf(all: readonly Block[], line: Line, changed: Block): Block[] | null {
-  const run = all.filter(({ mark }) => mark === null)
+  const run = all.filter(isRun)
   const functions = functionsOf(run)
   const later = run.slice(run.indexOf(line.block) + 1).filter(({ section }) => section !== line.block.section)
   const users = setBy(line.text).flatMap((name) => later.find(({ text }) => usesOf(text, functions).has(name)) ?? [])

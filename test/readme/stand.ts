@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { nodeSettings, sluice, startNode, type Settings } from '../support/node.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 import { registrySettings } from '../support/registry.ts'
-import type { Block } from './blocks.ts'
+import { isRun, type Block } from './blocks.ts'
 import { startOutside, type Outside } from './outside.ts'
 import { openStand, runSession, stepsOf, type Ended, type Node } from './session.ts'
 import type { Teardown } from '../support/teardown.ts'
@@ -65,7 +65,7 @@ interface Place {
 /** What stands in the text, and what stands for it here. */
 async function namesOf(t: Teardown, { settings, outside, blocks }: Place): Promise<Node['names']> {
   const restored = 'SLUICE_DATA=./restored'
-  const isRestored = blocks.some(({ mark, text }) => mark === null && text.includes(restored))
+  const isRestored = blocks.some((block) => isRun(block) && block.text.includes(restored))
   return [
     ['127.0.0.1:8080', `127.0.0.1:${settings['SLUICE_PORT'] ?? ''}`],
     ['127.0.0.1:9090', `127.0.0.1:${settings['SLUICE_ADMIN_PORT'] ?? ''}`],

@@ -32,7 +32,7 @@ t.test('the package has every file that its code imports, and all that lies besi
   t.ok(named.length >= 4)
   t.same(named.filter((path) => !held.has(path)), [])
   for (const path of ['package.json', 'catalog.json', 'LICENSE', 'README.md', 'CHANGELOG.md', ...Object.values(manifest.bin)]) t.ok(held.has(path), path)
-  for (const path of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE', 'guides.css', 'guides/index.html', 'guides/start.html'])
+  for (const path of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE', 'guides.css', 'guides/index.html', 'guides/keys.html'])
     t.ok(held.has(`dist/src/server/http/docs/${path}`), path)
   const page = readFileSync(`${ROOT}${PAGE}index.html`, 'utf8')
   const asked = [...page.matchAll(/(?:href|src)="(\.?[\w/.-]+)"/g)].map(([, path = '']) => posix.join(PAGE, path))

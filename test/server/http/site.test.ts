@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/raw-http.ts'
-import { ROOT } from '../../support/source.ts'
+import { USER_PAGES } from '../../support/pages.ts'
 import { blocksOf } from '../../readme/blocks.ts'
 
 const open = (test: Test, corsOrigins: string[] = []) => openFront(test, [operation(), ...OPERATIONS], { corsOrigins })
@@ -63,15 +62,15 @@ t.test('every link between guides, the reference and its groups of operations le
     ['data:,', `${url}/docs`, `${url}/docs/guides.css`, `${url}/openapi.json`, 'https://www.standardwebhooks.com/'].sort())
 })
 
-t.test('the guides have every heading and every block of the README, letter for letter, and run nothing', async (t) => {
+t.test('the guides have every heading and every block of the pages, letter for letter, and run nothing', async (t) => {
   const { url } = await open(t)
   const pages = [...(await guidesOf(url)).values()]
   const all = (pattern: RegExp): readonly string[] => pages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, part = '']) => plain(part)))
   const shown = all(/<pre [^>]*><code>([^]*?)\n<\/code><\/pre>/g)
-  const readme = readFileSync(`${ROOT}README.md`, 'utf8')
-  t.same([...shown].sort(), blocksOf(readme).map(({ text }) => text).sort())
+  t.same([...shown].sort(), USER_PAGES.flatMap(({ text }) => blocksOf(text)).map(({ text }) => text).sort())
   const titles = new Set(all(/<h\d id="[^"]*">(.*?)(?: <a class="anchor"[^]*?)?<\/h\d>/g))
-  t.same([...readme.matchAll(/^#{1,3} ([A-Z].*)$/gm)].map(([, title = '']) => title.replaceAll('`', '')).filter((title) => !titles.has(title)), ['Contents'])
+  const headings = USER_PAGES.flatMap(({ text }) => [...text.matchAll(/^#{1,3} ([A-Z].*)$/gm)].map(([, title = '']) => title.replaceAll('`', '')))
+  t.same(headings.filter((title) => !titles.has(title)), [])
   for (const { text, policy } of pages) {
     t.notMatch(text, /<script|<style| style=| on\w+="/)
     t.match(policy, /^default-src 'none'; style-src 'self';/)

@@ -47,16 +47,17 @@ t.test('fronts have that bound, runners none', { skip: process.platform !== 'lin
   }
 })
 
-t.test('what a front takes at most is what the README adds up, and what deployments allow', async (t) => {
-  const [, part = ''] = /### Memory\n([\s\S]*?)\n### /.exec(readFileSync(`${ROOT}README.md`, 'utf8')) ?? []
+t.test('what a front takes at most is what the page on deployment adds up, and what deployments allow', async (t) => {
+  const [, part = ''] = /## Memory\n([\s\S]*?)\n## /.exec(readFileSync(`${ROOT}docs/operate/deployment.md`, 'utf8')) ?? []
   const parts = [...part.matchAll(/^\| .* \| (\d+) \| .* \|$/gm)].map(([, figure]) => Number(figure))
   t.equal(parts.reduce((sum, figure) => sum + figure, 0) * MIB, FRONT_BYTES_MAX)
   for (const figure of [BRIEF_HEAP_MIB, LONG_HEAP_MIB, FRONT_HEAP_MIB, FRONT_REST_MIB]) t.ok(parts.includes(figure), `${figure} MiB`)
   const each = `${FRONT_BYTES_MAX / GIB} GiB for each front and ${NODE_REST_BYTES / GIB} GiB`
-  t.match(part, `\`MemoryMax=\`, ${each}`)
+  const prose = part.replaceAll('\n', ' ')
+  t.match(prose, `\`MemoryMax=\`, ${each}`)
   t.match(deployFile('systemd/sluice.service'), `MemoryMax=, if set, is ${each}`)
   const pod = 2 * FRONT_BYTES_MAX + NODE_REST_BYTES
-  t.match(part, `allows ${pod / GIB} GiB`)
+  t.match(prose, `allows ${pod / GIB} GiB`)
   t.match(deployFile('kubernetes/sluice.yaml'), new RegExp(`SLUICE_FRONTS: "2"[\\s\\S]*limits: { memory: ${pod / MIB}Mi }`))
 })
 

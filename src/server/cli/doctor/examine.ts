@@ -33,7 +33,7 @@ export interface Check<T> {
 
 /** What needs nothing of an installation. */
 const OF_MACHINE: readonly Check<Generation>[] = [
-  { name: 'platform', stuck: 'use a supported pair of Node and glibc (README)', look: () => [platform()] },
+  { name: 'platform', stuck: 'use a supported pair of Node and glibc (docs/operate/requirements.md)', look: () => [platform()] },
   { name: 'front_end', stuck: 'install Sluice again with this Node', look: async (_, signal) => [await frontEnd({ signal })] },
   { name: 'settings', stuck: 'look at the files that the settings name', look: settings },
   { name: 'catalogue', stuck: 'look at the file of SLUICE_CATALOG', look: catalogue },

@@ -11,7 +11,7 @@ const FRONT_END_MS_MAX = 8_000
 export function platform(read: () => Platform = ownPlatform): Finding {
   const own = read()
   const problem = platformProblem(own)
-  if (problem !== null) return bad('platform', problem, 'use a supported pair of Node and glibc (README)')
+  if (problem !== null) return bad('platform', problem, 'use a supported pair of Node and glibc (docs/operate/requirements.md)')
   const glibc = own.glibc === null ? '' : `, glibc ${own.glibc}`
   return good('platform', `Node ${own.node}, ABI ${own.abi}${glibc}`)
 }

@@ -339,9 +339,9 @@ t.test('a look leaves nothing behind, in the data directory, in storage and in a
   t.same(namesBelow(t.testdirName), [])
 })
 
-t.test('the README names every check, and no other', async (t) => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-  const table = /\| Check \| What it finds \|\n\| --- \| --- \|\n((?:\|.*\n)+)/.exec(readme)?.[1] ?? ''
+t.test('the page on operation names every check, and no other', async (t) => {
+  const page = readFileSync(join(ROOT, 'docs/operate/operation.md'), 'utf8')
+  const table = /\| Check \| What it finds \|\n\| --- \| --- \|\n((?:\|.*\n)+)/.exec(page)?.[1] ?? ''
   const firsts = [...table.matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \|/gm)].map(([, names = '']) => names)
   const named = firsts.flatMap((names) => [...names.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name))
   t.same([...named].sort(), [...namesInSource()].sort())
