@@ -290,7 +290,9 @@ export const AUDIT_WAITING_MAX = 20_000
 export const REFUSALS_GATHERED_MS = 60_000
 /** Different refusals of one key, in that time and in each process, that have rows of their own; further ones share one for each reason. Decision. */
 export const REFUSALS_DISTINCT_MAX = 100
-/** Different refusals of all keys that one process counts; further ones have a row each. Decision. */
+/** Those of all keys of one organization: keys are free to make. Further ones share one for each reason. Decision. */
+export const REFUSALS_ORGANIZATION_DISTINCT_MAX = 1_000
+/** Different refusals of all organizations that one process counts; further ones share one for each organization and reason. Decision. */
 export const REFUSALS_GATHERED_MAX = 10_000
 /** Events of a page of the audit log at most, and when the caller names no number. Decision. */
 export const AUDIT_PAGE_MAX = 100

@@ -1,4 +1,9 @@
-import { REFUSALS_DISTINCT_MAX, REFUSALS_GATHERED_MAX, REFUSALS_GATHERED_MS } from '../../schemas/limits.ts'
+import {
+  REFUSALS_DISTINCT_MAX,
+  REFUSALS_GATHERED_MAX,
+  REFUSALS_GATHERED_MS,
+  REFUSALS_ORGANIZATION_DISTINCT_MAX,
+} from '../../schemas/limits.ts'
 import type { AuditEvent } from '../ports/audit.ts'
 
 /** What stands for the object of refusals that are too many and too different to have rows of their own. */
@@ -6,6 +11,8 @@ export const SEVERAL = '(several)'
 
 interface Gathered {
   readonly event: AuditEvent
+  /** Whose different ones it counts among. */
+  readonly holders: readonly string[]
   /** Since its last row. */
   count: number
   since: string
@@ -14,14 +21,16 @@ interface Gathered {
 /**
  * Appends the first of equal refusals at once, and those that follow as one row each REFUSALS_GATHERED_MS, with their count:
  * one key that is refused 1,450 times a second would else fill the log. Equal are those of one actor that differ in nothing
- * but their call; beyond REFUSALS_DISTINCT_MAX different ones of an actor, all further ones of one reason are equal.
- * A process that is killed loses what it counted since the last row.
+ * but their call; beyond REFUSALS_DISTINCT_MAX different ones of an actor, all its further ones of one reason are equal; and
+ * beyond those of the organization (keys are free to make), or of the process, all further ones of the organization's are.
+ * No refusal is appended without a count for those that equal it. A process that is killed loses what it counted since the
+ * last row.
  */
 export class GatheredRefusals {
   readonly #append: (event: AuditEvent) => boolean
   readonly #everyMs: number
   readonly #gathered = new Map<string, Gathered>()
-  /** How many of them each actor has. */
+  /** How many of them each actor has, and each organization. */
   #distinct = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
 
@@ -33,14 +42,14 @@ export class GatheredRefusals {
 
   /** @returns false when the refusal can neither be appended nor counted */
   note(event: AuditEvent): boolean {
-    const own = identityOf(event)
-    if (this.#counted(own)) return true
-    const actor = actorOf(event)
-    const distinct = this.#distinct.get(actor) ?? 0
-    if (distinct < REFUSALS_DISTINCT_MAX) return this.#begin(own, event)
-    const several = severalOf(event)
-    const identity = identityOf(several)
-    return this.#counted(identity) || this.#begin(identity, several)
+    if (this.#counted(identityOf(event))) return true
+    if (this.#hasRoom(event) && this.#distinctOf(actorOf(event)) < REFUSALS_DISTINCT_MAX) return this.#begin(event, holdersOf(event))
+    const ofActor = severalOf(event)
+    if (this.#counted(identityOf(ofActor))) return true
+    if (this.#hasRoom(event)) return this.#begin(ofActor, holdersOf(event))
+    // It has room however many there are: organizations and reasons are few.
+    const ofOrganization = { ...ofActor, workspaceId: null, actor: { kind: event.actor.kind, id: null } }
+    return this.#counted(identityOf(ofOrganization)) || this.#begin(ofOrganization, [])
   }
 
   /** Appends what was counted, and counts no more. */
@@ -58,14 +67,25 @@ export class GatheredRefusals {
     return true
   }
 
-  #begin(identity: string, event: AuditEvent): boolean {
+  #begin(event: AuditEvent, holders: readonly string[]): boolean {
     if (!this.#append(event)) return false
-    if (this.#gathered.size >= REFUSALS_GATHERED_MAX) return true
-    this.#gathered.set(identity, { event, count: 0, since: '' })
-    const actor = actorOf(event)
-    this.#distinct.set(actor, (this.#distinct.get(actor) ?? 0) + 1)
+    this.#gathered.set(identityOf(event), { event, holders, count: 0, since: '' })
+    this.#add(holders)
     this.#timer ??= setTimeout(() => this.#tick(), this.#everyMs)
     return true
+  }
+
+  /** For one more of the organization's, beside the one of all further ones. */
+  #hasRoom({ organizationId }: AuditEvent): boolean {
+    return this.#gathered.size < REFUSALS_GATHERED_MAX && this.#distinctOf(organizationId) < REFUSALS_ORGANIZATION_DISTINCT_MAX
+  }
+
+  #distinctOf(holder: string): number {
+    return this.#distinct.get(holder) ?? 0
+  }
+
+  #add(holders: readonly string[]): void {
+    for (const holder of holders) this.#distinct.set(holder, this.#distinctOf(holder) + 1)
   }
 
   #tick(): void {
@@ -78,11 +98,11 @@ export class GatheredRefusals {
   #flush(): void {
     this.#distinct = new Map()
     for (const [identity, known] of this.#gathered) {
-      const { event, count, since } = known
+      const { event, holders, count, since } = known
       // Where the log takes nothing now, the count goes on until it does.
       if (count > 0 && this.#append({ ...event, requestId: null, count, since })) known.count = 0
       if (count === 0) this.#gathered.delete(identity)
-      else this.#distinct.set(actorOf(event), (this.#distinct.get(actorOf(event)) ?? 0) + 1)
+      else this.#add(holders)
     }
   }
 }
@@ -93,6 +113,10 @@ function identityOf(event: AuditEvent): string {
 
 function actorOf({ organizationId, actor }: AuditEvent): string {
   return `${organizationId} ${actor.kind} ${actor.id ?? ''}`
+}
+
+function holdersOf(event: AuditEvent): readonly string[] {
+  return [actorOf(event), event.organizationId]
 }
 
 function severalOf(event: AuditEvent): AuditEvent {

@@ -1,5 +1,10 @@
 import t, { type Test } from 'tap'
-import { REFUSALS_DISTINCT_MAX, REFUSALS_GATHERED_MAX, REFUSALS_GATHERED_MS } from '../../../src/schemas/limits.ts'
+import {
+  REFUSALS_DISTINCT_MAX,
+  REFUSALS_GATHERED_MAX,
+  REFUSALS_GATHERED_MS,
+  REFUSALS_ORGANIZATION_DISTINCT_MAX,
+} from '../../../src/schemas/limits.ts'
 import type { AuditEvent } from '../../../src/server/ports/audit.ts'
 import { verifyAudit } from '../../../src/server/store/audit-log.ts'
 import { findAudit } from '../../../src/server/store/audit-search.ts'
@@ -77,11 +82,34 @@ t.test('one actor has so many different ones; further ones are counted together,
   t.same(counts().slice(REFUSALS_DISTINCT_MAX + 2), [[SEVERAL, 499]])
 })
 
-t.test('of more different refusals than one process counts, each has a row', async (t) => {
+const byKey = (n: number): Partial<AuditEvent> => ({ actor: { kind: 'key', id: `k${n}` }, workspaceId: 'w' })
+
+t.test('many keys of one organization do not switch the gathering off, neither its own nor that of others', async (t) => {
   const { refusals, rows } = gathering(t)
-  for (let n = 0; n < REFUSALS_GATHERED_MAX; n++) refusals.note(refusal('a', { actor: { kind: 'key', id: String(n) } }))
-  for (let n = 0; n < 3; n++) t.equal(refusals.note(refusal('b')), true)
-  t.equal(rows.length, REFUSALS_GATHERED_MAX + 3)
+  for (let key = 0; key < 100; key++) for (let n = 0; n < 100; n++) refusals.note(refusal(`s${n}`, byKey(key)))
+  t.equal(rows.length, REFUSALS_ORGANIZATION_DISTINCT_MAX + 1)
+  t.match(rows.at(-1), { objectId: SEVERAL, workspaceId: null, actor: { kind: 'key', id: null }, after: { name: SEVERAL, reason: 'other_host' } })
+  for (let n = 0; n < 1_000; n++) refusals.note(refusal('same', { ...byKey(100), requestId: `r${n}` }))
+  t.equal(rows.length, REFUSALS_ORGANIZATION_DISTINCT_MAX + 1, 'a key that had none before makes no row')
+  for (let n = 0; n < 1_000; n++) refusals.note(refusal('same', { organizationId: 'other', requestId: `r${n}` }))
+  t.match(rows.slice(REFUSALS_ORGANIZATION_DISTINCT_MAX + 1), [{ organizationId: 'other', objectId: 'same' }])
+  refusals.close()
+  const all = rows.reduce((sum, { count = 1 }) => sum + count, 0)
+  t.equal(all, 100 * 100 + 2_000, 'none is lost')
+})
+
+t.test('where a process counts as many as it may, those of an organization are counted together by reason', async (t) => {
+  const { refusals, rows } = gathering(t)
+  for (let n = 0; n < REFUSALS_GATHERED_MAX; n++) {
+    refusals.note(refusal(`s${n % 100}`, { organizationId: `o${Math.floor(n / 1_000)}`, ...byKey(Math.floor(n / 100)) }))
+  }
+  t.equal(rows.length, REFUSALS_GATHERED_MAX)
+  for (let n = 0; n < 50; n++) t.equal(refusals.note(refusal(`b${n}`, { organizationId: 'late' })), true)
+  const legacy = { name: 'a', host: 'a.example', reason: 'legacy' }
+  t.equal(refusals.note(refusal('a', { organizationId: 'late', after: legacy })), true)
+  t.match(rows.slice(REFUSALS_GATHERED_MAX), [{ objectId: SEVERAL, after: { reason: 'other_host' } }, { objectId: SEVERAL, after: { reason: 'legacy' } }])
+  refusals.close()
+  t.same(rows.slice(REFUSALS_GATHERED_MAX + 2).map(({ count }) => count), [49])
 })
 
 t.test('a log that takes nothing refuses the first one, and loses no count', async (t) => {
