@@ -1,19 +1,20 @@
 import { INLINE_JSON_VALUES_MAX } from '../schemas/json-limits.ts'
 import { JSON_DEPTH_MAX } from '../schemas/limits.ts'
-import { CLOSE_LIST, CLOSE_OBJECT, COLON, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
+import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { endOfText } from './json-syntax.ts'
 
-/** `deep` beyond JSON_DEPTH_MAX, `many` objects, lists and members beyond INLINE_JSON_VALUES_MAX. */
+/** `deep` beyond JSON_DEPTH_MAX, `many` objects, lists and members beyond INLINE_JSON_VALUES_MAX, or commas beyond their own limit. */
 export type Outline = 'plain' | 'deep' | 'many'
 
 /**
- * Looks at brackets and colons alone, before a body is parsed on the loop: what a few bytes each would make thousands of
+ * Looks at brackets, colons and commas alone, before a body is parsed on the loop: what a few bytes each would make thousands of
  * objects. It says nothing of what is no JSON.
  */
-export function outlineOf(bytes: Buffer): Outline {
+export function outlineOf(bytes: Buffer, commasMax: number): Outline {
   const { length } = bytes
   let depth = 0
   let values = 0
+  let commas = 0
   for (let at = 0; at < length; at++) {
     const byte = bytes[at]
     if (byte === QUOTE) {
@@ -25,7 +26,8 @@ export function outlineOf(bytes: Buffer): Outline {
       values++
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
     else if (byte === COLON) values++
-    if (values > INLINE_JSON_VALUES_MAX) return 'many'
+    else if (byte === COMMA) commas++
+    if (values > INLINE_JSON_VALUES_MAX || commas > commasMax) return 'many'
   }
   return 'plain'
 }

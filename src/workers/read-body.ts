@@ -5,7 +5,7 @@ import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
 import { kindOf, type EmbeddingInput } from '../schemas/embeddings.ts'
 import { fail } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
-import { OUTLINED_BYTES_MIN } from '../schemas/json-limits.ts'
+import { INLINE_DIGESTED_COMMAS_MAX, INLINE_JSON_COMMAS_MAX, OUTLINED_BYTES_MIN } from '../schemas/json-limits.ts'
 import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, ISSUES_MAX, JSON_DEPTH_MAX } from '../schemas/limits.ts'
 import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
@@ -66,7 +66,9 @@ type Refused = Extract<BodyVerdict, { ok: false }>
  */
 function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const outline = bytes.length <= OUTLINED_BYTES_MIN ? 'plain' : outlineOf(buffer)
+  const form: BodyForm = BODIES[name]
+  const commasMax = form.digest === undefined ? INLINE_JSON_COMMAS_MAX : INLINE_DIGESTED_COMMAS_MAX
+  const outline = bytes.length <= OUTLINED_BYTES_MIN ? 'plain' : outlineOf(buffer, commasMax)
   if (outline === 'deep') return malformed(TOO_DEEP)
   if (outline === 'many' && isOnLoop === true) return FOR_THREAD
   const text = textOfUtf8(buffer)
@@ -79,7 +81,7 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
     return malformed(text.startsWith('\uFEFF') ? WITH_MARK : positionOf(error))
   }
   // Before it is dropped: a shape that takes no other members has no such one either.
-  const isExtended = isObject(value) && Object.hasOwn(value, '__proto__') && isClosed(BODIES[name].schema)
+  const isExtended = isObject(value) && Object.hasOwn(value, '__proto__') && isClosed(form.schema)
   const fault = jsonFault(value, text)
   if (fault !== null) return malformed(fault)
   if (isExtended) return PROTO_REFUSED

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { INLINE_JSON_VALUES_MAX, OUTLINED_BYTES_MIN } from '../../src/schemas/json-limits.ts'
+import { INLINE_DIGESTED_COMMAS_MAX, INLINE_JSON_COMMAS_MAX, INLINE_JSON_VALUES_MAX, OUTLINED_BYTES_MIN } from '../../src/schemas/json-limits.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX, INLINE_JSON_BYTES_MAX, ISSUES_MAX, JSON_BODY_BYTES_MAX } from '../../src/schemas/limits.ts'
 import type { BodyName } from '../../src/schemas/bodies.ts'
 import { readBody } from '../../src/workers/read-body.ts'
@@ -114,8 +114,20 @@ t.test('a small body of many values is left to a thread, and one that is too dee
   t.match([deep.verdict, deep.chars], [{ failure: { name: 'body_malformed', detail: /deeper/ } }, 0])
 })
 
-t.test('brackets and colons inside of strings are no values', async (t) => {
-  const text = JSON.stringify({ model: 'm', input: ['[{:'.repeat(INLINE_JSON_VALUES_MAX), '\\"[:'.repeat(999), '"{'] })
+t.test('so is one of many strings or numbers, and one of which a digest is made before others', async (t) => {
+  const of = (list: string, value: string, count: number) => `{"model":"m","input":"x",${list}:[${`${value},`.repeat(count - 1)}${value}]}`
+  for (const [body, list, value, most] of [
+    ['embeddings', '"pad"', '1', INLINE_JSON_COMMAS_MAX], ['embeddings', '"pad"', '"é"', INLINE_JSON_COMMAS_MAX],
+    ['preset_responses', '"models"', '"é"', INLINE_DIGESTED_COMMAS_MAX], ['preset_chat', '"stop"', '1234', INLINE_DIGESTED_COMMAS_MAX],
+  ] as const) {
+    const many = parsedBy(() => onLoop(of(list, value, most), body))
+    t.match([many.verdict, many.chars], [{ ok: false, isForThread: true }, 0], `${body} ${value}`)
+    t.not(parsedBy(() => onLoop(of(list, value, most - 3), body)).chars, 0, `${body} ${value}, one less`)
+  }
+})
+
+t.test('brackets, colons and commas inside of strings are no values', async (t) => {
+  const text = JSON.stringify({ model: 'm', input: [','.repeat(INLINE_JSON_COMMAS_MAX + 9), '[{:'.repeat(INLINE_JSON_VALUES_MAX), '\\"[:'.repeat(999), '"{'] })
   t.match(onLoop(text), { ok: true })
 })
 
