@@ -23,3 +23,18 @@ export function showProgress(what, howFar, stream = process.stderr) {
     if (stream.isTTY) stream.write('\n')
   }
 }
+
+/**
+ * The same of work that tells its steps.
+ * @param run gets what to call with the name of each step as it begins; the first before it waits for anything
+ */
+export async function showSteps(what, run, stream = process.stderr) {
+  let step = ''
+  const running = run((name) => { step = name })
+  const stopShowing = showProgress(what, () => step, stream)
+  try {
+    return await running
+  } finally {
+    stopShowing()
+  }
+}

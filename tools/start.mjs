@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install } from './install.mjs'
-import { showProgress } from './progress.mjs'
+import { showSteps } from './progress.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
@@ -14,10 +14,7 @@ const sources = hashOfSources()
 const stamp = 'dist/.start-stamp'
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== sources) {
   const { build } = await import('./build.mjs')
-  let step = ''
-  const stopShowing = showProgress('building', () => step)
-  await build((name) => { step = name })
-  stopShowing()
+  await showSteps('building', build)
   mkdirSync('dist', { recursive: true })
   writeFileSync(stamp, sources)
 }

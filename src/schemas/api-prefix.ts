@@ -10,8 +10,12 @@ export const LIVE_PATH = `${API_PREFIX}/admin/live`
 /** Where the dashboard is on the admin port. */
 export const DASHBOARD_PATH = '/dashboard/'
 
-/** Where the guides are on the public port. */
-export const GUIDES_PATH = '/docs/guides'
+/** Where the reference is, on the public port alone. */
+export const DOCS_PATH = '/docs'
+export const OPENAPI_PATH = '/openapi.json'
 
-/** Where the error types are explained on the public port. C39. */
-export const ERRORS_PATH = '/docs/errors'
+/** Where the guides are, on the admin port too. */
+export const GUIDES_PATH = `${DOCS_PATH}/guides`
+
+/** Where the error types are explained, on the admin port too. C39. */
+export const ERRORS_PATH = `${DOCS_PATH}/errors`

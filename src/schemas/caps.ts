@@ -30,7 +30,9 @@ const Cap = Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: CAP_MA
 export const OrganizationId = Type.String({
   format: 'uuid', description: "Another organization, which the operator's keys alone may name; left out: the key's own.",
 })
-export const CapsQuery = Type.Object({ organization_id: Type.Optional(OrganizationId) })
+/** Of every call that is about an organization, which its body may name as well where it has one. */
+export const OrganizationQuery = Type.Object({ organization_id: Type.Optional(OrganizationId) })
+export type OrganizationQuery = Static<typeof OrganizationQuery>
 /** Body of PATCH /caps. What is left out stays. */
 export const CapsBody = Type.Object({
   organization_id: Type.Optional(OrganizationId), workspaces: Cap, api_keys: Cap, interns: Cap, vaults: Cap, secrets: Cap,

@@ -44,6 +44,8 @@ export const DOWNLOAD_DEADLINE_MS = 30_000
 /** Page sizes of files and container files. B2.7, B2.8. */
 export const FILES_PAGE_MAX = 1_000
 export const FILES_PAGE_DEFAULT = 100
+/** Ids that one list of files names, as Anthropic's clients bound it. Decision. */
+export const FILE_IDS_MAX = 100
 /** Bytes of one read from storage. A quarter of that doubles the CPU of a download, four times that only its memory. */
 export const STORAGE_PIECE_BYTES = 256 * KIB
 /**

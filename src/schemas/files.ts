@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { CONTAINER_ID_PATTERN, containerFileId } from './container-paths.ts'
 import type { Issue } from './failures.ts'
-import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
+import { FILE_IDS_MAX, FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
@@ -142,17 +142,15 @@ export type FileDeletedAnswer = Static<typeof FileDeletedAnswer>
 export interface ToldFilePage {
   readonly files: readonly ToldFile[]
   readonly hasMore: boolean
-  /** Where the next page begins, behind the file with that id. */
-  cursor(lastId: string): string
+  /** Where the next page begins. */
+  readonly next: string | null
 }
 
-export function fileListAnswer({ files, hasMore, cursor }: ToldFilePage, shape: FileShape): FileListAnswer {
-  const lastId = files.at(-1)?.id ?? null
+export function fileListAnswer({ files, hasMore, next }: ToldFilePage, shape: FileShape): FileListAnswer {
   const page = {
-    data: files.map((file) => fileAnswer(file, shape)), has_more: hasMore, first_id: files[0]?.id ?? null, last_id: lastId,
+    data: files.map((file) => fileAnswer(file, shape)), has_more: hasMore, first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null,
   }
   if (shape === 'openai') return { _shape: shape, object: 'list', ...page } as FileListAnswer
-  const next = hasMore && lastId !== null ? cursor(lastId) : null
   if (shape === 'anthropic') return { _shape: shape, ...page, next_page: next } as FileListAnswer
   return { _shape: shape, ...page, cursor: next } as FileListAnswer
 }
@@ -184,7 +182,9 @@ export const ListFilesQuery = Type.Object({
     minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
   })),
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
-  page: Type.Optional(Type.String({ description: 'The `next_page` of the page before, as Anthropic names it.' })),
+  page: Type.Optional(Type.String({
+    description: 'The `next_page` of the page before, as Anthropic names it. It decides, whatever `after`, `after_id` or `before_id` the list was begun with.',
+  })),
   after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
   after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
   purpose: Type.Optional(Type.String({
@@ -192,6 +192,10 @@ export const ListFilesQuery = Type.Object({
     description: 'Only files of exactly that purpose.',
   })),
   before_id: Type.Optional(Type.String({ description: 'Id of the first file of the page behind: the files before it. OpenAI does not know it.' })),
+  ids: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    maxItems: FILE_IDS_MAX,
+    description: 'Only these files, `ids` or `ids[]` for each, in one page; it excludes places, `limit` and `provider`. Ids of no file are left out.',
+  })),
   order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
     description: 'Own storage lists oldest first, `asc`, only.',
   })),

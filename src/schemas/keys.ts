@@ -84,6 +84,7 @@ export const UpdateKeyBody = Type.Object({
   rate_limit_rpm: Type.Optional(Rate),
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
+  intern_id: Type.Optional(Type.String({ description: "Our extension: cannot be changed; taken where it is the key's own." })),
 })
 export type UpdateKeyBody = Static<typeof UpdateKeyBody>
 

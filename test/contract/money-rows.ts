@@ -21,8 +21,8 @@ export const MONEY_ROWS: Readonly<Record<string, ContractRow>> = {
     keys: ['management'], source: 'B2.9', uncaused: {},
   },
   'credits.get': {
-    method: 'get', path: '/credits', success: 200, statuses: [403, 500],
-    keys: ['management'], source: 'B2.10', uncaused: {},
+    method: 'get', path: '/credits', success: 200, statuses: [400, 403, 500],
+    keys: ['management'], source: 'B2.10; 400 with a query: C32', uncaused: {},
   },
   'credits.add': {
     method: 'post', path: '/credits', success: 200, statuses: [400, 403, 500],

@@ -33,7 +33,7 @@ interface ListedEndpoints {
 export interface AnthropicClient {
   readonly beta: {
     readonly files: {
-      list(asked: { readonly limit: number }): AsyncIterable<{ readonly id: string; readonly filename: string }>
+      list(asked: object): AsyncIterable<{ readonly id: string; readonly filename: string }>
       retrieveMetadata(id: string): Promise<{ readonly id: string; readonly size_bytes: number }>
       delete(id: string): Promise<{ readonly id: string }>
     }

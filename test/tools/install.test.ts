@@ -26,6 +26,20 @@ t.test('on a terminal the progress rewrites its line, and leaves it whole', asyn
   t.equal(await shown(true), '\r\x1b[Kinstalling: 1 of 2 packages, 0 s\r\x1b[Kinstalling: 2 of 2 packages, 0 s\n')
 })
 
+t.test('the first line of work in steps names the first step', async (t) => {
+  const { showSteps } = await import(`${TOOLS}progress.mjs`) as {
+    showSteps(what: string, run: (tell: (step: string) => void) => Promise<void>, stream: { isTTY: boolean; write(text: string): void }): Promise<void>
+  }
+  let text = ''
+  const run = async (tell: (step: string) => void): Promise<void> => {
+    tell('compiling')
+    await Promise.resolve()
+    tell('joining')
+  }
+  await showSteps('building', run, { isTTY: false, write: (more) => { text += more } })
+  t.equal(text, 'building: compiling, 0 s\nbuilding: joining, 0 s\n')
+})
+
 t.test('an installation says how many packages are there, on standard error alone', async (t) => {
   const folder = t.testdir()
   mkdirSync(join(folder, 'a-1.0.0'))

@@ -7,6 +7,7 @@ import { addVerb, CliFailure, print, table } from './verb.ts'
 interface Options {
   readonly json?: boolean
   readonly unused?: true
+  readonly force?: true
 }
 
 /** `clusters list`, `clusters remove`: embedded Postgres that root keeps outside of the data directories. */
@@ -16,6 +17,7 @@ export function addClusterVerbs(program: Command): void {
   addVerb(clusters, 'remove', 'remove one, or those whose data directory is gone')
     .argument('[folder]', 'as `clusters list` names it')
     .option('--unused', 'all that no data directory names')
+    .option('--force', 'also one that a data directory names, with all that its node keeps in Postgres')
     .action(remove)
 }
 
@@ -39,7 +41,7 @@ async function remove(folder: string | undefined, options: Options): Promise<voi
   const removed: string[] = []
   const left: string[] = []
   for (const cluster of chosen) {
-    const why = await removeCluster(cluster)
+    const why = await removeCluster(cluster, { force: options.force === true })
     if (why === null) removed.push(cluster.folder)
     else left.push(`${cluster.folder} stays: ${why}`)
   }

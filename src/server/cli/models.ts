@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
+import { unpricedEndpoints } from '../main/safekeeping.ts'
 import { variablesOf } from '../../schemas/provider-keys.ts'
 import { usdText } from '../../schemas/usd.ts'
 import type { ModelCatalogue, Provider, ResolvedModel } from '../ports/models.ts'
@@ -32,10 +33,11 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       }
       const { models, providers } = loaded.catalogue
       const counts = { models: models.length, providers: providers.length }
-      const { warnings } = loaded
+      const { warnings, unpriced } = loaded
       const text = `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`
-      const warned = warnings.map((warning) => `warning: ${lineOf(warning)}`)
-      print(options, { ok: true, ...counts, warnings }, [...warned, text].join('\n'))
+      const bare = unpricedEndpoints(unpriced)
+      const warned = [...warnings.map(lineOf), ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`])].map((line) => `warning: ${line}`)
+      print(options, { ok: true, ...counts, warnings, unpriced }, [...warned, text].join('\n'))
     })
 }
 

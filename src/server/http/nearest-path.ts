@@ -2,13 +2,15 @@ import { editDistance } from '../../schemas/nearest.ts'
 
 /** Mistakes in a path that is still meant. Decision. */
 const PATH_MISTAKES_MAX = 4
+/** Letters of a segment for each mistake in it. Decision. */
+const LETTERS_PER_MISTAKE = 3
 /** Segments and characters of a caller's path that are compared. Decision. */
 const ASKED_SEGMENTS_MAX = 8
 const ASKED_CHARS_MAX = 160
 
 /** The path of an operation that a caller may have meant; null when none is near. C39. @param paths as OpenAPI writes them, with their prefix */
 export function nearestPath(asked: string, paths: Iterable<string>): string | null {
-  const given = asked.slice(0, ASKED_CHARS_MAX).toLowerCase().replace(/\/+$/, '').split('/').slice(0, ASKED_SEGMENTS_MAX)
+  const given = asked.slice(0, ASKED_CHARS_MAX).toLowerCase().replace(/\/+/g, '/').replace(/\/$/, '').split('/').slice(0, ASKED_SEGMENTS_MAX)
   let [best, least]: [string | null, number] = [null, PATH_MISTAKES_MAX + 1]
   for (const path of paths) {
     const distance = distanceOf(given, path.split('/'), least - 1)
@@ -35,8 +37,11 @@ function between(given: readonly string[], path: readonly string[], most: number
   for (const [at, segment] of path.entries()) {
     const text = given[at] ?? ''
     if (segment.startsWith('{') && text !== '') continue
-    distance += editDistance(text, segment, Math.max(0, most - distance))
-    if (distance > most) return most + 1
+    // With more mistakes than a third of it a segment is another word.
+    const allowed = Math.min(most - distance, Math.max(1, Math.floor(segment.length / LETTERS_PER_MISTAKE)))
+    const mistakes = editDistance(text, segment, Math.max(0, allowed))
+    if (mistakes > allowed) return most + 1
+    distance += mistakes
   }
   return distance
 }

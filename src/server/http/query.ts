@@ -20,7 +20,8 @@ interface Member {
 
 /**
  * Reader for path or query parameters. Texts become numbers and booleans where the schema wants such; each parameter
- * is given once, lists being one text with commas; parameters that the schema does not name are ignored. B2.3.
+ * is given once, lists being one text with commas, unless the schema has an array: `ids=a&ids=b` or `ids[]=a&ids[]=b`, each once
+ * in the value. Parameters that the schema does not name are ignored. B2.3.
  * @param failure what a refused value answers
  */
 export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'query_invalid'): UrlReader {
@@ -33,6 +34,11 @@ export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'q
     read(texts) {
       const value: Record<string, unknown> = {}
       for (const { name, schema: member } of members) {
+        if (kindsOf(member).has('array')) {
+          const all = new Set([...(texts.get(name) ?? []), ...(texts.get(`${name}[]`) ?? [])])
+          if (all.size > 0) value[name] = [...all]
+          continue
+        }
         const given = texts.get(name)
         const first = given?.[0]
         if (given === undefined || first === undefined) continue

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { API_PREFIX, GUIDES_PATH } from '../../schemas/api-prefix.ts'
+import { API_PREFIX, DOCS_PATH, GUIDES_PATH, OPENAPI_PATH } from '../../schemas/api-prefix.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { Asset } from './asset.ts'
 import { errorPages } from './error-pages.ts'
@@ -14,8 +14,8 @@ const ROOT = '/'
 /** For who opens the address in a browser, and for who asks it by hand: where everything is. */
 const BEGINNING: Page = {
   status: 302,
-  headers: ['location', '/docs', 'content-type', 'application/json; charset=utf-8', 'x-content-type-options', 'nosniff', 'cache-control', 'no-cache'],
-  body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: '/docs', openapi: '/openapi.json', health: '/healthz' })}\n`,
+  headers: ['location', DOCS_PATH, 'content-type', 'application/json; charset=utf-8', 'x-content-type-options', 'nosniff', 'cache-control', 'no-cache'],
+  body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: DOCS_PATH, openapi: OPENAPI_PATH, health: '/healthz' })}\n`,
 }
 
 /** Copied beside the compiled code by the build. */
@@ -30,8 +30,8 @@ export class Site {
     const page = Asset.ofText('text/html', DOCS_PAGE, ['content-security-policy', DOCS_PAGE_POLICY])
     this.#assets = new Map([
       ['/healthz', Asset.ofText('application/json', HEALTH, ['cache-control', 'no-store'])],
-      ['/openapi.json', Asset.ofText('application/json', openApi)],
-      ['/docs', page],
+      [OPENAPI_PATH, Asset.ofText('application/json', openApi)],
+      [DOCS_PATH, page],
       ['/docs/', page],
       ['/docs/start.js', Asset.ofText('text/javascript', DOCS_SCRIPT)],
       ['/docs/swagger-ui-bundle.js', Asset.ofFile('text/javascript', new URL('swagger-ui-bundle.js', DOCS_FILES))],

@@ -36,6 +36,10 @@ export interface HostedPageWish {
   readonly after: string | null
   /** Id of the first file of the page behind; null unless asked for. */
   readonly before: string | null
+  /** The parameter of the call that named the place, for messages. */
+  readonly placeName: string
+  /** Only these, which exclude places; null for all. */
+  readonly ids: readonly string[] | null
   /** Null: the host's own order. */
   readonly order: 'asc' | 'desc' | null
   /** Only files of that one; null for all. */

@@ -123,6 +123,8 @@ export interface FilePageWish {
   readonly before?: string | null
   /** Only files of that one; a file without has PURPOSE_DEFAULT. Null, as left out: all. */
   readonly purpose?: string | null
+  /** Only these: few, each an id of a file, be it of none of the workspace. Null, as left out: all. */
+  readonly ids?: readonly string[] | null
   /** At least 1; how many at most is the operation's to say. */
   readonly limit: number
 }

@@ -62,6 +62,7 @@ interface FileRowsWish {
   readonly after: string | null
   readonly before?: string | null
   readonly purpose?: string | null
+  readonly ids?: readonly string[] | null
   readonly countMax: number
 }
 
@@ -76,11 +77,23 @@ const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) 
  * @param workspaceId null = of all, also those whose time has come
  */
 export async function listFiles(sql: Queryable, workspaceId: string | null, wish: FileRowsWish): Promise<readonly FileRecord[]> {
-  const { countMax } = wish
+  const { countMax, ids = null } = wish
+  if (workspaceId !== null && ids !== null) return namedFiles(sql, workspaceId, { ...wish, ids })
   const read = ROWS_READ.find((rows) => rows >= countMax) ?? countMax
   const rows = await (workspaceId === null ? allRows(sql, wish) : rowsOf(sql, workspaceId, { ...wish, countMax: read }))
   const files = rows.slice(0, countMax).map(fileOf)
   return isBackwards(wish) ? files.reverse() : files
+}
+
+/** Each by the key of the table: their number bounds what is read, whatever else the workspace has. */
+async function namedFiles(
+  sql: Queryable, workspaceId: string, { ids, purpose = null, countMax }: FileRowsWish & { readonly ids: readonly string[] },
+): Promise<readonly FileRecord[]> {
+  const rows = await sql<FileRow[]>`
+    SELECT * FROM files WHERE id = ANY(string_to_array(${ids.join(',')}, ',')) AND workspace_id = ${workspaceId} AND state = 'ready' AND NOT ${isExpired(sql)}
+      ${purpose === null ? sql`` : sql`AND COALESCE(purpose, ${PURPOSE_DEFAULT}) = ${purpose}`}
+    ORDER BY id LIMIT ${countMax}`
+  return rows.map(fileOf)
 }
 
 function isBackwards({ before = null }: FileRowsWish): boolean {

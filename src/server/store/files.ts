@@ -172,9 +172,9 @@ class FileStore implements Files {
     })
   }
 
-  list(workspaceId: string, { after, before = null, purpose = null, limit }: FilePageWish): ReturnType<Files['list']> {
+  list(workspaceId: string, { after, before = null, purpose = null, ids = null, limit }: FilePageWish): ReturnType<Files['list']> {
     return reach(async () => {
-      const files = await listFiles(this.#sql, workspaceId, { after, before, purpose, countMax: limit + 1 })
+      const files = await listFiles(this.#sql, workspaceId, { after, before, purpose, ids, countMax: limit + 1 })
       // Backwards the one too many is the first.
       return ok({ files: before === null ? files.slice(0, limit) : files.slice(-limit), hasMore: files.length > limit })
     })

@@ -58,10 +58,19 @@ export function listOrganizations(store: Store): Promise<Outcome<readonly Organi
  */
 export async function findOrganization(sql: Queryable, reference: string | null): Promise<Outcome<Organization>> {
   const where = reference === null ? sql`true` : isId(reference) ? sql`id = ${reference}` : sql`name = ${reference}`
-  const rows = await sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT 2`
+  const rows = await sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT ${TOLD_MAX + 1}`
   const [row] = rows
   if (row === undefined) return organizationUnknown(sql, reference)
-  return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(organizationOf(row))
+  return rows.length > 1 ? ambiguous(rows) : ok(organizationOf(row))
+}
+
+/** Organizations that a message about several names. Decision. */
+const TOLD_MAX = 5
+
+/** For the command line and the operator's settings alone, as their names are. */
+function ambiguous(rows: readonly OrganizationRow[]): ReturnType<typeof fail> {
+  const told = rows.slice(0, TOLD_MAX).map(({ id, name }) => `${id} (${name})`).join(', ')
+  return fail('reference_ambiguous', { fields: AMBIGUOUS, detail: `They are ${told}${rows.length > TOLD_MAX ? ' and more' : ''}.` })
 }
 
 const AMBIGUOUS = { what: 'organizations', remedy: 'name one by its id with --organization' }

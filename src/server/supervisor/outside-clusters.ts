@@ -27,6 +27,11 @@ export interface OutsideCluster {
   readonly isUsed: boolean
 }
 
+interface RemoveOptions {
+  readonly outsideDir?: string
+  readonly force?: boolean
+}
+
 /** Notes whose cluster this is: a data directory may have moved since the last start. */
 export function noteOwner(folder: string, dataDir: string): void {
   writePrivate(folder, OWNER_FILE, `${JSON.stringify({ data_directory: dataDir })}\n`)
@@ -66,11 +71,14 @@ function hasDataDirectory(value: unknown): value is { readonly data_directory: s
 }
 
 /**
- * Removes a cluster, and with the last one the copies of the programs beside it.
+ * Removes a cluster, and with the last one the copies of the programs beside it. One that is used holds all of a node that has merely stopped.
+ * @param options.force also one that is used; one that a process runs on stays in any case
  * @returns why it was left, or null
  */
-export async function removeCluster({ folder, pid }: OutsideCluster, outsideDir = OUTSIDE_DIR): Promise<string | null> {
+export async function removeCluster({ folder, dataDir, pid, isUsed }: OutsideCluster, options: RemoveOptions = {}): Promise<string | null> {
+  const { outsideDir = OUTSIDE_DIR, force = false } = options
   if (pid !== null) return `process ${pid} runs on it`
+  if (isUsed && !force) return `the data directory ${dataDir} uses it, and a node that has stopped keeps its data there; --force removes it all the same`
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   if ((await outsideClusters(outsideDir)).length === 0) await rm(outsideDir, { recursive: true, force: true })
   return null

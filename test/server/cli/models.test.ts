@@ -77,6 +77,17 @@ t.test('catalog check warns of modalities that it does not know', async (t) => {
   t.match(await sluice(['catalog', 'check', file]), { status: 0, stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno mistakes/ })
 })
 
+t.test('catalog check counts the endpoints that have no price, names the first, and passes the file', async (t) => {
+  const model = (id: string, more: object = {}) => (
+    { id, name: id, architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'openai', upstream_model: id, ...more }] })
+  const file = catalogueFile(t, { models: [...['a', 'b', 'c', 'd'].map((name) => model(`mine/${name}`)), model('mine/free', { free: true })] })
+  const { status, stdout } = await sluice(['catalog', 'check', file])
+  t.equal(status, 0)
+  t.match(stdout, /^warning: 4 endpoints have no price \(mine\/a at openai, mine\/b at openai, .*and 1 more\).*\nno mistakes/)
+  const { stdout: json } = await sluice(['catalog', 'check', file, '--json'])
+  t.match(JSON.parse(json), { ok: true, unpriced: { length: 4, 0: { model: 'mine/a', provider: 'openai' } } })
+})
+
 t.test('a node that does not start for its catalogue tells its mistakes as catalog check does', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
   const { code: status, stderr } = await runToEnd({ SLUICE_CATALOG: file, SLUICE_DATA: t.testdir() })

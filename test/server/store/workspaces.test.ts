@@ -59,4 +59,10 @@ t.test('an organization is found by id or name, and without a reference when it 
   await organization(store, 'two')
   t.match(await findOrganization(store.sql, null), { ok: false, failure: { name: 'reference_ambiguous' } })
   t.match(await findOrganization(store.sql, 'one'), { ok: true, value: { id } })
+  const twins = [await organization(store, 'twin'), await organization(store, 'twin')]
+  const ids = twins.map((twin) => `${twin} (twin)`).join(', ')
+  t.match(await findOrganization(store.sql, 'twin'), { failure: { name: 'reference_ambiguous', detail: `They are ${ids}.` } })
+  for (let nth = 0; nth < 4; nth++) await organization(store, 'twin')
+  const { failure } = await findOrganization(store.sql, 'twin') as { failure: { detail: string } }
+  t.match([failure.detail.split('(twin)').length - 1, failure.detail], [5, / and more\.$/])
 })

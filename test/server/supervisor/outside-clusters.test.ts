@@ -50,13 +50,24 @@ t.test('a cluster goes whole, the programs with the last one, and one that is ru
   mkdirSync(join(outsideDir, 'postgres-18.4-linux-x64'))
   const of = async (path: string) => (await outsideClusters(outsideDir)).filter((one) => one.folder === path)
   writeFileSync(join(folder, 'supervisor.json'), JSON.stringify(identityOf(process.pid)))
-  for (const one of await of(folder)) t.equal(await removeCluster(one, outsideDir), `process ${process.pid} runs on it`)
+  for (const one of await of(folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), `process ${process.pid} runs on it`)
   rmSync(join(folder, 'supervisor.json'))
-  for (const one of await of(other.folder)) t.equal(await removeCluster(one, outsideDir), null)
+  for (const one of await of(other.folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), null)
   t.notOk(existsSync(other.folder))
   t.ok(existsSync(join(outsideDir, 'postgres-18.4-linux-x64')))
-  for (const one of await of(folder)) t.equal(await removeCluster(one, outsideDir), null)
+  for (const one of await of(folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), null)
   t.notOk(existsSync(outsideDir))
+})
+
+t.test('a cluster that a stopped node uses stays unless that is forced, and is told with what it is used by', async (t) => {
+  const { dataDir, outsideDir } = await tried(t)
+  const remove = async (force: boolean) => Promise.all((await outsideClusters(outsideDir)).map((one) => removeCluster(one, { outsideDir, force })))
+  const [why] = await remove(false)
+  t.ok(why?.startsWith(`the data directory ${dataDir} uses it`), String(why))
+  t.match(why, /--force/)
+  t.match(await outsideClusters(outsideDir), [{ isUsed: true }])
+  t.same(await remove(true), [null])
+  t.same(await outsideClusters(outsideDir), [])
 })
 
 t.test('a cluster that does not say whose it is counts as unused, and a folder that is none is left', async (t) => {

@@ -1,7 +1,8 @@
-import { CapsAnswer, CapsQuery } from '../../../schemas/caps.ts'
+import { CapsAnswer, OrganizationQuery } from '../../../schemas/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { defineOperation } from '../define.ts'
+import { readableOf } from '../named-organization.ts'
 import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
 
 /** Reads what an organization may have at most, and has. Source: our extension; C32, C33. */
@@ -14,14 +15,13 @@ export const getCaps = defineOperation({
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
-  input: { query: CapsQuery },
+  input: { query: OrganizationQuery },
   success: { status: 200, body: CapsAnswer },
   statuses: CAPS_STATUSES,
   failures: ['query_invalid', 'operator_only', 'organization_unknown', 'store_unavailable'],
   example: { query: {} },
   async run({ key: { organizationId }, query: { organization_id: namedId } }, ports) {
-    const isOwn = namedId === undefined || namedId === organizationId
-    const target = isOwn ? ok(organizationId) : await ports.operators.targetOf(organizationId, namedId)
+    const target = await readableOf(organizationId, namedId, ports)
     if (!target.ok) return target
     const found = await ports.caps.read(target.value)
     return found.ok ? ok({ kind: 'json', value: { data: capsAnswer(found.value) } }) : found

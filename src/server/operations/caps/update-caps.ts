@@ -1,10 +1,12 @@
-import { CapsAnswer, type CapsBody } from '../../../schemas/caps.ts'
+import { CapsAnswer, OrganizationQuery, type CapsBody } from '../../../schemas/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
+import { namedOrganization } from '../named-organization.ts'
 import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
 
 interface Inputs {
+  readonly query: typeof OrganizationQuery
   readonly body: 'caps'
 }
 
@@ -20,14 +22,16 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
-  input: { body: 'caps' },
+  input: { query: OrganizationQuery, body: 'caps' },
   success: { status: 200, body: CapsAnswer },
   statuses: CAPS_STATUSES,
-  failures: ['body_invalid', 'operator_only', 'organization_unknown', 'store_unavailable'],
-  example: { body: { workspaces: 200, api_keys: null } },
+  failures: ['body_invalid', 'query_invalid', 'operator_only', 'organization_unknown', 'store_unavailable'],
+  example: { query: {}, body: { workspaces: 200, api_keys: null } },
   async run(call, ports) {
-    const { organization_id: namedId, workspaces, api_keys: keys, interns, vaults, secrets } = call.body
-    const target = await ports.operators.targetOf(call.key.organizationId, namedId)
+    const { workspaces, api_keys: keys, interns, vaults, secrets } = call.body
+    const named = namedOrganization(call.query, call.body)
+    if (!named.ok) return named
+    const target = await ports.operators.targetOf(call.key.organizationId, named.value)
     if (!target.ok) return target
     const changes = {
       ...(workspaces !== undefined && { workspaces }), ...(keys !== undefined && { api_keys: keys }), ...(interns !== undefined && { interns }),

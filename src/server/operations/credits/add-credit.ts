@@ -1,11 +1,14 @@
+import { OrganizationQuery } from '../../../schemas/caps.ts'
 import { CreditAddedAnswer, type CreditBody } from '../../../schemas/credits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/usd.ts'
 import { changedBy, defineOperation } from '../define.ts'
+import { namedOrganization } from '../named-organization.ts'
 import { creditTotals } from './credit-answers.ts'
 
 interface Inputs {
+  readonly query: typeof OrganizationQuery
   readonly body: 'credit'
 }
 
@@ -22,16 +25,18 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   idempotent: true,
-  input: { body: 'credit' },
+  input: { query: OrganizationQuery, body: 'credit' },
   success: { status: 200, body: CreditAddedAnswer },
   statuses: [400, 403, 500],
-  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'credit_out_of_range', 'idempotency_mismatch', 'store_unavailable'],
-  example: { body: { amount_usd: 500, note: 'invoice 2026-031' } },
+  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'query_invalid', 'credit_out_of_range', 'idempotency_mismatch', 'store_unavailable'],
+  example: { query: {}, body: { amount_usd: 500, note: 'invoice 2026-031' } },
   async run(call, ports) {
     const { note = '' } = call.body
     const amount = amountOf(call.body)
     if (!amount.ok) return amount
-    const target = await ports.operators.targetOf(call.key.organizationId, call.body.organization_id)
+    const named = namedOrganization(call.query, call.body)
+    if (!named.ok) return named
+    const target = await ports.operators.targetOf(call.key.organizationId, named.value)
     if (!target.ok) return target
     const wish = { organizationId: target.value, amountNano: amount.value, note, turn: call.turn }
     const booked = await ports.credits.add(wish, { ...changedBy(call), operation: 'credits.add' })

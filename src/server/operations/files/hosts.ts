@@ -65,9 +65,11 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
   }
 }
 
-function refusalOf({ after, before, order }: HostedPageWish) {
-  if (after !== null && !isFileId(after)) return { path: '/after', message: 'is not the id of a file', expected: 'an id of a file' }
-  if (before !== null && !isFileId(before)) return { path: '/before_id', message: 'is not the id of a file', expected: 'an id of a file' }
-  if (before !== null && after !== null) return { path: '/before_id', message: 'goes with no other place', expected: 'one place' }
+function refusalOf({ after, before, ids, placeName, order }: HostedPageWish) {
+  const wrong = ids?.findIndex((id) => !isFileId(id)) ?? -1
+  if (wrong >= 0) return { path: `/ids/${wrong}`, message: 'is not the id of a file', expected: 'an id of a file' }
+  const path = `/${placeName}`
+  if (after !== null && !isFileId(after)) return { path, message: 'is not the id of a file', expected: 'an id of a file' }
+  if (before !== null && !isFileId(before)) return { path, message: 'is not the id of a file', expected: 'an id of a file' }
   return order === 'desc' ? { path: '/order', message: 'is not supported by own storage', expected: 'asc' } : null
 }

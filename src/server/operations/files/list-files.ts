@@ -1,4 +1,4 @@
-import { cursorBehind, idOfCursor } from '../../../schemas/cursor.ts'
+import { cursorBefore, cursorBehind, idOfBackCursor, idOfCursor } from '../../../schemas/cursor.ts'
 import { cutPage } from '../../../schemas/cut-page.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { FILES_PAGE_DEFAULT } from '../../../schemas/file-limits.ts'
@@ -27,11 +27,11 @@ export const listFiles = defineOperation({
     const host = await hostOf('files.list', call, ports)
     if (!host.ok) return host
     const { query, signal } = call
-    const after = afterOf(query)
-    if (!after.ok) return after
+    const place = placeOf(query)
+    if (!place.ok) return place
     const page = await host.value.list({
-      after: after.value,
-      before: query.before_id ?? null,
+      ...place.value,
+      ids: query.ids ?? null,
       order: query.order ?? null,
       purpose: query.purpose ?? null,
       limit: query.limit ?? FILES_PAGE_DEFAULT,
@@ -39,8 +39,11 @@ export const listFiles = defineOperation({
     })
     if (!page.ok) return page
     const shape = shapeOf(call.headers)
-    const { files, hasMore } = endedEarly(page.value, query.before_id !== undefined, shape)
-    return ok({ kind: 'json', value: fileListAnswer({ files, hasMore, cursor: cursorBehind }, shape) })
+    const isBack = place.value.before !== null
+    const { files, hasMore } = endedEarly(page.value, isBack, shape)
+    const edge = (isBack ? files[0] : files.at(-1))?.id
+    const next = !hasMore || edge === undefined ? null : isBack ? cursorBefore(edge) : cursorBehind(edge)
+    return ok({ kind: 'json', value: fileListAnswer({ files, hasMore, next }, shape) })
   },
 })
 
@@ -50,15 +53,33 @@ function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: Fi
   return { files: isBefore ? rows.toReversed() : rows, hasMore: isCut || hasMore }
 }
 
-/** The four names of the same thing exclude each other. Failure: query_invalid. */
-function afterOf({ cursor, page, after, after_id: afterId }: ListFilesQuery): Outcome<string | null> {
-  const given = [cursor, page, after, afterId].filter((text) => text !== undefined)
-  if (given.length > 1) return refuse('', 'has more than one place to continue at', 'one of cursor, page, after and after_id')
-  const place = cursor ?? page
-  if (place === undefined) return ok(after ?? afterId ?? null)
-  const id = idOfCursor(place)
-  if (id === null) return refuse(cursor === undefined ? '/page' : '/cursor', 'is not one that a page gave', 'that of the page before')
-  return ok(id)
+interface Place {
+  readonly after: string | null
+  readonly before: string | null
+  /** Of the parameter that was given. */
+  readonly placeName: string
+}
+
+const PLACES = ['page', 'cursor', 'after', 'after_id', 'before_id'] as const
+
+/**
+ * The names of a place exclude each other, but `page` decides over the ids that the list was begun with: clients of Anthropic's shape add it to
+ * the query that they have. Ids come whole, in one page. Failure: query_invalid.
+ */
+function placeOf(query: ListFilesQuery): Outcome<Place> {
+  const given = PLACES.filter((name) => query[name] !== undefined)
+  if (query.ids !== undefined && (given.length > 0 || query.limit !== undefined)) {
+    return refuse('/ids', 'goes with no place and no limit', `ids without ${given[0] ?? 'limit'}`)
+  }
+  const [placeName = 'after', ...others] = given
+  const isDecided = placeName === 'page' && query.cursor === undefined
+  if (others.length > 0 && !isDecided) return refuse('', 'has more than one place to continue at', 'one of cursor, page, after, after_id and before_id')
+  const text = query[placeName] ?? null
+  if (placeName === 'before_id') return ok({ after: null, before: text, placeName })
+  if (text === null || placeName === 'after' || placeName === 'after_id') return ok({ after: text, before: null, placeName })
+  const [after, before] = [idOfCursor(text), idOfBackCursor(text)]
+  if (after === null && before === null) return refuse(`/${placeName}`, 'is not one that a page gave', 'that of the page before')
+  return ok({ after, before, placeName })
 }
 
 function refuse(path: string, message: string, expected: string): Outcome<never> {

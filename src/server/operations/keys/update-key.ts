@@ -1,8 +1,10 @@
-import { ok } from '../../../schemas/failures.ts'
+import type { Static } from 'typebox'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { KeyAnswer, KeyParams, type UpdateKeyBody } from '../../../schemas/keys.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import type { KeyChanges } from '../../ports/api-keys.ts'
-import { defineOperation } from '../define.ts'
+import type { Ports } from '../../ports/ports.ts'
+import { defineOperation, type Call } from '../define.ts'
 import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, limitOf, refOf } from './key-answers.ts'
 
 interface Inputs {
@@ -24,13 +26,28 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   input: { params: KeyParams, body: 'update_key' },
   success: { status: 200, body: KeyAnswer },
   statuses: [...KEY_STATUSES_LISTED, 400],
-  failures: ['api_key_unknown', 'key_unscoped', ...KEY_FAILURES],
+  failures: ['api_key_unknown', 'body_invalid', 'key_unscoped', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH }, body: { limit: 50, disabled: false } },
   async run(call, ports) {
+    const refused = await internRefusal(call, ports)
+    if (refused !== null) return refused
     const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, 'keys.update'))
     return updated.ok ? ok({ kind: 'json', value: { data: keyAnswer(updated.value) } }) : updated
   },
 })
+
+/** An intern that cannot be honoured is never ignored: a key stays with the one that it was made for. C34. */
+async function internRefusal(
+  call: Call<Static<typeof KeyParams>, unknown, UpdateKeyBody>, { apiKeys }: Pick<Ports, 'apiKeys'>,
+): Promise<Outcome<never> | null> {
+  const { intern_id: internId } = call.body
+  if (internId === undefined) return null
+  const found = await apiKeys.get(refOf(call))
+  if (!found.ok) return found
+  if (found.value.internId === internId) return null
+  const expected = found.value.internId === null ? 'no intern_id: POST /keys makes a key of an intern' : "the key's own, or no intern_id"
+  return fail('body_invalid', { metadata: { issues: [{ path: '/intern_id', message: 'cannot be changed', expected }] } })
+}
 
 function changesOf(body: UpdateKeyBody): KeyChanges {
   const { name, disabled, limit, limit_reset: limitReset, include_byok_in_limit: countsByok } = body

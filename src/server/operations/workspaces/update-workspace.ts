@@ -1,12 +1,15 @@
 import { checkCallbackUrl } from '../../../schemas/callback-urls.ts'
+import { OrganizationQuery } from '../../../schemas/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
 import { WorkspaceAnswer, WorkspaceParams, type UpdateWorkspaceBody } from '../../../schemas/workspaces.ts'
 import { defineOperation } from '../define.ts'
+import { namedOrganization } from '../named-organization.ts'
 import { actorOf, changesOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, targetOf, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
 
 interface Inputs {
   readonly params: typeof WorkspaceParams
+  readonly query: typeof OrganizationQuery
   readonly body: 'workspace_update'
 }
 
@@ -24,14 +27,16 @@ export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
-  input: { params: WorkspaceParams, body: 'workspace_update' },
+  input: { params: WorkspaceParams, query: OrganizationQuery, body: 'workspace_update' },
   success: { status: 200, body: WorkspaceAnswer },
   statuses: WORKSPACE_STATUSES,
-  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'slug_taken', 'callback_url_invalid', ...WORKSPACE_FAILURES],
-  example: { params: { id: EXAMPLE_WORKSPACE }, body: { name: 'Research', vault_writes: false } },
+  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'query_invalid', 'slug_taken', 'callback_url_invalid', ...WORKSPACE_FAILURES],
+  example: { params: { id: EXAMPLE_WORKSPACE }, query: {}, body: { name: 'Research', vault_writes: false } },
   async run(call, ports) {
     const { name, slug } = call.body
-    const target = await targetOf(call.body, call, ports)
+    const named = namedOrganization(call.query, call.body)
+    if (!named.ok) return named
+    const target = await targetOf({ ...call.body, ...(named.value !== undefined && { organization_id: named.value }) }, call, ports)
     if (!target.ok) return target
     const ref = { ...refOf(call), organizationId: target.value }
     const changes = { ...(name !== undefined && { name }), ...(slug !== undefined && { slug }), ...changesOf(call.body) }

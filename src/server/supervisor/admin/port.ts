@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_MS_MAX } from '../../../schemas/admin-port-limits.ts'
-import { API_PREFIX, DASHBOARD_PATH, LIVE_PATH } from '../../../schemas/api-prefix.ts'
+import { API_PREFIX, DASHBOARD_PATH, ERRORS_PATH, GUIDES_PATH, LIVE_PATH } from '../../../schemas/api-prefix.ts'
 import { FAILURES, statusOf, type Failure } from '../../../schemas/failures.ts'
 import { cannotListen } from '../checks.ts'
 import { failed, json, redirect, send, type Answer } from './answers.ts'
@@ -66,6 +66,11 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
+/** What errors of the public port lead to, with what those pages lead to and their style: text without scripts. The reference page is not. */
+function isTextPage(path: string): boolean {
+  return path === ERRORS_PATH || path.startsWith(`${ERRORS_PATH}/`) || path.startsWith(GUIDES_PATH)
+}
+
 class AdminDesk {
   readonly port: PublicPort
   readonly feed: LiveFeed
@@ -93,6 +98,7 @@ class AdminDesk {
     if (!PROBES.has(path) && !isOwnHost(request.headers.host, this.#options.host)) return send(response, failed({ name: 'admin_host_refused' }), isHead)
     if (path.startsWith(`${API_PREFIX}/`)) return this.#api(request, response, { path, query })
     if (!READS.has(method)) return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }))
+    if (isTextPage(path)) return this.#textPage(request, response)
     send(response, await this.#page(path, request), isHead)
   }
 
@@ -122,6 +128,12 @@ class AdminDesk {
     if (request.method !== 'GET') return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET' } }), isHead)
     if (new URLSearchParams(query).has('once')) return this.#streams.once(response)
     this.#streams.open(response, authorization ?? '')
+  }
+
+  /** One of the public port, without a key. */
+  #textPage(request: IncomingMessage, response: ServerResponse): void {
+    if (response.socket === null) return void request.socket.destroy()
+    this.#relay.pass(request, response)
   }
 
   #readiness(): Answer {

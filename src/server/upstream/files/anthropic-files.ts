@@ -15,8 +15,8 @@ export const anthropicFiles: FilesProtocol = {
     const issue = { path: '/expires_after', message: 'is not known to this provider', expected: 'no expires_after' }
     return fail('form_invalid', { metadata: { issues: [issue] } })
   },
-  query({ after, before, order, purpose, limit }) {
-    const unknown = order !== null ? 'order' : purpose !== null ? 'purpose' : null
+  query({ after, before, ids, order, purpose, limit }) {
+    const unknown = ids !== null ? 'ids' : order !== null ? 'order' : purpose !== null ? 'purpose' : null
     if (unknown !== null) {
       const issue = { path: `/${unknown}`, message: 'is not known to this provider', expected: `no ${unknown}` }
       return fail('query_invalid', { metadata: { issues: [issue] } })

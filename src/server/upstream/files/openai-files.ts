@@ -15,9 +15,10 @@ export const openAiFiles: FilesProtocol = {
   headers: bearer,
   // It refuses uploads that name none.
   fields: ({ purpose, expiresAfterS }) => ok([['purpose', purpose ?? PURPOSE_DEFAULT], ...expiryFields(expiresAfterS)]),
-  query({ after, before, order, purpose, limit }) {
-    if (before !== null) {
-      const issue = { path: '/before_id', message: 'is not known to this provider', expected: 'after_id, after or cursor' }
+  query({ after, before, ids, order, purpose, limit }) {
+    if (before !== null || ids !== null) {
+      const [name, expected] = ids === null ? ['before_id', 'after_id, after or cursor'] : ['ids', 'no ids']
+      const issue = { path: `/${name}`, message: 'is not known to this provider', expected }
       return fail('query_invalid', { metadata: { issues: [issue] } })
     }
     return ok(new URLSearchParams({

@@ -137,6 +137,37 @@ t.test('caps.get 403, caps.update 403: a tenant reads its own and changes none; 
   await cap(front, { organization_id: tenant?.id, workspaces: null })
 })
 
+t.test('the organization that the query names is the one that a change is about, as it is of a read', async (t) => {
+  const { call, organizationId, store } = shared
+  const [tenant] = await store.sql<{ id: string }[]>`SELECT id FROM organizations WHERE name = 'foreign'`
+  const id = tenant?.id ?? ''
+  const of = (path: string, method = 'PATCH') => (body: object, query = id) => call(method, `${path}?organization_id=${query}`, { body })
+  const [caps, credits, workspace] = [of('/caps'), of('/credits', 'POST'), of('/workspaces/default')]
+  t.match(await caps({ interns: 8 }), { status: 200, body: { data: { organization_id: id, interns: { cap: 8 } } } })
+  t.match(await caps({ interns: null, organization_id: id }, id.toUpperCase()), { status: 200, body: { data: { organization_id: id } } })
+  t.match((await call('GET', '/caps')).body, { data: { organization_id: organizationId, interns: { is_own: false } } })
+  t.match(await credits({ amount_usd: 2 }), { status: 200, body: { data: { amount_usd: 2, is_unlimited: false } } })
+  t.match((await call('GET', '/credits')).body, { data: { is_unlimited: true } })
+  t.match(await workspace({ storage_quota_bytes: 9 }), { status: 200, body: { data: { storage_quota_bytes: 9 } } })
+  t.match((await call('GET', '/workspaces/default')).body, { data: { storage_quota_bytes: null } })
+  const two = { status: 400, type: 'query_invalid', body: { error: { metadata: { issues: [{ path: '/organization_id' }] } } } }
+  for (const change of [caps, credits, workspace]) t.match(await change({ amount_usd: 2, organization_id: organizationId }), two)
+})
+
+t.test('credits.get 400: a tenant reads its own credit alone, the operator also that of a tenant', async (t) => {
+  const { call, foreignKey: key, organizationId, store } = shared
+  const [tenant] = await store.sql<{ id: string }[]>`SELECT id FROM organizations WHERE name = 'foreign'`
+  const id = tenant?.id ?? ''
+  await call('POST', '/credits', { body: { amount_usd: 3, organization_id: id } })
+  const own = await call('GET', `/credits?organization_id=${id}`, { key })
+  t.match(own, { status: 200, body: { data: { is_unlimited: false } } })
+  t.same((await call('GET', `/credits?organization_id=${id}`)).body, own.body)
+  t.match(await call('GET', '/credits'), { body: { data: { is_unlimited: true } } })
+  t.match(await call('GET', `/credits?organization_id=${organizationId}`, { key }), { status: 403, type: 'operator_only' })
+  t.match(await call('GET', '/credits?organization_id=none'), { status: 400, type: 'query_invalid' })
+  t.match(await call('GET', `/credits?organization_id=${newId()}`), { status: 400, type: 'organization_unknown' })
+})
+
 t.test('credits.add 403: a tenant books no credit; the operator books the tenant\'s, and the log of the tenant tells of it', async (t) => {
   const front = shared
   const { call, foreignKey: key, organizationId, store } = front
@@ -144,8 +175,8 @@ t.test('credits.add 403: a tenant books no credit; the operator books the tenant
   for (const body of [{ amount_usd: 5 }, { amount_usd: 5, organization_id: tenant?.id }, { amount_usd: 5, organization_id: organizationId }]) {
     t.match(await call('POST', '/credits', { key, body }), { status: 403, type: 'operator_only' })
   }
-  t.match(await call('POST', '/credits', { body: { amount_usd: 5, organization_id: tenant?.id } }), { status: 200, body: { data: { total_credits: 5 } } })
-  t.match(await call('GET', '/credits', { key }), { body: { data: { total_credits: 5 } } })
+  t.match(await call('POST', '/credits', { body: { amount_usd: 5, organization_id: tenant?.id } }), { status: 200, body: { data: { amount_usd: 5 } } })
+  t.match(await call('GET', '/credits', { key }), { body: { data: { total_credits: 10 } } })
   t.match(await call('GET', '/credits'), { body: { data: { total_credits: 0, is_unlimited: true } } })
   t.match((await auditOf(store)).at(-1), { operation: 'credits.add' })
   t.match(await call('POST', '/credits', { body: { amount_usd: 5, organization_id: newId() } }), { status: 400, type: 'organization_unknown' })

@@ -40,6 +40,21 @@ t.test('a page before a file holds those in front of it, in order, and says whet
   t.same(await page(`limit=9&purpose=user_data&before_id=${ids[1] ?? ''}`), { ids: ids.slice(0, 1), more: false, next: 'object' })
 })
 
+t.test('what was begun behind or before a file goes on by the `page` that is added to its query', async (t) => {
+  const { url } = await openFilesFront(t)
+  const ids: string[] = []
+  for (const name of ['a.csv', 'b.csv', 'c.csv', 'd.csv', 'e.csv']) ids.push(await upload(url, name))
+  const { beta: { files } } = await anthropicClient({ baseUrl: url.replace(/\/v1$/, ''), apiKey: KEY })
+  const all = async (query: object) => {
+    const listed: string[] = []
+    for await (const { id } of files.list(query)) listed.push(id)
+    return listed
+  }
+  t.same(await all({ limit: 1, after_id: ids[1] }), ids.slice(2))
+  t.same(await all({ limit: 2, before_id: ids[4] }), [...ids.slice(2, 4), ...ids.slice(0, 2)])
+  t.same(await all({ ids: [ids[3], ids[0]] }), [ids[0], ids[3]])
+})
+
 t.test('x-api-key is no key where nothing says that the shape is Anthropic\'s, nor beside another', async (t) => {
   const { url } = await openFilesFront(t)
   const status = async (headers: Record<string, string>) => (await fetch(`${url}/files`, { headers })).status

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { FILE_IDS_MAX } from '../../../../src/schemas/file-limits.ts'
 import { storedFile } from '../../../support/files.ts'
 import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
 import { INTERN_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
@@ -73,6 +74,36 @@ t.test('files.list 400: a second place to continue at, a made-up cursor, and wha
     t.match(await answer.json(), { error: { metadata: { error_type: 'query_invalid', issues: [{}] } } })
   }
   t.equal((await front.call('/files?order=asc&limit=1000')).status, 200)
+})
+
+t.test('files.list 400: a place that is no id is told by the name that it was given', async (t) => {
+  const front = await frontWith(t, 0)
+  for (const query of ['after=file_nope', 'after_id=file_nope', 'before_id=file_nope', 'ids[]=file_nope', 'cursor=bm8', 'page=YWZ0ZXI6eA']) {
+    const [name = ''] = query.split(/\[|=/)
+    t.match(await (await front.call(`/files?${query}`)).json(), { error: { metadata: { issues: [{ path: new RegExp(`^/${name}(/0)?$`) }] } } }, query)
+  }
+})
+
+t.test('files.list 200: ids name the files of one page, in either form, and those of no file of the workspace are left out', async (t) => {
+  const front = await frontWith(t, 4)
+  const [, second = '', third = '', fourth = ''] = front.ids
+  const foreign = await storedFile(front.files, front.otherWorkspaceId)
+  const answered = async (query: string) => (await page(front, `?${query}`, ANTHROPIC)).data.map(({ id }) => id)
+  t.same(await answered(`ids%5B%5D=${third}&ids[]=${second}&ids[]=${foreign}&ids[]=${UNKNOWN.slice('/files/'.length)}`), [second, third])
+  t.same(await answered(`ids=${fourth}`), [fourth])
+  t.same(await answered(`ids=${fourth}&purpose=batch`), [])
+  t.same(await answered(`ids=${foreign}`), [])
+  t.match(await page(front, `?ids=${third}&ids=${second}`, ANTHROPIC), { has_more: false, next_page: null })
+})
+
+t.test('files.list 400: more ids than a page has, and ids beside what they exclude', async (t) => {
+  const front = await frontWith(t, 1)
+  const id = front.ids[0] ?? ''
+  const many = (count: number) => Array.from({ length: count }, (_, nth) => `ids[]=file_${String(nth).padStart(32, '0')}`).join('&')
+  t.equal((await front.call(`/files?${many(FILE_IDS_MAX)}&ids[]=file_${'0'.repeat(32)}`)).status, 200, 'one of them twice')
+  for (const query of [many(FILE_IDS_MAX + 1), 'ids=', `ids=${id}&limit=5`, `ids=${id}&after=${id}`, `ids=${id}&page=a`]) {
+    t.match(await (await front.call(`/files?${query}`)).json(), { error: { code: 400, metadata: { issues: [{ path: /^\/ids/ }] } } }, query.slice(-60))
+  }
 })
 
 t.test('files.list 503: the store is away', async (t) => {

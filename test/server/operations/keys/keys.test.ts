@@ -231,6 +231,19 @@ t.test('keys.update 400: a body that breaks a member', async (t) => {
   }
 })
 
+t.test('keys.update 400: another intern than the key\'s own is refused by name, and its own is taken', async (t) => {
+  const { call, make, intern } = shared
+  const [first, second] = [await intern(), await intern()]
+  const [{ data: plain }, { data: own }] = [await make(), await make({ intern_id: first })]
+  const refused = { status: 400, type: 'body_invalid', body: { error: { metadata: { issues: [{ path: '/intern_id', expected: /intern_id/ }] } } } }
+  t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { intern_id: 'x' } }), refused)
+  t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { name: 'new', intern_id: first } }), refused)
+  t.match(await call('PATCH', `/keys/${own.hash}`, { body: { intern_id: second } }), refused)
+  const kept = { status: 200, body: { data: { name: 'new', intern_id: first } } }
+  t.match(await call('PATCH', `/keys/${own.hash}`, { body: { name: 'new', intern_id: first } }), kept)
+  t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { intern_id: null } }), { status: 200, body: { data: { name: 'k' } } })
+})
+
 t.test('keys.delete 200: the key is refused from then on, also the one that asks', async (t) => {
   const { call, make, works } = shared
   const [{ data, key }, own] = [await make(), await make({ kind: 'management' })]

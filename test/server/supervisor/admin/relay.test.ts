@@ -56,6 +56,17 @@ for (const { method, body } of [
   })
 }
 
+t.test('pages of error types and guides are those of the public port, without a key; the reference is not', async (t) => {
+  const pages = ['/docs/errors/model_unknown', '/docs/errors', '/docs/guides.css', '/docs/guides/', '/docs/guides/models']
+  const { front, stand } = await stands(t, echo)
+  for (const path of pages) {
+    t.match(await stand.ask(path, { headers: {} }), { status: 201 }, path)
+  }
+  t.equal((await stand.ask('/docs/errors/x', { method: 'POST', headers: {} })).status, 405)
+  for (const path of ['/docs', '/docs/', '/openapi.json', '/docs/swagger-ui-bundle.js']) t.equal((await stand.ask(path, { headers: {} })).status, 404, path)
+  t.same(front.asked, pages.map((path) => `GET ${path}`))
+})
+
 t.test('what is of the connection, of a browser or of a proxy is not relayed, and one credential is', async (t) => {
   const { stand } = await stands(t, echo)
   const client = rawClient(stand.port)

@@ -16,7 +16,7 @@ import { text } from '../../../support/sessions.ts'
 
 const CONTENT = text(300_000)
 const SIGNAL = new AbortController().signal
-const WISH: HostedPageWish = { after: null, before: null, order: null, purpose: null, limit: 2, signal: SIGNAL }
+const WISH: HostedPageWish = { after: null, before: null, placeName: 'after', ids: null, order: null, purpose: null, limit: 2, signal: SIGNAL }
 
 function keep({ provider }: FilesStand, id: string, content = CONTENT): void {
   const file: KeptFile = { id, filename: 'a.txt', type: 'text/plain', fields: { purpose: 'batch' }, sizeBytes: content.length, sha256: '', content }
