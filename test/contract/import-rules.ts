@@ -179,7 +179,7 @@ function packageOf(specifier: string): string | null {
 }
 
 /** What belongs to every resource. */
-const EVERYBODYS = ['define', 'apply-preset', 'clip-content', 'name-hints'].map((name) => `${SERVER}operations/${name}.ts`)
+const EVERYBODYS = ['define', 'apply-preset', 'clip-content', 'name-hints', 'named-organization'].map((name) => `${SERVER}operations/${name}.ts`)
 
 /** Resources do not import each other's operations; index.ts lists them all. */
 function otherResource(from: string, to: string): string | null {
