@@ -10,9 +10,11 @@ import { USER_PAGES, USER_TEXT } from '../support/pages.ts'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
 import { withoutBlocks } from './citation-rules.ts'
 
+const SETTINGS_PAGE = USER_PAGES.find(({ path }) => path === 'docs/operate/settings.md')?.text ?? ''
+
 t.test('the page on settings lists every setting with its default', async (t) => {
   const missing = Object.entries(Settings.properties).filter(([name, schema]) => {
-    const row = USER_TEXT.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``))
+    const row = SETTINGS_PAGE.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``))
     const byDefault: unknown = 'default' in schema ? schema.default : undefined
     return (
       row === undefined ||
