@@ -6,7 +6,7 @@ import {
 } from './limits.ts'
 import { USD_MAX } from './money-limits.ts'
 import { HasMore } from './pages.ts'
-import { KEY_SCOPES } from './scopes.ts'
+import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './scopes.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
@@ -46,7 +46,7 @@ const AllowedModels = nullable(Type.Array(
 ))
 const Scopes = nullable(Type.Array(Type.Enum([...KEY_SCOPES]), {
   uniqueItems: true, maxItems: KEY_SCOPES.length,
-  description: 'Our extension: what an inference or intern key may do; null: all, an empty list: nothing that needs a scope.',
+  description: `Our extension: what an inference or intern key may do; null: all, an empty list: nothing that needs a scope. ${RESERVED_SCOPE_TEXT}.`,
 }))
 const ExpiresAt = nullable(Type.String({ title: `${INSTANT_RULES}, or null`, description: `${INSTANT_RULES}, in the future; null: never.` }))
 

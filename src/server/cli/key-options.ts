@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { INSTANT_RULES, instantOf } from '../../schemas/instants.ts'
 import { ALLOWED_MODEL_RULES, isAllowedModel, LIMIT_RESETS, type LimitReset } from '../../schemas/keys.ts'
 import { ALLOWED_MODELS_MAX, KEY_OVERLAP_S_MAX, RATE_LIMIT_RPM_MAX } from '../../schemas/limits.ts'
-import { isKeyScope, KEY_SCOPES, type KeyScope } from '../../schemas/scopes.ts'
+import { isKeyScope, KEY_SCOPES, RESERVED_SCOPE_TEXT, type KeyScope } from '../../schemas/scopes.ts'
 import { USD_MAX } from '../../schemas/money-limits.ts'
 import { nanoOfUsd } from '../../schemas/usd.ts'
 import type { KeyLimits } from '../ports/api-keys.ts'
@@ -27,7 +27,7 @@ export function addLimitOptions(verb: Command): Command {
     .option('--limit-reset <interval>', `${LIMIT_RESETS.join(', ')}, or ${NONE}: the limit is for its lifetime`, resetOf)
     .addOption(new Option('--byok <on|off>', "whether calls by a workspace's own credentials count against the limit").choices(['on', 'off']))
     .option('--rpm <count>', `requests a minute at most, or ${NONE}`, rpmOf)
-    .option('--scopes <scope...>', `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all`, scopeOf)
+    .option('--scopes <scope...>', `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all; ${RESERVED_SCOPE_TEXT}`, scopeOf)
     .option('--allow-model <model...>', `models that it may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: no list, all`, modelOf)
 }
 

@@ -13,7 +13,8 @@ export const listActivity = defineOperation({
   path: '/activity',
   tag: 'activity',
   summary: 'List what was spent',
-  description: 'A row for each day, workspace, key and model with calls. Days are those of the windows that paid, UTC.',
+  description: 'A row for each day, workspace, key and model with calls. Days are those of the windows that paid, UTC. '
+    + 'The rows are not OpenRouter\'s: they are by key, and neither by provider or endpoint nor by kind of token.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -1,5 +1,7 @@
 /** What a key may do beside its kind, and keys of interns that are made over the API. C34. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { CreateKeyBody, UpdateKeyBody } from '../../../../src/schemas/keys.ts'
 import { KEY_SCOPES, type KeyScope } from '../../../../src/schemas/scopes.ts'
 import { callableBy } from '../../../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
@@ -7,6 +9,8 @@ import type { CallableModel } from '../../../../src/server/ports/models.ts'
 import { newId } from '../../../../src/server/store/ids.ts'
 import { auditOf } from '../../../support/audit.ts'
 import { openKeysFront } from '../../../support/keys-front.ts'
+import { ROOT } from '../../../support/source.ts'
+import { runVerb } from '../../../support/verbs.ts'
 
 const shared = await openKeysFront(t)
 
@@ -21,6 +25,16 @@ t.test('a key does what its scopes say, and is told the one that it lacks', asyn
   const message = /`vault:write`/
   t.match(await call('PUT', '/vault/secrets/a', { key, body: { value: 'x' } }), { status: 403, type: 'scope_missing', body: { error: { message } } })
   t.match(await call('GET', '/vault/secrets', { key }), { status: 403, body: { error: { message: /`vault:use` or `vault:write`/ } } })
+})
+
+t.test('a scope that no operation needs is described as reserved, and no other is', async (t) => {
+  const needed = new Set(OPERATIONS.flatMap(({ access: { keys, keyScopes = [] } }) => (keys.some((kind) => kind !== 'management') ? keyScopes : [])))
+  t.same(KEY_SCOPES.filter((scope) => !needed.has(scope)), ['presets:write'])
+  const reserved = /presets:write`?,? (?:which )?is reserved: no operation needs it today, since management keys alone write presets/
+  const { stdout: out } = await runVerb({}, ['keys', 'create', '--help'])
+  const bodies = [CreateKeyBody, UpdateKeyBody].map(({ properties: { scopes } }) => JSON.stringify(scopes))
+  const page = readFileSync(`${ROOT}docs/use/keys.md`, 'utf8')
+  for (const text of [out, page, ...bodies]) t.match(text.replace(/\s+/g, ' '), reserved)
 })
 
 t.test('scopes are checked before the body is looked at, and a key of the wrong kind is told of its kind', async (t) => {

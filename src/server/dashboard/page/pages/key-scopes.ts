@@ -4,7 +4,8 @@ import { CheckField } from '../parts/fields.ts'
 
 const SCOPES: readonly (readonly [KeyScope, string])[] = [
   ['inference', 'call models'], ['files:read', 'read files'], ['files:write', 'upload and delete files'],
-  ['vault:use', 'egress and private endpoints'], ['vault:write', 'write secrets'], ['videos', 'make videos'], ['presets:write', 'write presets'],
+  ['vault:use', 'egress and private endpoints'], ['vault:write', 'write secrets'], ['videos', 'make videos'],
+  ['presets:write', 'reserved: management keys write presets'],
 ]
 
 export interface ScopeFieldsProps {
