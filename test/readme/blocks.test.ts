@@ -9,6 +9,7 @@ const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
 /** What they stand under and begin with, of blocks that are not run here: they need machines, programs or addresses that a test has not. */
 const ELSEWHERE: readonly string[] = [
   'Start: npm start npm',
+  'Dashboard: ssh -L 9090:127.0.0.1:9090',
   'As a package: npm pack #',
   'As a container: docker build -f',
   'Two nodes: sh deploy/secrets.sh #',
