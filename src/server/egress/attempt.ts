@@ -109,14 +109,14 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     this.#headers = headers
     this.#resume = resume
     if (!this.#isSuccess) {
-      this.#body = new HeldBody(this.#home.budget, 0)
+      this.#body = new HeldBody(this.#home.budget, 0, this.request.caller)
       return true
     }
     if (headers.contentLength > this.request.answerBytesMax) {
       this.#tooLarge()
       return true
     }
-    this.#body = new HeldBody(this.#home.budget, headers.contentLength)
+    this.#body = new HeldBody(this.#home.budget, headers.contentLength, this.request.caller)
     return headers.contentLength <= 0 || this.#body.hold(headers.contentLength, this.#goOn)
   }
 

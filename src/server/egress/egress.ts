@@ -9,6 +9,7 @@ import type { Egress, TrustedOrigin } from '../ports/egress.ts'
 import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { trustedConnector, trustOf } from './connect.ts'
+import { HeldRoom } from './held-room.ts'
 import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
 import { PooledOrigin } from './origin.ts'
 import type { OwnPorts } from './ourselves.ts'
@@ -58,14 +59,7 @@ export function openEgress({
       return opened
     },
     vetted: (destination) => vetted.origin(destination),
-    hold(bytes: number): (() => void) | null {
-      if (!budget.take(bytes)) return null
-      let isHeld = true
-      return () => {
-        if (isHeld) budget.give(bytes)
-        isHeld = false
-      }
-    },
+    hold: (bytes, caller) => (budget.take(bytes, caller) ? new HeldRoom(budget, bytes, caller) : null),
     get load() {
       let { calls } = vetted
       for (const origin of origins.values()) calls += origin.calls

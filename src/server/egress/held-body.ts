@@ -1,3 +1,4 @@
+import type { Caller } from '../../schemas/callers.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { assemble } from './assemble.ts'
 
@@ -17,6 +18,7 @@ export class HeldBody {
   sizeBytes = 0
   readonly #budget: AnswerBudget
   readonly #announcedBytes: number
+  readonly #caller: Caller | null
   #place: Uint8Array | null = null
   /** Pieces that came before there was a place; how many of them are in it, and their bytes. */
   #pieces: Uint8Array[] = []
@@ -27,9 +29,10 @@ export class HeldBody {
   #answerWaiting: Granted | null = null
 
   /** @param announcedBytes -1 when the answer does not say its length */
-  constructor(budget: AnswerBudget, announcedBytes: number) {
+  constructor(budget: AnswerBudget, announcedBytes: number, caller: Caller | null = null) {
     this.#budget = budget
     this.#announcedBytes = announcedBytes
+    this.#caller = caller
   }
 
   get isWaiting(): boolean {
@@ -70,14 +73,14 @@ export class HeldBody {
    * or the body is dropped.
    */
   hold(bytes: number, granted: Granted): boolean {
-    if (this.#heldBytes === 0 ? this.#budget.take(bytes) : this.#budget.grow(bytes, this.#heldBytes)) {
+    const claim = { bytes, heldBytes: this.#heldBytes, caller: this.#caller }
+    if (this.#heldBytes === 0 ? this.#budget.take(bytes, this.#caller) : this.#budget.grow(claim)) {
       this.#heldBytes += bytes
       return true
     }
     this.#answerWaiting = granted
-    const wanted = { bytes, heldBytes: this.#heldBytes }
     let told: boolean | null = null
-    const stopWaiting = this.#budget.wait(wanted, (isGranted) => {
+    const stopWaiting = this.#budget.wait(claim, (isGranted) => {
       told = isGranted
       this.#stopWaiting = null
       if (isGranted) this.#heldBytes += bytes
@@ -102,13 +105,13 @@ export class HeldBody {
    * @returns gives it back, once
    */
   handOver(sizeBytes: number): () => void {
-    const budget = this.#budget
+    const [budget, caller] = [this.#budget, this.#caller]
     let heldBytes = Math.min(this.#heldBytes, sizeBytes)
     const restBytes = this.#heldBytes - heldBytes
     this.#heldBytes = 0
-    if (restBytes > 0) budget.give(restBytes)
+    if (restBytes > 0) budget.give(restBytes, caller)
     return () => {
-      if (heldBytes > 0) budget.give(heldBytes)
+      if (heldBytes > 0) budget.give(heldBytes, caller)
       heldBytes = 0
     }
   }
@@ -120,7 +123,7 @@ export class HeldBody {
       this.#stopWaiting = null
       this.#answerWaiting?.(false)
     }
-    if (this.#heldBytes > 0) this.#budget.give(this.#heldBytes)
+    if (this.#heldBytes > 0) this.#budget.give(this.#heldBytes, this.#caller)
     this.#heldBytes = 0
     this.#pieces = []
     this.#place = null

@@ -1,4 +1,5 @@
 import type { Caller } from '../../schemas/callers.ts'
+import { Shares } from '../../schemas/shares.ts'
 
 /**
  * Of the budget so much may be held by one organization, by one workspace of it and by one key: nobody alone can keep all
@@ -48,25 +49,5 @@ export class BodyBudget {
     this.#organizations.add(bytes, caller.organizationId)
     this.#workspaces.add(bytes, caller.workspaceId)
     this.#keys.add(bytes, caller.key)
-  }
-}
-
-/** What each of many holds of something of which all may have as much. */
-class Shares {
-  readonly #most: number
-  readonly #heldBy = new Map<string, number>()
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  fits(bytes: number, name: string): boolean {
-    return (this.#heldBy.get(name) ?? 0) + bytes <= this.#most
-  }
-
-  add(bytes: number, name: string): void {
-    const held = (this.#heldBy.get(name) ?? 0) + bytes
-    if (held > 0) this.#heldBy.set(name, held)
-    else this.#heldBy.delete(name)
   }
 }

@@ -1,6 +1,7 @@
 import { fail, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import { UNREAD_SMALL_BYTES } from '../../schemas/share-limits.ts'
+import { UNREAD } from '../../schemas/unread.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../operations/define.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { Turn } from '../ports/idempotency.ts'
@@ -20,11 +21,6 @@ import { unreadBytesOf, type Reply } from './reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from './reply.ts'
 import { isScimPath } from './route-table.ts'
 import type { WireResponse } from './wire.ts'
-
-/** Told where the caller's organization has too much that it does not read. C2. */
-export const UNREAD: Failure = {
-  name: 'busy', retryAfterS: 1, detail: 'Your organization has many answers that were not read yet: read them, or close their connections.',
-}
 
 /**
  * One request: what the stages found out about it, how it is answered, and how it ends, which every stage may bring
@@ -264,11 +260,10 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     this.parts.loop.leave(this.#key.organizationId, { loopMs: this.#loopMs + heldMs, bytes: this.#ownBytes })
   }
 
-  /** What can be asked for again gives way to what the caller's organization has not read yet. */
+  /** What can be asked for again gives way to what the caller's organization has not read yet; what was paid for goes out. */
   #answerWhole({ method }: AnyOperation, reply: Reply): void {
-    // Of others answers are small.
-    if (method === 'get') this.#ownBytes = unreadBytesOf(reply)
-    if (this.#ownBytes <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
+    this.#ownBytes = unreadBytesOf(reply)
+    if (method !== 'get' || this.#ownBytes <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
     reply.done?.()
     this.fail(UNREAD)
   }

@@ -161,6 +161,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly signal: AbortSignal
   /** Whether the signal is aborted: asking this makes none. */
   readonly hasEnded: boolean
+  /** False: the caller's organization has to read before more is made for it. */
+  readonly hasRoomToRead: boolean
   readonly notes: CallNotes
   /** Of a call that outlives its client: it is charged for from now on, or no longer. While it is, nobody hears that the client left. */
   sent(isSent: boolean): void

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Caller } from '../../schemas/callers.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import type { ByteReader } from './byte-streams.ts'
 
@@ -31,6 +32,8 @@ export interface EgressRequest {
   readonly mayWrite?: () => boolean
   /** Bytes of an answer of status 2xx; `upstream_too_large` beyond. Other answers are read to UPSTREAM_ERROR_BYTES_MAX. */
   readonly answerBytesMax: number
+  /** Whose share of the budget for answers it takes; absent: that of nobody, as for what the operator asks. */
+  readonly caller?: Caller
 }
 
 export interface EgressAnswer {
@@ -153,6 +156,15 @@ export interface VettedOrigin {
   check(): Promise<Outcome<null>>
 }
 
+/** Room of the budget for answers. */
+export interface AnswerRoom {
+  readonly bytes: number
+  /** Takes more; false when there is none now, and it has what it had. */
+  grow(bytes: number): boolean
+  /** Gives all of it back, once. */
+  give(): void
+}
+
 /** The one gate to the outside. */
 export interface Egress {
   /** @param origin scheme, host and port of one of the operator's own providers; asked again, it gives the same pool */
@@ -162,11 +174,8 @@ export interface Egress {
    * otherwise. Asked again, its connections are the same. Failure: destination_refused (host or port are not allowed).
    */
   vetted(destination: Destination): Outcome<VettedOrigin>
-  /**
-   * Takes room of the budget for answers, for bytes that were made here; null when it has none now.
-   * @returns gives the room back, once
-   */
-  hold(bytes: number): (() => void) | null
+  /** Takes room of the budget for answers, for bytes that are made here; null when it has none now, or the caller's share has none. */
+  hold(bytes: number, caller: Caller): AnswerRoom | null
   /** Bytes of provider answers held now, and calls under way: both return to zero when nothing runs. */
   readonly load: { readonly heldBytes: number; readonly calls: number }
   close(): Promise<void>

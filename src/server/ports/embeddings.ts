@@ -26,6 +26,8 @@ export interface EmbeddingJob {
   /** Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of attempts that failed. */
   readonly call: {
     readonly signal: AbortSignal
+    /** False: the caller's organization has to read before more is made for it. */
+    readonly hasRoomToRead?: boolean
     readonly notes?: Pick<CallNotes, 'failedAttempts'>
     /** Told true when a provider has the call, and false when it is to be sent to another one. */
     sent?(isSent: boolean): void

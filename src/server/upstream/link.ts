@@ -64,7 +64,7 @@ export class ProviderLink {
   post(
     path: string,
     body: string | Uint8Array | readonly Uint8Array[],
-    attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call' | 'hops'>,
+    attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call' | 'hops' | 'caller'>,
   ): Promise<Outcome<EgressAnswer>> {
     // It may lead to a Sluice, this one among them: that one counts on.
     const { hops = 0 } = attempt
@@ -75,6 +75,7 @@ export class ProviderLink {
       body,
       attemptEndsAt: attempt.endsAt,
       call: attempt.call,
+      caller: attempt.caller,
       mayCutSent: false,
       mayRepeat: true,
       answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,

@@ -8,6 +8,7 @@ import {
   LEXICAL_NUMBERS_MAX,
   LEXICAL_TEXT_UNITS_MAX,
 } from '../../schemas/limits.ts'
+import { UNREAD } from '../../schemas/unread.ts'
 import type { Egress } from '../ports/egress.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings.ts'
 import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
@@ -78,31 +79,36 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   async #inTurn(
     slices: Slices,
     dimensions: number,
-    { request, caller, call: { signal } }: EmbeddingAttempt,
+    { request, shape, caller, call }: EmbeddingAttempt,
   ): Promise<Outcome<Reading>> {
     const encoding = request.encoding_format ?? 'float'
     const data: Uint8Array[] = []
-    const held: (() => void)[] = []
-    const release = (): void => held.splice(0).forEach((give) => give())
+    // Before any work: a caller whose share is taken costs no thread.
+    const room = this.#egress.hold(shape.count * dimensions * NUMBER_BYTES_MIN[encoding], caller)
+    if (room === null) return fail('busy', { retryAfterS: 1 })
     let tokens = 0
     let firstIndex = 0
+    let madeBytes = 0
+    const ended = (outcome: Outcome<never>): Outcome<never> => (room.give(), outcome)
     for (const { texts, count } of slices) {
-      const outcome = await this.#jobs.run('embed_lexical', { texts, firstIndex, dimensions, encoding }, { caller, signal })
-      const give = outcome.ok ? this.#egress.hold(outcome.value.data.length) : null
-      if (!outcome.ok || give === null) {
-        release()
-        return outcome.ok ? fail('busy', { retryAfterS: 1 }) : outcome
-      }
-      held.push(give)
+      // Answers of the same organization that came before may lie unread since.
+      if (call.hasRoomToRead === false) return ended({ ok: false, failure: UNREAD })
+      const outcome = await this.#jobs.run('embed_lexical', { texts, firstIndex, dimensions, encoding }, { caller, signal: call.signal })
+      if (!outcome.ok) return ended(outcome)
+      madeBytes += outcome.value.data.length
+      if (madeBytes > room.bytes && !room.grow(madeBytes - room.bytes)) return ended(fail('busy', { retryAfterS: 1 }))
       firstIndex += count
       tokens += outcome.value.tokens
       addTo(data, outcome.value.data)
     }
-    return ok({ data, promptTokens: tokens, totalTokens: tokens, release })
+    return ok({ data, promptTokens: tokens, totalTokens: tokens, release: () => room.give() })
   }
 }
 
 type Slices = Extract<ShortJobTypes['slice_texts']['out'], { ok: true }>['slices']
+
+/** Bytes that a number takes in an answer at least: `0,`; in base64 five and a third. */
+const NUMBER_BYTES_MIN = { float: 2, base64: 5 } as const
 
 const COMMA = Buffer.from(',')
 

@@ -18,6 +18,7 @@ import {
   WORKSPACE_LOOKUPS_MAX,
   WORKSPACE_LOOKUPS_WAITING_MAX,
 } from '../../../src/schemas/limits.ts'
+import { callerBy } from '../../support/callers.ts'
 import { callingPortsOf } from '../../support/sockets.ts'
 import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
 
@@ -180,9 +181,9 @@ t.test('answers that destinations of callers announce and never send take no roo
     mayCutSent: true, mayRepeat: false, answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,
   }))
   await until(() => target.connections === asked.length && egress.load.heldBytes === VETTED_ANSWERS_BYTES_MAX)
-  const giveBack = egress.hold(UPSTREAM_ANSWERS_BYTES_MAX)
-  t.ok(giveBack)
-  giveBack?.()
+  const room = egress.hold(UPSTREAM_ANSWERS_BYTES_MAX, callerBy('k'))
+  t.ok(room)
+  room?.give()
   call.abort()
   await Promise.all(asked)
   await until(() => egress.load.heldBytes === 0)

@@ -3,6 +3,7 @@ import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Provider } from '../../../src/server/ports/models.ts'
 import { googleKey } from '../../../src/server/upstream/google.ts'
 import { bearer, ProviderLink } from '../../../src/server/upstream/link.ts'
+import { callerBy } from '../../support/callers.ts'
 import { startProvider } from '../../support/provider.ts'
 
 for (const [credentialHeader, header, before] of [
@@ -19,7 +20,7 @@ for (const [credentialHeader, header, before] of [
     const key = 'Bearer of news'
     const link = new ProviderLink(provider, { origin: egress.trusted(server.origin), key, credentialHeader })
     t.same(link.struck, { credential: key, others: [], host: '127.0.0.1' })
-    const attempt = { endsAt: performance.now() + 20_000, call: new AbortController() }
+    const attempt = { endsAt: performance.now() + 20_000, call: new AbortController(), caller: callerBy('k') }
     await link.post('/embeddings', '{"input":"x"}', attempt)
     t.equal(server.calls[0]?.headers[header], before + key)
   })

@@ -22,6 +22,8 @@ import { catalogueOf } from '../../support/catalogue.ts'
 import { present } from '../../support/must.ts'
 import { SILENT } from '../../support/log.ts'
 
+type Calling = Parameters<LexicalEmbeddings['embed']>[0]['call']
+
 function opened(test: Test, answersBytesMax = 2 ** 28) {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 100, log: SILENT })
   const egress = openEgress({ answersBytesMax })
@@ -32,14 +34,14 @@ function opened(test: Test, answersBytesMax = 2 ** 28) {
     here: (name, input) => (ran.push(`${name} here`), pools.jobs.here(name, input)),
   }
   const local = new LexicalEmbeddings(jobs, egress)
-  const embed = (input: EmbeddingsRequest['input'], dimensions = 4, caller = 'k') =>
+  const embed = (input: EmbeddingsRequest['input'], dimensions = 4, caller = 'k', call: Calling = new AbortController()) =>
     local.embed({
       request: { model: 'sluice/lexical-1', input, dimensions },
       shape: shapeOf(input),
       endsAt: Infinity,
       deadlineAt: Infinity,
       caller: callerBy(caller),
-      call: new AbortController(),
+      call,
     })
   return { embed, egress, jobs: pools.jobs, ran }
 }
@@ -95,6 +97,27 @@ t.test('a call whose answer finds no room in the budget is busy and holds nothin
   t.match(await embed('x', 4096), { ok: false, failure: { name: 'busy' } })
   const texts = Array.from({ length: 3 }, () => 'word '.repeat(LEXICAL_SLICE_UNITS / 5))
   t.match(await embed(bulk(texts), 256), { ok: false, failure: { name: 'busy' } })
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('an organization whose answers are not read is refused before a job is made, and another one is answered', async (t) => {
+  const { embed, egress, ran } = opened(t, 60_000)
+  const unread = await Promise.all([embed('x', 4096, 'flood'), embed('x', 4096, 'flood')])
+  t.same(unread.map(({ ok }) => ok), [true, true])
+  t.match(await embed(['x', 'y'], 8192, 'flood'), { ok: false, failure: { name: 'busy', retryAfterS: 1 } })
+  t.equal(ran.filter((name) => name === 'embed_lexical').length, 2)
+  t.equal((await embed('x', 8192, 'other')).ok, true)
+  for (const one of unread) if (one.ok) one.value.release()
+  t.equal((await embed(['x', 'y'], 8192, 'flood')).ok, true, 'once they are read')
+  t.ok(egress.load.heldBytes > 0)
+})
+
+t.test('a call under way is given up at its next slice once its organization has to read, and holds nothing', async (t) => {
+  const { embed, egress, ran } = opened(t)
+  const texts = Array.from({ length: 6 }, () => 'word '.repeat(LEXICAL_SLICE_UNITS / 5))
+  const call = { signal: new AbortController().signal, get hasRoomToRead() { return ran.filter((name) => name === 'embed_lexical').length < 2 } }
+  t.match(await embed(bulk(texts), 4, 'k', call), { ok: false, failure: { name: 'busy', detail: /not read/ } })
+  t.equal(ran.filter((name) => name === 'embed_lexical').length, 2)
   t.equal(egress.load.heldBytes, 0)
 })
 

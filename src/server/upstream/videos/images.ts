@@ -48,6 +48,8 @@ export function imagesIn({ frames, references }: VideoOrder['request']): Request
   }
 }
 
+type ImagesOrder = Pick<VideoOrder, 'organizationId' | 'workspaceId' | 'keyHash'>
+
 /** Images as bytes: fetched through the gate, or read out of `data:` URLs. What they are is told by their content alone. */
 export class Images {
   readonly #egress: Pick<Egress, 'vetted' | 'hold'>
@@ -60,21 +62,21 @@ export class Images {
    * All or none, one after another. An image that cannot be had fails the job, with its place and why, and nothing of its
    * address; that we have no room now does not.
    */
-  async load(urls: readonly ImageUrl[], order: Pick<VideoOrder, 'workspaceId'>, times: VideoCallTimes): Promise<Loaded> {
+  async load(urls: readonly ImageUrl[], { organizationId, workspaceId, keyHash }: ImagesOrder, times: VideoCallTimes): Promise<Loaded> {
     if (urls.length > VIDEO_IMAGES_MAX) return refused(`At most ${VIDEO_IMAGES_MAX} images can be sent.`)
-    const give = this.#egress.hold(urls.length * VIDEO_IMAGE_BYTES_MAX)
-    if (give === null) return unsent('There is no room for its images now.')
+    const room = this.#egress.hold(urls.length * VIDEO_IMAGE_BYTES_MAX, { organizationId, workspaceId, key: keyHash })
+    if (room === null) return unsent('There is no room for its images now.')
     const images: Image[] = []
     const endsAt = Math.min(times.endsAt, performance.now() + VIDEO_IMAGES_MS)
     for (const { url, place } of urls) {
-      const image = await this.#one(url, order.workspaceId, { endsAt, signal: times.signal })
+      const image = await this.#one(url, workspaceId, { endsAt, signal: times.signal })
       if (image.ok) images.push(image.value)
       else {
-        give()
+        room.give()
         return ofFailure(image.failure, place)
       }
     }
-    return { ok: true, images, release: give }
+    return { ok: true, images, release: () => room.give() }
   }
 
   async #one(url: string, workspaceId: string, times: Times): Promise<Outcome<Image>> {

@@ -1,0 +1,32 @@
+import type { Caller } from '../../schemas/callers.ts'
+import type { AnswerRoom } from '../ports/egress.ts'
+import type { AnswerBudget } from './answer-budget.ts'
+
+/** What bytes that are made here hold of the front's budget for answers. */
+export class HeldRoom implements AnswerRoom {
+  readonly #budget: AnswerBudget
+  readonly #caller: Caller
+  #bytes: number
+
+  /** @param bytes that were taken of the budget for it */
+  constructor(budget: AnswerBudget, bytes: number, caller: Caller) {
+    this.#budget = budget
+    this.#bytes = bytes
+    this.#caller = caller
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  grow(bytes: number): boolean {
+    if (!this.#budget.grow({ bytes, heldBytes: this.#bytes, caller: this.#caller })) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  give(): void {
+    if (this.#bytes > 0) this.#budget.give(this.#bytes, this.#caller)
+    this.#bytes = 0
+  }
+}
