@@ -7,7 +7,8 @@ import { rawClient, requestText, type RawClient } from '../../../support/raw-htt
 
 const MIB = 1024 * 1024
 /** More than the buffers of two sockets take. */
-const LARGE = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[${'0.125,'.repeat(4 * MIB)}0]}],"usage":{"prompt_tokens":1,"total_tokens":1}}`
+const NUMBERS = '0.125,'.repeat(4 * MIB)
+const LARGE = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[${NUMBERS}0]}],"usage":{"prompt_tokens":1,"total_tokens":1}}`
 
 /** The key OTHER_KEY is another organization's. */
 function tenants() {
