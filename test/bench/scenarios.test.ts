@@ -22,6 +22,17 @@ t.test('the whole suite takes as long as the page on the bench says', async (t) 
   t.match(helpText(), /some eleven minutes/)
 })
 
+t.test('the chart of the README shows the bounds that the bench has', async (t) => {
+  const code = readFileSync(`${ROOT}bench/embeddings.ts`, 'utf8')
+  const bounds = [...code.matchAll(/\.\.\.against\('[^']*', '[\w-]+', ([\d. /]+)\)/g)].map(([, bound = '']) => {
+    const [over = '', under = '1'] = bound.split(' / ')
+    return Number(over) / Number(under)
+  })
+  const chart = [...readFileSync(`${ROOT}README.md`, 'utf8').matchAll(/^over .* [█▌]+ ([\d.]+)$/gm)].map(([, bound = '']) => Number(bound))
+  t.equal(bounds.length, 4)
+  t.same(chart.sort(), bounds.sort())
+})
+
 const read = optionReader(
   { numbers: { payload: [1, 5e6, 1], rate: [1, 9, 1] }, lists: {}, flags: ['all'], counts: { fronts: [1, 8, [1]] } },
   (given) => ({ payload: given.number('payload'), rate: given.number('rate'), fronts: given.counts('fronts'), json: given.json }),

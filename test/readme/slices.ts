@@ -2,7 +2,7 @@ import { commandsOf, isRun, type Block } from './blocks.ts'
 import type { Line } from './lines.ts'
 
 /** Sections that show what another one has done. */
-const BUILDS_ON: Readonly<Record<string, string>> = { 'Audit log': 'API keys' }
+const BUILDS_ON: Readonly<Record<string, string>> = { 'Searching by API': 'API keys' }
 
 /** Names of the shell that a text sets, or makes known to programs that it starts. */
 function setBy(text: string): string[] {
