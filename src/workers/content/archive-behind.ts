@@ -81,7 +81,8 @@ export class ArchiveBehind {
     for (const mark of START_MARKS) {
       for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + mark.length)) {
         if (++this.#marks > MARKS_MAX) return
-        const isStart = STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
+        const before = bytes[at - 1]
+        const isStart = (before === 0x0a || before === 0x0d) && STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
         if (isStart) this.#starts.add(bytesAt + at)
       }
     }

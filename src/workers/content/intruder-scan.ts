@@ -40,20 +40,43 @@ export class IntruderScan {
   }
 }
 
+/** Pieces shorter than this are joined first: a scan of each by itself costs more than its bytes. */
+const JOINED_BYTES_MAX = 512
+const JOINING_BYTES = 4_096
+
 /** Looks through what stands before the beginning and behind the end of what a file is. */
 export class OutsideScan {
-  found: string | null = null
+  #found: string | null = null
+  /** Short pieces that were not looked through yet. */
+  #joined: Uint8Array | null = null
+  #length = 0
   readonly #scan = new SignatureScan<Intruder>(INTRUDERS_OUTSIDE, (intruder) => {
-    this.found ??= intruder.found
+    this.#found ??= intruder.found
   })
 
-  push(bytes: Uint8Array): void {
-    if (bytes.length > 0) this.#scan.push(bytes)
+  /** Takes what stands in `[from, to)`. */
+  push(bytes: Uint8Array, from = 0, to = bytes.length): void {
+    if (to - from >= JOINED_BYTES_MAX) {
+      this.#scanJoined()
+      this.#scan.push(bytes.subarray(from, to))
+      return
+    }
+    if (this.#length + to - from > JOINING_BYTES) this.#scanJoined()
+    const joined = (this.#joined ??= new Uint8Array(JOINING_BYTES))
+    for (let at = from; at < to; at++) joined[this.#length++] = bytes[at] ?? 0
   }
 
   /** Call once. */
   finish(): string | null {
+    this.#scanJoined()
     this.#scan.finish()
-    return this.found
+    return this.#found
+  }
+
+  #scanJoined(): void {
+    if (this.#length > 0) this.#scan.push((this.#joined ?? NO_BYTES).subarray(0, this.#length))
+    this.#length = 0
   }
 }
+
+const NO_BYTES = new Uint8Array(0)

@@ -2,7 +2,8 @@ import { more, passZeros, skip, type ByteFeed } from './byte-feed.ts'
 import { flac } from './flac.ts'
 import { OutsideScan } from './intruder-scan.ts'
 import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, frameBytes } from './mp3-frames.ts'
-import { isTagLetter, isTagStart, passTag } from './mp3-tags.ts'
+import { endOfFill, endOfStray } from './mp3-stray.ts'
+import { isTagStart, passTag } from './mp3-tags.ts'
 import { CLAIM_BYTES, claimOf, isFill } from './trailer.ts'
 import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
 import { HeadWindow } from './windows.ts'
@@ -121,7 +122,7 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
     const length = frameBytes(feed.u32be(0))
     // Among stray bytes a header may be one by chance.
     const isInRow = length > 0 && walked.strayRun === 0
-    if (length > 0 && !isInRow) yield* more(feed, length + FRAME_HEAD_BYTES)
+    if (length > 0 && !isInRow && !feed.has(length + FRAME_HEAD_BYTES)) yield* more(feed, length + FRAME_HEAD_BYTES)
     if (isInRow || (length > 0 && isFollowed(feed))) {
       const before = feed.offset
       const left = feed.jump(length)
@@ -132,7 +133,7 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
       continue
     }
     const tag = isTagStart(feed) && tags < TAGS_MAX ? yield* passTag(feed) : null
-    if (tag === null) passStray(feed, walked)
+    if (tag === null) passStray(feed, walked, tags < TAGS_MAX)
     else {
       tags++
       walked.knowBefore(tag.bytesBefore)
@@ -142,15 +143,12 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
 }
 
 /** Passes over bytes of the view up to the next that may begin a frame or a tag. Fill behind one is not stray. */
-function passStray(feed: ByteFeed, walked: Walked): void {
-  const { view, at: start, limit } = feed
-  let at = start + 1
+function passStray(feed: ByteFeed, walked: Walked, isTagSought: boolean): void {
   if (walked.strayRun === 0 && isFill(feed.u8())) {
-    while (at < limit && view[at] !== 0xff && isFill(view[at] ?? 0)) at++
-    feed.at = at
+    feed.at = endOfFill(feed)
     return
   }
-  while (at < limit && view[at] !== 0xff && !isTagLetter(view[at] ?? 0)) at++
-  feed.at = at
-  walked.stray(view.subarray(start, at))
+  const { view, at } = feed
+  feed.at = endOfStray(feed, isTagSought)
+  walked.stray(view.subarray(at, feed.at))
 }

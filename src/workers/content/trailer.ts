@@ -84,10 +84,11 @@ export function* skipFill(feed: ByteFeed): Generator<void> {
 }
 
 export function isFill(byte: number): boolean {
-  return byte <= 0x20 ? FILL_BYTES.includes(byte) : byte === 0xff
+  return FILL_BYTES[byte] === 1
 }
 
-const FILL_BYTES = [0, 0x09, 0x0a, 0x0c, 0x0d, 0x1a, 0x20]
+const FILL_BYTES = new Uint8Array(256)
+for (const byte of [0, 0x09, 0x0a, 0x0c, 0x0d, 0x1a, 0x20, 0xff]) FILL_BYTES[byte] = 1
 
 function passFill(feed: ByteFeed): void {
   const { view, limit } = feed

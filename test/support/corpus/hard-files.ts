@@ -39,6 +39,19 @@ const ZIP_START = bytes(
   'a',
 )
 
+/** Marks, headers and tags at every few bytes, of which none, or only the last, means something. */
+export const HARD_MARKS: readonly HardFile[] = [
+  repeated('pdf of ends', '%%EOF\n', bytes('%PDF-1.4\n')),
+  repeated('pdf of places', 'startxref\n0\n%%EOF\n', bytes('%PDF-1.4\n')),
+  repeated('pdf of ends and objects', '%%EOF obj', bytes('%PDF-1.4\n')),
+  repeated('mp3 of headers', bytes([0xff, 0xfb, 0x90, 0x64])),
+  repeated('mp3 of headers and fill', bytes([0, 0xff, 0xfb, 0x90]), id3(40)),
+  repeated('mp3 of ID3v1 marks', 'TAG', id3(40)),
+  repeated('mp3 of letters that begin tags', 'T', id3(40)),
+  repeated('mp3 of names of APE tags', 'APET', id3(40)),
+  repeated('mp3 of texts that end at once', bytes([0xff, 0xf3, 0x14, 0xc4], Buffer.alloc(20), 'LYRICSBEGIN000010LYRICS200')),
+]
+
 /** What makes each scanner work hardest for a byte: the shortest lines, blocks, chunks and segments there are. */
 export const HARD_FILES: readonly HardFile[] = [
   repeated('prose', 'The quick brown fox jumps over the lazy dog, and then it sleeps; really.\n'),
@@ -71,6 +84,7 @@ export const HARD_FILES: readonly HardFile[] = [
   repeated('mp3 of small frames', bytes([0xff, 0xe3, 0x18, 0xc4], Buffer.alloc(68, 0x78))),
   repeated('mp3 of tags', id3(0), id3(40)),
   repeated('mp3 of zeros', bytes(0), id3(40)),
+  ...HARD_MARKS,
   repeated('zip of headers in an entry without a length', 'PK\u0003\u0004', ZIP_START),
   repeated('zip of letters P in an entry without a length', 'P', ZIP_START),
   repeated('zeros', bytes(0)),
