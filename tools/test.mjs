@@ -35,7 +35,7 @@ const IDLE_SHARE_LEAST = 0.3
 /** Milliseconds over which a spare job looks at the cores: what has just begun is at work by then. */
 const IDLE_LOOK_MS = 3_000
 /** Decision: beside them one of those that for most of their time wait for processes, leases and delays of the product's own. */
-const isWaiting = (path) => /^dist\/test\/(?:prove|server\/supervisor)\//.test(path)
+const isWaiting = (path) => /^dist\/test\/(?:prove|readme|server\/supervisor)\//.test(path)
 /** Decision: a test file may take 600 s, on a machine that does ten other things: the longest has taken 210 s on one that does five. */
 const TIMEOUT_S = 600
 /** Behind tap's own limit, which names the test: for a file whose loop is blocked, in milliseconds. */

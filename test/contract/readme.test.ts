@@ -114,6 +114,15 @@ t.test('a page has at most 400 lines, and prose of 110 columns', async (t) => {
   t.same(wide, [])
 })
 
+t.test('a page for users begins with what it is for, has a block, and speaks plainly', async (t) => {
+  const pages = USER_PAGES.filter(({ path }) => path !== 'README.md')
+  t.same(pages.filter(({ text }) => !/^# [^\n]+\n\nThis page /.test(text) || !text.includes('\n```')).map(({ path }) => path), [])
+  const vague = /\b(?:nobody|whoever|somebody|anybody|what is no|such ones|the ones?|likewise)\b/i
+  const found = USER_PAGES.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, at) => (vague.test(line.replace(/`[^`]*`/g, '')) ? [`${path}:${at + 1}`] : [])))
+  t.same(found, [])
+})
+
 t.test('the drawn states of jobs, deliveries and files are those of the code', async (t) => {
   const page = INSIDE.find(({ path }) => path === 'docs/inside/request.md')?.text ?? ''
   const drawnIn = (title: string): string => page.slice(page.indexOf(`\n## ${title}`)).split('\n```')[1] ?? ''
