@@ -169,8 +169,8 @@ t.test('Files tells what a workspace stores of what it may, and of the last swee
   const { page } = parts()
   await dashboard.visit('Files')
   const row = page.getByRole('table', { name: 'What workspaces store' }).getByRole('row', { name: /Default/ })
-  t.match(await row.innerText(), /\b1\b[\s\S]*2 KiB/)
-  t.match(await row.getByRole('meter').getAttribute('aria-valuetext'), /^2 KiB of /)
+  t.match(await row.innerText(), /\b1\b[\s\S]*4 KiB/)
+  t.match(await row.getByRole('meter').getAttribute('aria-valuetext'), /^4 KiB of /)
   await page.getByText(/None has ended yet|It ended/).waitFor()
 })
 
