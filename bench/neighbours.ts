@@ -7,7 +7,7 @@ import { measureAttack, victimCores } from './neighbours/measure.ts'
 import { NEIGHBOURS_OPTIONS_TEXT, readNeighboursOptions } from './neighbours/options.ts'
 import { attackChecks, attackNote, attackRows, p99Ratio, type AttackFound } from './neighbours/rows.ts'
 import { startNeighbours } from './neighbours/stand.ts'
-import { clearUploads, VICTIM_NAMES, VICTIM_PER_S, victimsFor } from './neighbours/victims.ts'
+import { clearUploads, perS, VICTIM_NAMES, VICTIM_PER_S, victimsFor } from './neighbours/victims.ts'
 import { optionsOrExit } from './options.ts'
 
 const WARM_UP_MS = 4_000
@@ -57,7 +57,7 @@ async function report(found: readonly AttackFound[]): Promise<void> {
     checks: found.flatMap((one) => attackChecks(one, FRONT_BYTES_MAX)),
     notes: [
       `an attack has at most ${ATTACK_CONNECTIONS} connections and ${ATTACK_BYTES_PER_S / 1e6} MB/s of requests`,
-      `each kind of victim asks ${VICTIM_PER_S} times a second`,
+      `each kind of victim asks ${VICTIM_PER_S} times a second, that for large embeddings ${perS('large embeddings')} times`,
       ...found.map(attackNote),
     ],
   }, options.json)

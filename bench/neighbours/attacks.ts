@@ -17,15 +17,17 @@ export interface Attack {
   readonly perS?: number
   /** Takes no answer: it fills the buffers of its connections and waits. */
   readonly isUnread?: true
+  /** Milliseconds until it runs at full speed, where it needs more than others. */
+  readonly headMs?: number
 }
 
 /** Requests a second that keep to the bytes of an attack. */
 export function attackRate({ perS = REQUESTS_PER_S_MAX }: Pick<Attack, 'perS'>, requests: readonly LoadRequest[]): number {
-  const bytes = requests.reduce((sum, one) => sum + bytesOf(one), 0) / requests.length
+  const bytes = requests.reduce((sum, one) => sum + requestBytes(one), 0) / requests.length
   return Math.max(1, Math.min(perS, REQUESTS_PER_S_MAX, Math.floor(ATTACK_BYTES_PER_S / bytes)))
 }
 
-function bytesOf({ path, headers, body }: LoadRequest): number {
+function requestBytes({ path, headers, body }: LoadRequest): number {
   const head = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, path.length + 64)
   return head + Buffer.byteLength(body)
 }
@@ -63,6 +65,27 @@ const jsonAttacks = {
   'json-unknown': {
     text: 'embeddings with many empty objects in a member that nothing reads',
     requests: (stand) => embeddings(stand, `{"model":"bench/embed","input":"x","other":[${filled('{}')}]}`),
+  },
+} satisfies Readonly<Record<string, Attack>>
+
+const TEXTS = 512
+const WORDS = 200
+
+/** Texts that share no word: a vector of theirs has few zeros, each of which would take two bytes alone. */
+function denseTexts(): readonly string[] {
+  return Array.from({ length: TEXTS }, (_, text) => {
+    const words = Array.from({ length: WORDS }, (__, word) => Math.imul(text * WORDS + word + 1, 0x9e3779b1) >>> 0)
+    return words.map((number) => number.toString(36).slice(-5)).join(' ')
+  })
+}
+
+const answerAttacks = {
+  'embeddings-unread': {
+    text: 'embeddings answers that are not read: 512 dense texts of 8,192 dimensions each',
+    requests: (stand) => embeddings(stand, JSON.stringify({ model: 'sluice/lexical-1', input: denseTexts(), dimensions: 8_192 })),
+    isUnread: true,
+    // The bodies take ten seconds, and the answers a thread half a minute.
+    headMs: 30_000,
   },
 } satisfies Readonly<Record<string, Attack>>
 
@@ -175,6 +198,6 @@ const vaultAttacks = {
   },
 } satisfies Readonly<Record<string, Attack>>
 
-export const ATTACKS = { ...jsonAttacks, ...bodyAttacks, ...controlAttacks, ...vaultAttacks } satisfies Readonly<Record<string, Attack>>
+export const ATTACKS = { ...jsonAttacks, ...answerAttacks, ...bodyAttacks, ...controlAttacks, ...vaultAttacks } satisfies Readonly<Record<string, Attack>>
 export type AttackName = keyof typeof ATTACKS
 export const ATTACK_NAMES = Object.keys(ATTACKS) as readonly AttackName[]

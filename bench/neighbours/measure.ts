@@ -5,7 +5,7 @@ import { tree } from '../../test/support/process-cpu.ts'
 import { residentBytes } from '../../test/support/process-memory.ts'
 import { startBurner } from '../transfers/burner.ts'
 import { isFront } from '../transfers/gateway.ts'
-import { ATTACK_CONNECTIONS, attackRate, type Attack } from './attacks.ts'
+import { ATTACK_BYTES_PER_S, ATTACK_CONNECTIONS, attackRate, type Attack } from './attacks.ts'
 import type { NeighboursStand } from './stand.ts'
 import { startUnread } from './unread.ts'
 import { clearUploads, victimsFor, type VictimResults } from './victims.ts'
@@ -47,7 +47,7 @@ export interface AttackWish {
 export async function measureAttack(stand: NeighboursStand, wish: AttackWish): Promise<AttackRepeat> {
   const { durationMs, coresOfVictims } = wish
   const stopAttack = await startAttack(stand, wish)
-  await delay(HEAD_MS)
+  await delay(wish.attack.headMs ?? HEAD_MS)
   const memory = watchFronts(stand)
   const [beganAt, before] = [performance.now(), nodeCpuS(stand)]
   const beside = await victimsFor(stand, durationMs)
@@ -75,7 +75,7 @@ async function startAttack(stand: NeighboursStand, { attack, requests, durationM
   const { port } = stand
   const [first] = requests
   if (attack.isUnread === true && first !== undefined) {
-    const stop = startUnread({ port, connections: ATTACK_CONNECTIONS, request: first })
+    const stop = startUnread({ port, connections: ATTACK_CONNECTIONS, request: first, bytesPerS: ATTACK_BYTES_PER_S })
     return async () => {
       stop()
       return { perS: 0, statuses: {}, generatorCores: 0 }

@@ -6,7 +6,7 @@ import { spread } from '../statistics.ts'
 import { spreadText } from '../text.ts'
 import { ATTACKS, type AttackName } from './attacks.ts'
 import type { AttackRepeat } from './measure.ts'
-import { VICTIM_CONNECTIONS, VICTIM_NAMES, VICTIM_PER_S, type VictimName } from './victims.ts'
+import { PACED_NAMES, perS, VICTIM_CONNECTIONS, VICTIM_NAMES, type VictimName } from './victims.ts'
 
 /** A victim's p99 beside an attack may be so many times what it is beside a burner of as much CPU. */
 export const P99_RATIO_MAX = 3
@@ -22,7 +22,7 @@ export interface AttackFound {
 export function attackRows({ name, repeats }: AttackFound): readonly ResultRow[] {
   return VICTIM_NAMES.flatMap((victim) => (['beside', 'burner'] as const).map((where) => resultRow({
     scenario: SCENARIO, case: `${victim} ${where === 'beside' ? `beside ${name}` : `beside a burner as busy as ${name}`}`, subject: 'sluice', pace: 'open',
-    connections: VICTIM_CONNECTIONS, offered_per_second: VICTIM_PER_S, payload_bytes: null,
+    connections: VICTIM_CONNECTIONS, offered_per_second: perS(victim), payload_bytes: null,
   }, repeats.map((one) => sampleOf(one[where][victim])))))
 }
 
@@ -44,7 +44,7 @@ export function p99Ratio({ beside, burner }: Pick<AttackRepeat, 'beside' | 'burn
 export function attackChecks(found: AttackFound, frontBytesMax: number): readonly CheckRecord[] {
   const { name, repeats } = found
   const rows = attackRows(found).filter((row) => row.case.endsWith(`beside ${name}`))
-  const ratios = VICTIM_NAMES.map((victim) => ({ victim, ratio: spread(repeats.map((one) => p99Ratio(one, victim))) }))
+  const ratios = PACED_NAMES.map((victim) => ({ victim, ratio: spread(repeats.map((one) => p99Ratio(one, victim))) }))
   const worst = ratios.reduce((most, one) => (one.ratio.median > most.ratio.median ? one : most))
   return [
     checkRecord(`${name}: p99 of ${worst.victim}, over beside a burner`, worst.ratio, { bound: { atMost: P99_RATIO_MAX }, rows }),

@@ -4,26 +4,31 @@ import type { LoadRequest } from '../../test/support/load-plan.ts'
 
 /** Milliseconds before a connection that was ended is opened again. */
 const AGAIN_MS = 200
+/** Milliseconds between two pieces of a request. */
+const PIECE_MS = 50
 
 interface Unread {
   readonly port: number
   readonly connections: number
   readonly request: LoadRequest
+  /** Of all connections together. They send at the same time, so that their requests are under way together. */
+  readonly bytesPerS: number
 }
 
 /** @returns ends them all */
-export function startUnread({ port, connections, request }: Unread): () => void {
+export function startUnread({ port, connections, request, bytesPerS }: Unread): () => void {
   const open = new Set<Socket>()
   const timers = new Set<NodeJS.Timeout>()
-  const { method, path, headers } = request
-  const lines = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
+  const text = Buffer.from(textOf(request, port))
+  const pieceBytes = Math.ceil((bytesPerS * PIECE_MS) / 1_000 / connections)
   const ask = (): void => {
     const socket = connect({ port, host: '127.0.0.1' })
     open.add(socket)
     socket.pause()
-    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    const stop = writeSlowly(socket, text, pieceBytes)
     socket.on('error', () => socket.destroy())
     socket.once('close', () => {
+      stop()
       if (!open.delete(socket)) return
       const timer = setTimeout(() => {
         timers.delete(timer)
@@ -39,4 +44,22 @@ export function startUnread({ port, connections, request }: Unread): () => void 
     open.clear()
     for (const socket of sockets) socket.destroy()
   }
+}
+
+/** @returns ends it */
+function writeSlowly(socket: Socket, bytes: Uint8Array, pieceBytes: number): () => void {
+  let at = 0
+  const write = (): void => {
+    socket.write(bytes.subarray(at, at + pieceBytes))
+    at += pieceBytes
+    if (at >= bytes.length) clearInterval(timer)
+  }
+  const timer = setInterval(write, PIECE_MS)
+  return () => clearInterval(timer)
+}
+
+function textOf({ method, path, headers, body }: LoadRequest, port: number): string {
+  const length = body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`]
+  const given = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, ...given, ...length, '', body].join('\r\n')
 }
