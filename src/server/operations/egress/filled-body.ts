@@ -3,6 +3,7 @@ import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from 
 import type { RelayedRequest } from '../../ports/relay.ts'
 import { wholeBody } from './body-flow.ts'
 import { malformed } from './outgoing-head.ts'
+import { holdsKey } from './own-keys.ts'
 import { filled, leastBytes, templateOf, type Place, type Template } from './placeholders.ts'
 
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
@@ -16,7 +17,7 @@ export interface BodyTemplate {
 
 /**
  * Reads a body whose placeholders are to be replaced. In JSON and forms a value is written in their syntax; in any other
- * type it stands as it is. Failures: body_too_large, header_invalid (encoded), body_invalid (a placeholder that is none).
+ * type it stands as it is. Failures: body_too_large, header_invalid (encoded), body_invalid (a placeholder that is none, a key of ours).
  */
 export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<Outcome<BodyTemplate>> {
   const encoding = valueOf(headers, 'content-encoding')
@@ -26,7 +27,9 @@ export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<O
   if (!received.ok) return received
   const type = valueOf(headers, 'content-type')
   const place = JSON_TYPE.test(type) ? 'json' : FORM_TYPE.test(type) ? 'query' : 'plain'
-  const template = templateOf(received.value.toString('latin1'), place === 'query')
+  const text = received.value.toString('latin1')
+  if (holdsKey(text)) return fail('body_invalid', { detail: 'It holds a key of this installation.' })
+  const template = templateOf(text, place === 'query')
   return template === null ? malformed('body_invalid') : ok({ template, place })
 }
 

@@ -79,6 +79,7 @@ function isWithheld(name: string, named: ReadonlySet<string>): boolean {
 
 function headerOf(name: string, value: string): Outcome<Template> {
   if (!TOKEN.test(name)) return fail('header_invalid', { detail: 'A header has a name that is none.' })
+  if (holdsKey(name)) return fail('header_invalid', { detail: 'The name of a header holds a key of this installation.' })
   if (!ASCII_VALUE.test(value)) return refused(name, 'holds characters that are not ASCII', 'ASCII')
   if (holdsKey(value)) return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
   const template = templateOf(value)

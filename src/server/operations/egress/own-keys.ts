@@ -6,29 +6,78 @@ const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))
 /** What all keys of an installation begin with. */
 const BEGINNING = 'sk-sluice-'
 
-/** Times that a text may have been percent-encoded. Decision. */
-const PERCENT_ROUNDS_MAX = 3
+/** Times that a text may have been percent-encoded as a whole. Decision. */
+const PERCENT_ROUNDS_MAX = 5
+
+/** Encodings within each other by which a key is still known: base64, hexadecimal and percent-encoded throughout. Decision. */
+const NESTED_MAX = 3
 
 /**
- * `BEGINNING` in base64 and base64url, for each place at which it can stand in a group of three bytes: the characters
- * that do not depend on what stands before and behind it.
+ * `text` in base64, for each place at which it can stand in a group of three bytes: the characters that do not depend on
+ * what stands before and behind it.
  */
-const ENCODED: readonly string[] = [0, 1, 2].map((before) => {
-  const text = Buffer.from('-'.repeat(before) + BEGINNING).toString('base64')
-  return text.slice(Math.ceil(before * 8 / 6), Math.floor((before + BEGINNING.length) * 8 / 6))
-})
+function inBase64(text: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const whole = Buffer.from('-'.repeat(before) + text).toString('base64')
+    const part = whole.slice(Math.ceil(before * 8 / 6), Math.floor((before + text.length) * 8 / 6))
+    return [part, part.replaceAll('+', '-').replaceAll('/', '_')]
+  })
+}
+
+function inHex(text: string): string[] {
+  const hex = Buffer.from(text).toString('hex')
+  return [hex, hex.toUpperCase()]
+}
+
+/** How keys begin in each nesting of the encodings, by a hash of eight bytes. */
+const FORMS = new Map<number, readonly Buffer[]>()
+/** Whether a form begins with bytes of this hash: most places of a text are passed over by it. */
+const IS_BEGUN = new Uint8Array(65_536)
+for (let nth = 0, forms = [BEGINNING]; nth < NESTED_MAX; nth++) {
+  const outer = [...new Set(forms.flatMap((form) => [...inBase64(form), ...inHex(form)]))]
+  for (const form of outer.map((text) => Buffer.from(text))) {
+    const hash = hashOf(form.readInt32BE(0), form.readInt32BE(4))
+    FORMS.set(hash, [...(FORMS.get(hash) ?? []), form])
+    IS_BEGUN[hash >>> 16] = 1
+  }
+  // What is percent-encoded outside of all is decoded before it is looked at.
+  forms = [...outer, ...forms.flatMap(inHex).map((hex) => hex.replace(/../g, '%$&'))]
+}
 
 /**
- * Whether a text holds a key of an installation: as it is, in base64 wherever it stands in it (`Basic` with a user name or
- * without), percent-encoded, or both.
+ * Whether a text holds a key of an installation: as it is, or in any nesting of base64 (wherever it stands in it, as in `Basic`
+ * with a user name), hexadecimal and percent-encoding. One pass over the text, and one for each time it was percent-encoded.
+ * @param text one byte in each character
  */
 export function holdsKey(text: string): boolean {
   let seen = text
   for (let round = 0; round <= PERCENT_ROUNDS_MAX; round++) {
-    if (OUR_KEY.test(seen) || ENCODED.some((part) => seen.includes(part))) return true
+    if (OUR_KEY.test(seen) || holdsEncoded(Buffer.from(seen, 'latin1'))) return true
     const decoded = percentDecoded(seen)
     if (decoded === seen) return false
     seen = decoded
   }
   return false
+}
+
+function holdsEncoded(bytes: Buffer): boolean {
+  let [first, second] = [0, 0]
+  for (let at = 0; at < bytes.length; at++) {
+    first = (first << 8) | (second >>> 24)
+    second = (second << 8) | (bytes[at] ?? 0)
+    const hash = hashOf(first, second)
+    if (IS_BEGUN[hash >>> 16] === 0) continue
+    for (const form of FORMS.get(hash) ?? []) if (stands(form, bytes, at - 7)) return true
+  }
+  return false
+}
+
+function stands(form: Uint8Array, bytes: Uint8Array, start: number): boolean {
+  let nth = 0
+  while (nth < form.length && bytes[start + nth] === form[nth]) nth++
+  return nth === form.length
+}
+
+function hashOf(first: number, second: number): number {
+  return Math.imul(Math.imul(first, 0x85ebca6b) ^ second, 0x9e3779b1) >>> 0
 }

@@ -5,6 +5,7 @@ import { errorOf, openEgressFront } from '../../../support/egress-front.ts'
 import { INTERN_KEY, KEY, MANAGEMENT_KEY, SCIM_KEY } from '../../../support/front.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const hex = (text: string): string => Buffer.from(text).toString('hex')
 const escaped = (text: string): string => [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')
 
 const FORMS: Readonly<Record<string, (key: string) => string>> = {
@@ -17,6 +18,14 @@ const FORMS: Readonly<Record<string, (key: string) => string>> = {
   'percent-encoded': escaped,
   'percent-encoded twice': (key) => encodeURIComponent(escaped(key)),
   'base64, percent-encoded': (key) => escaped(base64(key)),
+  'percent-encoded four times': (key) => [1, 2, 3].reduce((text) => encodeURIComponent(text), escaped(key)),
+  'percent-encoded, in base64': (key) => base64(`u:${escaped(key)}`),
+  'base64 of base64': (key) => base64(`x${base64(`u:${key}`)}`),
+  'base64 three times': (key) => base64(base64(base64(key))),
+  'hexadecimal': (key) => hex(key),
+  'hexadecimal in capitals': (key) => hex(key).toUpperCase(),
+  'hexadecimal of base64, percent-encoded': (key) => escaped(hex(base64(key))),
+  'base64 of hexadecimal': (key) => base64(`k=${hex(key)}`),
 }
 
 for (const [form, write] of Object.entries(FORMS)) {
@@ -41,4 +50,33 @@ t.test('egress.forward 400: a key of ours in a header, the query or the path, an
     t.match(await errorOf(await ask(`/a/${encodeURIComponent(text)}/b`)), { status: 400, type: 'params_invalid' }, form)
   }
   t.equal(requests, 0)
+})
+
+t.test('egress.forward 400: a key of ours as the name of a header, or in a body whose placeholders are replaced', async (t) => {
+  let requests = 0
+  const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
+  const named = await errorOf(await ask('/', { headers: { [KEY]: '1' } }))
+  t.match(named, { status: 400, type: 'header_invalid' })
+  t.notMatch(JSON.stringify(named), KEY)
+  for (const [form, write] of Object.entries(FORMS)) {
+    const filled = { method: 'POST', headers: { 'x-sluice-substitute': 'body' }, body: `{"a":"${write(KEY)}"}` }
+    t.match(await errorOf(await ask('/', filled)), { status: 400, type: 'body_invalid' }, form)
+  }
+  t.equal(requests, 0)
+})
+
+t.test('what a text takes grows with its length alone, whatever stands in it', async (t) => {
+  const timed = (unit: string, bytes: number): number => {
+    const text = unit.repeat(bytes / unit.length)
+    t.notOk(holdsKey(text), unit)
+    return Math.min(...Array.from({ length: 5 }, () => {
+      const from = performance.now()
+      holdsKey(text)
+      return performance.now() - from
+    }))
+  }
+  for (const unit of ['%25', '%', '25', 'c2st', '736b', 'sk-sluice', 'YzJ0', '%37', base64('sk-sluic'), 'a']) {
+    const [half, whole] = [timed(unit, 32_768), timed(unit, 65_536)]
+    t.ok(whole < 4 * half + 1, `${unit}: ${half.toFixed(2)} and ${whole.toFixed(2)} ms`)
+  }
 })
