@@ -18,6 +18,12 @@ export const LOOP_BURST_MS = 50
 /** Milliseconds without a call of another organization after which one is alone; and those that a call waits for its turn at most. Decision. */
 export const LOOP_OTHERS_MS = 1_000
 export const LOOP_WAIT_MS_MAX = 3_000
+/**
+ * Calls of one organization, of operations that list no 429, that a front works on at once while another organization calls
+ * too: half of its connections to Postgres, which one that asks faster than it is answered would otherwise hold all the time.
+ * The others wait as for the loop. Decision.
+ */
+export const SHARED_CALLS_MAX = 2
 /** What a call costs the loop beyond the time that is measured: so many microseconds, and a millisecond for so many bytes of its answer. Decision. */
 export const LOOP_CALL_US = 200
 export const LOOP_WRITTEN_BYTES_PER_MS = 128 * KIB

@@ -95,14 +95,20 @@ function limit(call: ServedCall, route: Route, next: () => void): void {
   })
 }
 
-/** What no rate limits waits its turn, where its organization has used more of the loop than its share. C11. */
+/** What no rate limits waits its turn, where its organization has used more of the front than its share. C11. */
 function share(call: ServedCall, next: () => void): void {
-  const turn = call.parts.loop.enter(call.key.organizationId)
+  const { loop } = call.parts
+  const { organizationId } = call.key
+  const turn = loop.enter(organizationId)
   const begin = (): void => {
     call.isSharing = true
     call.held(next)
   }
   if (turn === null) return begin()
+  // The place of a call that ended while it waited goes to the next one.
+  void turn.then(() => {
+    if (call.exchange.isOver) loop.leave(organizationId, { loopMs: 0, bytes: 0 })
+  })
   call.after(turn, () => {
     call.notes.limitsMs = call.lap()
     call.restartDeadline()

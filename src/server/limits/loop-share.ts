@@ -1,5 +1,5 @@
 import {
-  LOOP_BURST_MS, LOOP_CALL_US, LOOP_OTHERS_MS, LOOP_SHARE_PERCENT, LOOP_WAIT_MS_MAX, LOOP_WRITTEN_BYTES_PER_MS,
+  LOOP_BURST_MS, LOOP_CALL_US, LOOP_OTHERS_MS, LOOP_SHARE_PERCENT, LOOP_WAIT_MS_MAX, LOOP_WRITTEN_BYTES_PER_MS, SHARED_CALLS_MAX,
 } from '../../schemas/share-limits.ts'
 
 const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
@@ -25,6 +25,8 @@ interface Account {
   at: number
   /** What a call of this organization came to, as a moving average: what is charged until one has ended. */
   callMs: number
+  /** Calls that entered and did not leave. */
+  underWay: number
   readonly waiting: Waiter[]
   isTicking: boolean
 }
@@ -35,9 +37,10 @@ const LAST_CALL_SHARE = 1 / 4
 const ACCOUNTS_KEPT = 1_000
 
 /**
- * Shares the event loop of a front between organizations, for operations that no rate limits. Each may use LOOP_SHARE_PERCENT of the
- * loop while others call too; one that has used more waits, call by call, until it has worked that off, and is never refused.
- * Alone it waits for nothing.
+ * Shares the event loop of a front, and its connections to Postgres, between organizations, for operations that no rate
+ * limits. While others call too, each may use LOOP_SHARE_PERCENT of the loop and have SHARED_CALLS_MAX calls under way; one
+ * that has used more waits, call by call, until it has worked that off or a call has ended, and is never refused. Alone it
+ * waits for nothing.
  */
 export class LoopShare {
   readonly #clock: LoopClock
@@ -63,7 +66,7 @@ export class LoopShare {
   enter(organizationId: string): Promise<void> | null {
     const account = this.#accountOf(organizationId)
     if (account.waiting.length === 0 && !this.#mustWait(organizationId, account)) {
-      account.debtMs += account.callMs
+      begin(account)
       return null
     }
     return new Promise((go) => {
@@ -78,10 +81,12 @@ export class LoopShare {
     const cost = LOOP_CALL_MS + loopMs + bytes / LOOP_WRITTEN_BYTES_PER_MS
     account.debtMs += cost - account.callMs
     account.callMs += (cost - account.callMs) * LAST_CALL_SHARE
+    account.underWay--
+    this.#letIn(organizationId, account)
   }
 
-  #mustWait(organizationId: string, account: Account): boolean {
-    return account.debtMs > LOOP_BURST_MS && this.#hasOthers(organizationId)
+  #mustWait(organizationId: string, { debtMs, underWay }: Account): boolean {
+    return (debtMs > LOOP_BURST_MS || underWay >= SHARED_CALLS_MAX) && this.#hasOthers(organizationId)
   }
 
   #hasOthers(organizationId: string): boolean {
@@ -89,21 +94,27 @@ export class LoopShare {
     return this.#clock.now() - other.at < LOOP_OTHERS_MS
   }
 
-  /** Lets those go on whose turn it is, and looks again when the next one's comes. */
+  /** Lets those go on whose turn it is. */
+  #letIn(organizationId: string, account: Account): void {
+    for (;;) {
+      const [first] = account.waiting
+      if (first === undefined || (this.#mustWait(organizationId, account) && first.latest > this.#clock.now())) return
+      account.waiting.shift()
+      begin(account)
+      first.go()
+    }
+  }
+
+  /** Looks again when the next one's turn comes; a call that ends looks by itself. */
   #tick(organizationId: string, account: Account): void {
     if (account.isTicking || account.waiting.length === 0) return
     account.isTicking = true
-    const ms = Math.max(1, Math.min((account.debtMs - LOOP_BURST_MS) / LOOP_SHARE, LOOP_OTHERS_MS))
+    const aheadMs = account.debtMs - LOOP_BURST_MS
+    const ms = aheadMs > 0 ? Math.max(1, Math.min(aheadMs / LOOP_SHARE, LOOP_OTHERS_MS)) : LOOP_OTHERS_MS
     this.#clock.later(ms, () => {
       account.isTicking = false
       this.#workOff(account)
-      while (account.waiting.length > 0) {
-        const [first] = account.waiting
-        if (first === undefined || (this.#mustWait(organizationId, account) && first.latest > this.#clock.now())) break
-        account.waiting.shift()
-        account.debtMs += account.callMs
-        first.go()
-      }
+      this.#letIn(organizationId, account)
       this.#tick(organizationId, account)
     })
   }
@@ -115,7 +126,7 @@ export class LoopShare {
       return known
     }
     if (this.#accounts.size >= ACCOUNTS_KEPT) this.#forget()
-    const made = { debtMs: 0, at: this.#clock.now(), callMs: LOOP_CALL_MS, waiting: [], isTicking: false }
+    const made = { debtMs: 0, at: this.#clock.now(), callMs: LOOP_CALL_MS, underWay: 0, waiting: [], isTicking: false }
     this.#accounts.set(organizationId, made)
     return made
   }
@@ -129,7 +140,12 @@ export class LoopShare {
   #forget(): void {
     for (const [organizationId, account] of this.#accounts) {
       this.#workOff(account)
-      if (account.debtMs === 0 && account.waiting.length === 0) this.#accounts.delete(organizationId)
+      if (account.debtMs === 0 && account.underWay === 0 && account.waiting.length === 0) this.#accounts.delete(organizationId)
     }
   }
+}
+
+function begin(account: Account): void {
+  account.debtMs += account.callMs
+  account.underWay++
 }

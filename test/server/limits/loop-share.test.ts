@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   LOOP_BURST_MS, LOOP_CALL_US, LOOP_OTHERS_MS, LOOP_SHARE_PERCENT, LOOP_WAIT_MS_MAX, LOOP_WRITTEN_BYTES_PER_MS,
+  SHARED_CALLS_MAX,
 } from '../../../src/schemas/share-limits.ts'
 import { LoopShare } from '../../../src/server/limits/loop-share.ts'
 
@@ -63,6 +64,26 @@ t.test('beside another one it waits behind its burst, and goes on as its share i
   const fair = 1_000 * LOOP_SHARE / costMs
   t.ok(waited > 0.7 * fair && waited < 1.3 * fair, `${waited} of ${fair} in a second`)
   t.ok(use('b', costMs), 'the other one never waits')
+})
+
+t.test('beside another one so many of its calls are under way at once, and the next goes on when one ends', async (t) => {
+  const { share, pass } = shared()
+  const went: number[] = []
+  const enter = (nth: number): void => void (share.enter('a') ?? Promise.resolve()).then(() => went.push(nth))
+  for (let nth = 0; nth < 2 * SHARED_CALLS_MAX; nth++) enter(nth)
+  await pass(1)
+  t.equal(went.length, 2 * SHARED_CALLS_MAX, 'alone all of them')
+  for (let nth = 0; nth < 2 * SHARED_CALLS_MAX; nth++) share.leave('a', { loopMs: 0, bytes: 0 })
+  went.length = 0
+  share.saw('a')
+  share.saw('b')
+  for (let nth = 0; nth < SHARED_CALLS_MAX + 3; nth++) enter(nth)
+  await pass(1)
+  t.same(went, Array.from({ length: SHARED_CALLS_MAX }, (_, nth) => nth))
+  share.leave('a', { loopMs: 0, bytes: 0 })
+  await pass(1)
+  t.same(went.slice(SHARED_CALLS_MAX), [SHARED_CALLS_MAX], 'the first that waits')
+  t.equal(share.enter('b'), null, 'the other one has places of its own')
 })
 
 t.test('whoever waits goes on once the others are gone, and behind LOOP_WAIT_MS_MAX in any case', async (t) => {
