@@ -262,8 +262,9 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   /** What can be asked for again gives way to what the caller's organization has not read yet; what was paid for goes out. */
   #answerWhole({ method }: AnyOperation, reply: Reply): void {
+    if (method !== 'get') return this.exchange.send(reply)
     this.#ownBytes = unreadBytesOf(reply)
-    if (method !== 'get' || this.#ownBytes <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
+    if (this.#ownBytes <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
     reply.done?.()
     this.fail(UNREAD)
   }
