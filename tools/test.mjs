@@ -72,7 +72,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-const isWhole = positionals.length === 0 && !values.changed
+const isWhole = positionals.length === 0 && !values.changed && !values.proofs
 // A test that was deleted or renamed would otherwise go on running from its old output.
 if (isWhole) {
   rmSync('dist/test', { recursive: true, force: true })

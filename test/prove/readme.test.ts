@@ -1,4 +1,0 @@
-import { program } from './readme.ts'
-import { short } from './short.ts'
-
-await short('readme', program)
