@@ -117,9 +117,10 @@ async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): P
 /** Of the organization: of its workspaces none is elsewhere. */
 const isOfWhole = (kind: KeyKind): boolean => kind === 'management' || kind === 'scim'
 
-/** Without what differs between any two answers. */
+/** Without what differs between any two answers: also the caller's own word, and names near it of what the caller has. C39. */
 function plain(text: string): string {
-  return text.replace(/"request_id":"[^"]*"/g, '').replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID')
+  const own = text.replace(/You asked for `[^`]*`/g, 'You asked').replace(/ Nearest: `[^`]*-of-own-[^`]*`(?:, `[^`]*-of-own-[^`]*`)*\./g, '')
+  return own.replace(/"request_id":"[^"]*"/g, '').replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID')
 }
 
 /** All that an owner can read of what it has. */
